@@ -1,0 +1,330 @@
+"""What trailmesh talks to: one small interface per outside thing.
+
+Adapters translate every foreign exception into ``MeshError`` at this border. Each port has a contract suite in
+``tests/contract`` that runs over every adapter and over its in-memory twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+import msgspec
+
+from protocol.action import Action
+from protocol.observation import Observation
+from protocol.risk import GuardPolicy
+from protocol.session import BrowserInfo, Profile, Session, Step
+
+# --- browser ---------------------------------------------------------------------------------------------------------
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What an action led to."""
+
+    observation: Observation
+    """The page once it was still (or once it had the expected state)."""
+    extracted: str = ""
+    blocked: tuple[str, ...] = ()
+    """Requests the guard refused since the last outcome, as ``METHOD /path``."""
+    dialogs: tuple[str, ...] = ()
+    """Dialogs that were dismissed since the last outcome: their type."""
+    settled: bool = True
+    """False when the page was still changing at the settle timeout."""
+
+
+class Page(Protocol):
+    """One page in its own isolated context. Used by one task at a time."""
+
+    async def observe(self) -> Observation:
+        """The page now. Errors: ``browser.crashed``, ``browser.timeout``."""
+
+    async def find(self, selector: str) -> str | None:
+        """The ref, in the last observation, of the one element ``selector`` hits (``css=…``, ``xpath=…``, ``text=…``)."""
+
+    async def perform(
+        self,
+        action: Action,
+        *,
+        ref: str | None = None,
+        expect: bytes | None = None,
+        secrets: Mapping[str, str] | None = None,
+        timeout_ms: int = 0,
+    ) -> Outcome:
+        """Do ``action`` and wait until the page is still.
+
+        ref: the element, by its ref in the last observation; None for actions without a target.
+        expect: a state hash; the wait ends as soon as the page has it.
+        secrets: values of the secrets the action names; they appear in no observation, error or log.
+        timeout_ms: 0 for the limit of the kind of action.
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.navigation``, ``browser.scheme``,
+        ``action.target_missing``, ``action.not_possible``, ``action.secret_literal``, ``action.secret_missing``.
+        """
+
+    async def screenshot(self) -> bytes:
+        """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""
+
+    async def close(self) -> None:
+        """Close the page and its context. Never raises; twice is once."""
+
+
+class Browser(Protocol):
+    """A running Chromium."""
+
+    @property
+    def info(self) -> BrowserInfo: ...
+
+    async def open(self, profile: Profile, guard: GuardPolicy) -> Page:
+        """A blank page in a fresh isolated context under ``guard``. Errors: ``browser.crashed``, ``browser.launch``."""
+
+    async def close(self) -> None:
+        """Stop what was started; leave running what was only attached to. Never raises; twice is once."""
+
+
+OpenBrowser = Callable[[], Awaitable[Browser]]
+"""Starts or attaches to a browser. Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``."""
+
+# --- store -----------------------------------------------------------------------------------------------------------
+
+
+class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A peer: whom we trust, for what, and where it listens."""
+
+    node: str
+    name: str
+    public_key: bytes
+    addresses: tuple[str, ...]
+    """``https://host:port``, best first; empty when it only connects to us."""
+    scopes: tuple[str, ...]
+    """What it may do here, sorted."""
+    granted_us: tuple[str, ...] = ()
+    """What it said we may do there; it decides, this is for display."""
+    paired_ms: int
+    seen_ms: int = 0
+
+
+class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An open invite. The token itself is not stored."""
+
+    token_hash: bytes
+    expires_s: int
+    scopes: tuple[str, ...]
+    failures: int = 0
+
+
+class ArtefactRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A signed artefact that was made or received here."""
+
+    digest: bytes
+    """SHA-256 of ``envelope``."""
+    kind: str
+    subject: str
+    """Id of what it is about: a session, a search, a lease."""
+    issuer: str
+    issued_s: int
+    envelope: bytes
+
+
+class SearchRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A search this node takes part in."""
+
+    id: str
+    coordinator: str
+    status: str
+    """``running``, ``done``, ``failed``, ``stopped``."""
+    created_ms: int
+    updated_ms: int
+    spec: bytes
+    """The encoded ``protocol.messages.SearchSpec``."""
+    state: bytes
+    """What its owner keeps about it, encoded; opaque to the store."""
+
+
+class DeltaRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One signed delta as it was received or made."""
+
+    search: str
+    peer: str
+    epoch: int
+    seq: int
+    envelope: bytes
+
+
+class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A lease, as seen by the coordinator or by the worker."""
+
+    id: str
+    search: str
+    branch: bytes
+    worker: str
+    status: str
+    """``live``, ``done``, ``expired``, ``revoked``."""
+    expires_ms: int
+    assignment: bytes
+    """The signed assignment envelope; empty for the coordinator's own work."""
+    result: bytes = b""
+    """The signed result envelope, once there is one."""
+
+
+class Store(Protocol):
+    """What a node remembers. Every method is one transaction; a crash at any line leaves a store that opens.
+
+    Errors of every method: ``store.corrupt``, ``store.full``. A missing record is ``None`` or an empty list.
+    """
+
+    async def get_meta(self, key: str) -> bytes | None: ...
+    async def put_meta(self, key: str, value: bytes) -> None: ...
+
+    async def put_peer(self, peer: PeerRecord) -> None:
+        """Insert or replace."""
+
+    async def peers(self) -> list[PeerRecord]:
+        """All peers, by pairing time."""
+
+    async def remove_peer(self, node: str) -> bool: ...
+
+    async def put_invite(self, invite: InviteRecord) -> None: ...
+    async def invites(self) -> list[InviteRecord]: ...
+
+    async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
+        """Remove and return: at most one caller ever gets an invite."""
+
+    async def put_session(self, session: Session) -> None:
+        """Insert or replace the container; the steps stay."""
+
+    async def append_step(self, session_id: str, step: Step) -> None:
+        """Add the next step. Errors: ``input.not_found``."""
+
+    async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
+        """Replace the container and keep its artefacts, both or neither."""
+
+    async def import_session(self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]) -> None:
+        """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id."""
+
+    async def session(self, session_id: str) -> Session | None: ...
+    async def steps(self, session_id: str) -> list[Step]: ...
+    async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
+        """Newest first; ``text`` is searched in title, start address and id, without regard to case."""
+
+    async def put_artefact(self, artefact: ArtefactRecord) -> None: ...
+    async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
+        """Oldest first; an empty filter matches all."""
+
+    async def put_search(self, search: SearchRecord) -> None: ...
+    async def search(self, search_id: str) -> SearchRecord | None: ...
+    async def searches(self, *, status: str = "") -> list[SearchRecord]:
+        """Newest first."""
+
+    async def append_delta(self, delta: DeltaRecord) -> bool:
+        """Keep a delta; False if the same bytes are there already. Errors: ``delta.equivocation`` for other bytes."""
+
+    async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
+        """By peer, epoch and sequence number; ``epoch`` 0 means every epoch."""
+
+    async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
+        """Forget a peer's deltas (all, or those of earlier epochs); how many there were."""
+
+    async def put_lease(self, lease: LeaseRecord) -> None: ...
+    async def lease(self, lease_id: str) -> LeaseRecord | None: ...
+    async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]: ...
+
+    async def put_blob(self, data: bytes) -> bytes:
+        """Keep ``data`` under its SHA-256 (returned), written atomically."""
+
+    async def blob(self, digest: bytes) -> bytes:
+        """The bytes, checked against their hash. Errors: ``blob.missing``."""
+
+    async def check(self) -> list[str]:
+        """Faults of the store in words; empty when sound."""
+
+    async def close(self) -> None: ...
+
+
+# --- transport -------------------------------------------------------------------------------------------------------
+
+
+class PeerAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a peer listens, and the key it must hold there."""
+
+    node: str
+    public_key: bytes
+    addresses: tuple[str, ...]
+
+
+class PeerClient(Protocol):
+    """Calls other nodes over the authenticated channel."""
+
+    async def call(self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0) -> bytes:
+        """POST ``body`` to ``/peer/v1/<route>``; the answer's body.
+
+        Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.protocol``, or the code the peer answered.
+        """
+
+    async def close(self) -> None: ...
+
+
+PeerHandler = Callable[[str, str, bytes], Awaitable[bytes]]
+"""``(node id the channel authenticated, route, body) -> answer``. Raises ``MeshError`` to refuse."""
+
+
+class PeerServer(Protocol):
+    """The authenticated listener of a node."""
+
+    async def start(self, handler: PeerHandler) -> str:
+        """Listen; the address peers can use. Errors: ``node.address_in_use``."""
+
+    def trust(self, keys: Mapping[str, bytes]) -> None:
+        """Replace the set of peers (node id to public key) whose connections are accepted; acts on open ones too."""
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """How many connections and requests were refused, by reason."""
+
+    async def close(self) -> None: ...
+
+
+class PairingServer(Protocol):
+    """The separate listener that is open only while an invite is."""
+
+    async def start(self, handler: Callable[[bytes, bytes], Awaitable[bytes]]) -> str:
+        """Listen; ``handler(request body, SHA-256 of our TLS leaf) -> answer``. The address for the invite."""
+
+    async def close(self) -> None: ...
+
+
+class PairingClient(Protocol):
+    """Reaches another node's pairing listener."""
+
+    def connect(self, url: str) -> AbstractAsyncContextManager[PairingConnection]:
+        """Errors: ``peer.unreachable``, ``invite.url``."""
+
+
+class PairingConnection(Protocol):
+    """One TLS connection to a pairing listener, not yet trusted."""
+
+    @property
+    def leaf(self) -> bytes:
+        """The TLS leaf certificate (DER) of the listener."""
+
+    async def call(self, body: bytes) -> bytes:
+        """Errors: ``peer.unreachable``, ``invite.refused``."""
+
+
+# --- clock, randomness -----------------------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """Time and randomness, so that tests can own both."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970."""
+
+    def random(self, count: int) -> bytes:
+        """``count`` unpredictable bytes."""
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+Events = AsyncIterator[dict[str, object]]
+"""Progress of a long verb: plain values, ready for JSON."""

@@ -1,0 +1,250 @@
+"""Signed envelopes: COSE_Sign1 (RFC 9052) over strict CBOR, Ed25519 only.
+
+Two uses share one form. A *message* goes to one node, over one route, within two minutes: it names its audience and binds the
+route through the external additional data. An *artefact* (delta, session manifest, replay report, assignment, result) outlives
+its transport: no expiry, empty additional data.
+
+The bytes that were received are the bytes that are verified; nothing is encoded again to check a signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import cbor2
+import msgspec
+from nacl.exceptions import BadSignatureError
+from nacl.signing import SigningKey, VerifyKey
+
+from protocol import cbor, limits
+from protocol.errors import MeshError
+
+_TAG: Final = 18
+_ALG, _CONTENT_TYPE, _KEY_ID, _CLAIMS = 1, 3, 4, 15
+_EDDSA: Final = -8
+_ISS, _AUD, _EXP, _IAT, _CTI = 1, 3, 4, 6, 7
+_HEADERS: Final = frozenset({_ALG, _CONTENT_TYPE, _KEY_ID, _CLAIMS})
+_CLAIM_NAMES: Final = frozenset({_ISS, _AUD, _EXP, _IAT, _CTI})
+KEY_ID_BYTES: Final = 8
+UNIQUE_ID_BYTES: Final = 16
+_TYPE_PREFIX, _TYPE_SUFFIX = "application/vnd.trailmesh.", "+cose"
+
+
+class Claims(msgspec.Struct, frozen=True, kw_only=True):
+    """What the signer says about the payload (CWT claims, RFC 8392)."""
+
+    issuer: str
+    """Node id of the signer."""
+    issued_s: int
+    """Seconds since 1970."""
+    unique: bytes
+    """16 random bytes: makes every envelope one of a kind."""
+    audience: str | None = None
+    """Node id of the one reader; messages only."""
+    expires_s: int | None = None
+    """Seconds since 1970; messages only."""
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """A verified envelope."""
+
+    kind: str
+    claims: Claims
+    key_id: bytes
+    payload: bytes
+
+
+class KeyFinder(Protocol):
+    """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects, or None."""
+
+    def __call__(self, issuer: str, key_id: bytes) -> VerifyKey | None: ...
+
+
+def content_type(kind: str) -> str:
+    """The media type of an envelope of ``kind``; an HTTP Content-Type must equal it."""
+    return f"{_TYPE_PREFIX}{kind}{_TYPE_SUFFIX}"
+
+
+def key_id(public_key: bytes) -> bytes:
+    """The key id of a 32-byte public key. It only selects a candidate; the signature decides."""
+    return public_key[:KEY_ID_BYTES]
+
+
+def route_binding(method: str, path: str) -> bytes:
+    """The external additional data of a message: binds it to one HTTP route."""
+    return cbor.encode(["tm1", method, path])
+
+
+def seal(payload: bytes, *, kind: str, key: SigningKey, claims: Claims, binding: bytes = b"") -> bytes:
+    """``payload`` signed by ``key`` as an envelope of ``kind``."""
+    named: dict[int, Any] = {_ISS: claims.issuer, _IAT: claims.issued_s, _CTI: claims.unique}
+    if claims.audience is not None:
+        named[_AUD] = claims.audience
+    if claims.expires_s is not None:
+        named[_EXP] = claims.expires_s
+    header = {_ALG: _EDDSA, _CONTENT_TYPE: content_type(kind), _KEY_ID: key_id(bytes(key.verify_key)), _CLAIMS: named}
+    protected = cbor2.dumps(header, canonical=True)
+    signature = key.sign(_to_be_signed(protected, binding, payload)).signature
+    return cbor2.dumps(cbor2.CBORTag(_TAG, [protected, {}, payload, signature]), canonical=True)
+
+
+def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
+    return cbor2.dumps(["Signature1", protected, binding, payload])
+
+
+def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
+    """Protected header, payload and signature of an envelope whose outer form is right."""
+    try:
+        value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG).value
+    except MeshError as error:
+        raise MeshError("envelope.invalid", f"outer form: {error.message}") from error
+    if not isinstance(value, list) or len(value) != 4:
+        raise MeshError("envelope.invalid", "four parts expected")
+    protected, unprotected, payload, signature = value
+    if unprotected != {} or not isinstance(unprotected, dict):
+        raise MeshError("envelope.invalid", "the unprotected header must be empty")
+    if not all(isinstance(part, bytes) for part in (protected, payload, signature)) or len(signature) != 64:
+        raise MeshError("envelope.invalid", "header, payload and a 64-byte signature must be byte strings")
+    return protected, payload, signature
+
+
+def _header(protected: bytes) -> tuple[str, bytes, Claims]:
+    """Kind, key id and claims of a protected header of exactly the allowed fields."""
+    try:
+        header = cbor.decode(protected, bytes_max=limits.PROTECTED_HEADER_BYTES_MAX, items_max=32, depth_max=2)
+    except MeshError as error:
+        raise MeshError("envelope.invalid", f"protected header: {error.message}") from error
+    if not isinstance(header, dict) or header.keys() != _HEADERS or header[_ALG] != _EDDSA:
+        raise MeshError("envelope.invalid", "exactly alg EdDSA, content type, key id and claims are allowed")
+    media, key, claims = header[_CONTENT_TYPE], header[_KEY_ID], header[_CLAIMS]
+    if not isinstance(media, str) or not media.startswith(_TYPE_PREFIX) or not media.endswith(_TYPE_SUFFIX):
+        raise MeshError("envelope.invalid", "unknown content type")
+    if not isinstance(key, bytes) or len(key) != KEY_ID_BYTES:
+        raise MeshError("envelope.invalid", "the key id has another length")
+    if not isinstance(claims, dict) or not claims.keys() <= _CLAIM_NAMES:
+        raise MeshError("envelope.invalid", "unknown claims")
+    issuer, issued, unique = claims.get(_ISS), claims.get(_IAT), claims.get(_CTI)
+    audience, expires = claims.get(_AUD), claims.get(_EXP)
+    if type(issuer) is not str or type(issued) is not int or type(unique) is not bytes or len(unique) != UNIQUE_ID_BYTES:
+        raise MeshError("envelope.invalid", "issuer, issue time and unique id are required")
+    if (audience is not None and type(audience) is not str) or (expires is not None and type(expires) is not int):
+        raise MeshError("envelope.invalid", "audience or expiry is of another type")
+    named = Claims(issuer=issuer, issued_s=issued, unique=unique, audience=audience, expires_s=expires)
+    return media[len(_TYPE_PREFIX) : -len(_TYPE_SUFFIX)], key, named
+
+
+def peek(data: bytes, *, bytes_max: int = limits.ARTEFACT_BYTES_MAX) -> Envelope:
+    """The parts of an envelope **without** checking its signature: only to say whose it claims to be."""
+    protected, payload, _ = _parts(data, bytes_max)
+    kind, key, claims = _header(protected)
+    return Envelope(kind=kind, claims=claims, key_id=key, payload=payload)
+
+
+def verify(
+    data: bytes,
+    *,
+    kinds: frozenset[str],
+    find_key: KeyFinder,
+    binding: bytes = b"",
+    bytes_max: int = limits.ARTEFACT_BYTES_MAX,
+) -> Envelope:
+    """The envelope in ``data``, once its signature by a trusted key is verified.
+
+    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; a trusted key for issuer
+    and key id; signature over the received bytes and ``binding``.
+    Errors: ``envelope.invalid``, ``envelope.kind``, ``envelope.key_unknown``, ``envelope.signature``.
+    """
+    protected, payload, signature = _parts(data, bytes_max)
+    kind, key, claims = _header(protected)
+    if kind not in kinds:
+        raise MeshError("envelope.kind", f"{kind} is not accepted here")
+    verify_key = find_key(claims.issuer, key)
+    if verify_key is None:
+        raise MeshError("envelope.key_unknown", f"no trusted key of {claims.issuer[:7]} fits", issuer=claims.issuer)
+    try:
+        verify_key.verify(_to_be_signed(protected, binding, payload), signature)
+    except BadSignatureError as error:
+        raise MeshError("envelope.signature", f"signed as {claims.issuer[:7]}", issuer=claims.issuer) from error
+    return Envelope(kind=kind, claims=claims, key_id=key, payload=payload)
+
+
+class ReplayWindow:
+    """Remembers (issuer, unique id) of accepted messages for ``REPLAY_KEEP_S``; bounded; full means closed.
+
+    A restart forgets it, so messages issued before ``started_s`` are refused as well.
+    """
+
+    def __init__(self, started_s: int, *, items_max: int = limits.REPLAY_WINDOW_ITEMS_MAX) -> None:
+        self._seen: dict[tuple[str, bytes], int] = {}
+        self._started_s = started_s
+        self._items_max = items_max
+
+    def admit(self, claims: Claims, now_s: int) -> None:
+        """Accept each message once. Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``."""
+        if claims.issued_s < self._started_s:
+            raise MeshError("envelope.time", "issued before this node started", issued_s=claims.issued_s, now_s=now_s)
+        entry = (claims.issuer, claims.unique)
+        if entry in self._seen:
+            raise MeshError("envelope.replayed", f"from {claims.issuer[:7]}")
+        if len(self._seen) >= self._items_max:
+            self.prune(now_s)
+            if len(self._seen) >= self._items_max:
+                raise MeshError("envelope.replay_window_full")
+        self._seen[entry] = now_s + limits.REPLAY_KEEP_S
+
+    def prune(self, now_s: int) -> None:
+        """Forget what no longer could be accepted anyway."""
+        # Entries were inserted in time order, so the old ones are in front; stop at the first that stays.
+        for entry, until in list(self._seen.items()):
+            if until > now_s:
+                break
+            del self._seen[entry]
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+
+def verify_message(
+    data: bytes,
+    *,
+    kinds: frozenset[str],
+    find_key: KeyFinder,
+    binding: bytes,
+    audience: str,
+    now_s: int,
+    window: ReplayWindow,
+    bytes_max: int = limits.PEER_BODY_BYTES_MAX,
+) -> Envelope:
+    """The message in ``data``, once it is verified, addressed to ``audience``, fresh, and not seen before.
+
+    Errors: those of ``verify``, ``envelope.audience``, ``envelope.time``, ``envelope.replayed``,
+    ``envelope.replay_window_full``.
+    """
+    envelope = verify(data, kinds=kinds, find_key=find_key, binding=binding, bytes_max=bytes_max)
+    claims = envelope.claims
+    if claims.audience != audience:
+        raise MeshError("envelope.audience", f"addressed to {(claims.audience or 'nobody')[:7]}")
+    check_time(claims, now_s)
+    window.admit(claims, now_s)
+    return envelope
+
+
+def check_time(claims: Claims, now_s: int) -> None:
+    """A message lives at most ``MESSAGE_LIFETIME_S``, give or take ``CLOCK_SKEW_S``. Errors: ``envelope.time``."""
+    skew = limits.CLOCK_SKEW_S
+    expires = claims.expires_s
+    if expires is None or expires - claims.issued_s > limits.MESSAGE_LIFETIME_S or expires < claims.issued_s:
+        raise MeshError("envelope.time", "no expiry, or a lifetime that is not allowed")
+    if claims.issued_s > now_s + skew or expires < now_s - skew:
+        raise MeshError("envelope.time", f"clocks differ by about {abs(now_s - claims.issued_s)} s", now_s=now_s, issued_s=claims.issued_s)
+
+
+def single_key(public_key: bytes, owner: str) -> Callable[[str, bytes], VerifyKey | None]:
+    """A ``KeyFinder`` that trusts one key of one owner."""
+    verify_key = VerifyKey(public_key)
+
+    def find(issuer: str, candidate: bytes) -> VerifyKey | None:
+        return verify_key if issuer == owner and candidate == key_id(public_key) else None
+
+    return find

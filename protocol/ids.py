@@ -1,0 +1,75 @@
+"""Identifiers that survive being read aloud: base32 with check digits (Luhn mod 32).
+
+Node ids are hashes of the genesis key, printed as eight groups of seven characters, each pair of groups ending in a check
+digit (the form of Syncthing's device ids). Other ids are ``<kind>-<20 characters><check digit>``, 100 random bits.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from protocol.errors import MeshError
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_VALUE = {char: value for value, char in enumerate(ALPHABET)}
+_NODE_DOMAIN = b"trailmesh-node-v1\x00"
+_ID_CHARS = 20
+ID_RANDOM_BYTES = 13
+"""How many random bytes ``make_id`` takes; it uses their first 100 bits."""
+
+KINDS = frozenset({"ses", "sea", "lea", "rep", "inv"})
+"""session, search, lease, replay report, invite"""
+
+
+def check_digit(text: str) -> str:
+    """The Luhn mod 32 check digit of base32 ``text``: finds every single typo and most swaps of neighbours."""
+    total, factor = 0, 1
+    for char in text:
+        product = factor * _VALUE[char]
+        total += product // 32 + product % 32
+        factor = 3 - factor
+    return ALPHABET[-total % 32]
+
+
+def node_id(public_key: bytes) -> str:
+    """The id of the node whose genesis witness key (32 bytes, Ed25519) this is."""
+    digest = hashlib.sha256(_NODE_DOMAIN + public_key).digest()
+    text = base64.b32encode(digest).decode().rstrip("=")
+    parts = [text[i : i + 13] for i in range(0, 52, 13)]
+    checked = "".join(part + check_digit(part) for part in parts)
+    return "-".join(checked[i : i + 7] for i in range(0, 56, 7))
+
+
+def parse_node_id(text: str) -> str:
+    """``text`` in canonical form. Errors: ``id.invalid``."""
+    plain = text.upper().replace("-", "").replace(" ", "")
+    if len(plain) != 56 or any(char not in _VALUE for char in plain):
+        raise MeshError("id.invalid", "a node id has eight groups of seven letters or digits 2-7")
+    for i in range(0, 56, 14):
+        if check_digit(plain[i : i + 13]) != plain[i + 13]:
+            raise MeshError("id.invalid", f"mistyped near {plain[i : i + 7]}-{plain[i + 7 : i + 14]}")
+    return "-".join(plain[i : i + 7] for i in range(0, 56, 7))
+
+
+def short(node: str) -> str:
+    """The first group of a node id: enough to tell peers apart, never enough to trust one."""
+    return node[:7]
+
+
+def make_id(kind: str, random: bytes) -> str:
+    """An id of ``kind`` from ``ID_RANDOM_BYTES`` random bytes."""
+    assert kind in KINDS and len(random) == ID_RANDOM_BYTES
+    body = base64.b32encode(random).decode()[:_ID_CHARS]
+    return f"{kind}-{body}{check_digit(body)}"
+
+
+def parse_id(kind: str, text: str) -> str:
+    """``text`` in canonical form. Errors: ``id.invalid``."""
+    prefix, _, body = text.strip().partition("-")
+    body = body.upper()
+    if prefix.lower() != kind or len(body) != _ID_CHARS + 1 or any(char not in _VALUE for char in body):
+        raise MeshError("id.invalid", f"an id of this kind looks like {kind}- and {_ID_CHARS + 1} letters or digits 2-7")
+    if check_digit(body[:-1]) != body[-1]:
+        raise MeshError("id.invalid", "the check digit does not fit: one character is mistyped")
+    return f"{kind}-{body}"

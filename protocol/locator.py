@@ -1,0 +1,41 @@
+"""Which element of an observation a locator means."""
+
+from __future__ import annotations
+
+from protocol.action import Locator
+from protocol.errors import MeshError
+from protocol.observation import Element, Observation
+
+
+def resolve(locator: Locator, observation: Observation) -> Element:
+    """The one element that ``locator`` names.
+
+    Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
+    ``action.target_ambiguous`` (several fit a locator that gives no role).
+    """
+    pool = [item for item in observation.elements if item.frame == locator.frame]
+    if locator.role:
+        pool = [item for item in pool if item.role == locator.role]
+    exact = [item for item in pool if item.name == locator.name]
+    loose = exact or [item for item in pool if _fold(item.name) == _fold(locator.name)]
+    if locator.nth < len(loose) and (locator.role or len(loose) == 1 or locator.nth):
+        return loose[locator.nth]
+    if len(loose) > 1 and not locator.role:
+        raise MeshError("action.target_ambiguous", f"“{locator.name}” fits {len(loose)} elements", name=locator.name)
+    raise MeshError(
+        "action.target_missing",
+        f"no {locator.role or 'element'} “{locator.name}”" + (f" number {locator.nth + 1}" if locator.nth else ""),
+        role=locator.role,
+        name=locator.name,
+    )
+
+
+def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:
+    """The locator by which ``resolve`` finds ``element`` again."""
+    alike = [e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)]
+    nth = next(i for i, item in enumerate(alike) if item.ref == element.ref)
+    return Locator(role=element.role, name=element.name, nth=nth, frame=element.frame, selectors=selectors)
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
