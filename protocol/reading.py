@@ -1,0 +1,284 @@
+"""What a page offers a goal: its elements as word stems, the cards and sections they stand in, and the facts a card states.
+
+The snapshot's indented text is the only place that tells which texts belong together, so cards are cut out of it: the lines of
+the nearest list item, row or article around an element.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from protocol.goal import Goal, Sort, Threshold, sort_in, stem, thresholds_in, tokens, words_of
+from protocol.observation import Element, Observation
+
+CARD_ROLES: Final = frozenset("listitem row article".split())
+RESULT_COVERAGE_MIN: Final = 0.99
+"""Only a card that says all the goal asks about is one of its results."""
+HEADINGS_MAX: Final = 3
+CARD_LINES_MAX: Final = 40
+"""A card is small; what is longer is a list of cards."""
+_NODE = re.compile(r"""^( *)(?:- )?['"]?(/?[\w-]+)(?: "((?:[^"\\]|\\.)*)")?((?: \[[^\]]*\])*)['"]?:? ?(.*)$""")
+_REF = re.compile(r"\[(?:ref=)?((?:f\d+)*e\d+)\]")
+_PRICE = re.compile(r"[€$£] ?(\d+(?:[.,]\d{1,2})?)|(\d+(?:[.,]\d{1,2})?) ?(?:€|EUR|USD|GBP)")
+_RATING = re.compile(r"(\d(?:[.,]\d)?)(?: ?/ ?| out of )(?:5|10)\b|(\d(?:[.,]\d)?) stars?\b|★ ?(\d(?:[.,]\d)?)|\brat(?:ing|ed):? (\d(?:[.,]\d)?)", re.I)
+_DECIMAL = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
+_ORDER_KEY = re.compile(r"(?:^|[_-])(?:sort|order|ordering|o|ord|orderby)(?:$|[_-])|^sort|^order", re.I)
+
+
+@lru_cache(maxsize=4_096)
+def split_url(url: str) -> tuple[SplitResult, tuple[tuple[str, str], ...]]:
+    """An address and its query pairs; an address that cannot be read is an empty one."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    return parts, tuple(parse_qsl(parts.query, keep_blank_values=True))
+
+
+@lru_cache(maxsize=4_096)
+def url_stems(url: str) -> frozenset[str]:
+    """The words of path and query of an address."""
+    parts, pairs = split_url(url)
+    return frozenset(tokens(parts.path + " " + " ".join(value for _, value in pairs)))
+
+
+def same_address(left: str, right: str) -> bool:
+    """Whether two addresses open the same page: the fragment and the order of the query do not count."""
+    (a, a_pairs), (b, b_pairs) = split_url(left), split_url(right)
+    return (a.scheme, a.netloc, a.path or "/", sorted(a_pairs)) == (b.scheme, b.netloc, b.path or "/", sorted(b_pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    indent: int
+    role: str
+    text: str
+    """Its name and its text, without the snapshot's own words."""
+    heading: str
+    """The last heading above this line."""
+    landmark: str
+
+
+class Page:
+    """An observation, read once for one goal."""
+
+    def __init__(self, goal: Goal, observation: Observation) -> None:
+        self.goal = goal
+        self.observation = observation
+        self.parts, self.pairs = split_url(observation.url)
+        self._nodes: list[_Line] = []
+        self._line_of: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
+        self._outline()
+        words = frozenset(goal.words)
+        self.stems = {item.ref: frozenset(tokens(self._own_text(item))) for item in observation.elements}
+        spread = Counter(word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words)
+        # A word that every link carries tells none of them apart; one that is nowhere in a name still counts where it turns up.
+        self.rarity = {word: 1.0 / (1.0 + spread[word] / 4) for word in goal.words}
+
+    def _outline(self) -> None:
+        heading, landmark, landmark_indent = "", "", -1
+        for index, raw in enumerate(self.observation.text.split("\n")):
+            match = _NODE.match(raw)
+            indent, role, text = (len(match[1]), match[2], f"{match[3] or ''} {match[5]}".strip()) if match else (0, "", "")
+            if indent <= landmark_indent:
+                landmark, landmark_indent = "", -1
+            if role in ("banner", "contentinfo", "navigation") and not landmark:
+                landmark, landmark_indent = role, indent
+            if role == "heading":
+                heading = text
+            self._nodes.append(_Line(indent, role, "" if role.startswith("/") else text, heading, landmark))
+            if ref := _REF.search(raw):
+                self._line_of.setdefault(ref[1], index)
+
+    def _line(self, element: Element) -> _Line | None:
+        index = self._line_of.get(element.ref)
+        return None if index is None else self._nodes[index]
+
+    def landmark(self, element: Element) -> str:
+        """``banner``, ``contentinfo`` or ``navigation`` if the element stands in one."""
+        line = self._line(element)
+        return line.landmark if line else ""
+
+    def section(self, element: Element) -> str:
+        """The heading the element stands under, and the name of its surroundings."""
+        line = self._line(element)
+        return f"{line.heading if line else ''} {element.context}"
+
+    def card(self, element: Element) -> str:
+        """The text of the list item, row or article around the element; its context when it stands in none."""
+        index = self._line_of.get(element.ref)
+        if index is None:
+            return element.context
+        indent, place = self._nodes[index].indent, index
+        while place >= 0 and index - place < CARD_LINES_MAX:
+            node = self._nodes[place]
+            if node.role in CARD_ROLES and (node.indent < indent or place == index):
+                return f"{self._text_at(place)} {element.context}"
+            indent = min(indent, node.indent)
+            place -= 1
+        return element.context
+
+    def _text_at(self, start: int) -> str:
+        if start not in self._texts:
+            end, last = start + 1, min(len(self._nodes), start + CARD_LINES_MAX)
+            while end < last and self._nodes[end].indent > self._nodes[start].indent:
+                end += 1
+            self._texts[start] = " ".join(node.text for node in self._nodes[start:end] if node.text)
+        return self._texts[start]
+
+    def _own_text(self, element: Element) -> str:
+        """The element's name, or what stands inside a link that has none of its own."""
+        index = self._line_of.get(element.ref)
+        return element.name if element.name or index is None or element.role != "link" else self._text_at(index)
+
+    def coverage(self, stems: frozenset[str]) -> float:
+        """How much of what the goal is about is among ``stems``: 0 to 1, rare words count more."""
+        total = sum(self.rarity.values())
+        return sum(weight for word, weight in self.rarity.items() if word in stems) / total if total else 0.0
+
+    @cached_property
+    def applied(self) -> tuple[Element, ...]:
+        """Elements that say what the page is set to: chosen options, checked boxes, the current one of several links."""
+        return tuple(item for item in self.observation.elements if is_applied(item))
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[str, str], ...]:
+        """The address's query pairs whose value is a number, the number in its shortest form."""
+        return tuple((key, f"{float(value):g}") for key, value in self.pairs if _DECIMAL.fullmatch(value))
+
+    @cached_property
+    def sorted_as_wanted(self) -> bool:
+        """Whether the page says that it is in the order of the goal's first sort."""
+        if not self.goal.sorts:
+            return False
+        wanted = self.goal.sorts[0]
+        labels = [(item.value if item.options else item.name, item.url) for item in self.applied]
+        return any(sort_match(wanted, label, url) >= 1 for label, url in [*labels, ("", self.observation.url)])
+
+    @cached_property
+    def leader(self) -> str:
+        """The first card about the goal whose facts break none of its bounds: in a sorted list, the answer."""
+        for item in self.observation.elements:
+            if item.role != "link":
+                continue
+            card = self.card(item)
+            stated = facts(card)
+            if stated and self.coverage(frozenset(tokens(card)) | self.stems[item.ref]) >= RESULT_COVERAGE_MIN and verdict(self.goal, stated) >= 0:
+                return card
+        return ""
+
+    @cached_property
+    def filled_search(self) -> bool:
+        """Whether a search field holds text that the address does not yet show."""
+        shown = {value for _, value in self.pairs}
+        return any(is_search(item) and item.value and item.value not in shown for item in self.observation.elements)
+
+    @cached_property
+    def headings(self) -> tuple[str, ...]:
+        """The first headings of the page."""
+        return tuple([node.text for node in self._nodes if node.role == "heading"][:HEADINGS_MAX])
+
+    @cached_property
+    def headline(self) -> frozenset[str]:
+        """The words of the title and of the main headings."""
+        return frozenset(tokens(f"{self.observation.title} {' '.join(self.headings[:1])}"))
+
+
+def is_applied(element: Element) -> bool:
+    """Whether the element is chosen already."""
+    if element.options:
+        return bool(element.value)
+    return any(state.split("=")[0] in ("checked", "selected", "pressed", "current") and not state.endswith("false") for state in element.states)
+
+
+def is_search(element: Element) -> bool:
+    """Whether a text field searches or filters rather than takes an entry."""
+    if element.role == "searchbox" or element.traits.input_type == "search":
+        return True
+    if element.role not in ("textbox", "combobox") or element.options:
+        return False
+    words = {stem(word) for word in element.traits.tokens} | set(tokens(element.name))
+    return bool(words & {"search", "find", "query", "q", "keyword", "filter"}) and element.traits.form_method != "post"
+
+
+def sort_match(wanted: Sort, label: str, url: str) -> float:
+    """1 for the wanted order, .4 if the direction is open, −.6 for the opposite, −.2 for another order, 0 for no order."""
+    attribute, direction = sort_in(label)
+    words = frozenset(tokens(label))
+    key, by_url, url_direction = _sort_of_url(url)
+    if attribute != wanted.attribute and words & words_of(wanted.attribute):
+        attribute = wanted.attribute
+    if not attribute and by_url:
+        attribute = wanted.attribute if by_url & words_of(wanted.attribute) else "other"
+    direction = direction or (url_direction if key else None)
+    if not attribute or (direction is None and not key and len(words) > 3):
+        return 0.0
+    if attribute != wanted.attribute:
+        return -0.2 if key or direction else 0.0
+    if direction is None:
+        return 0.4
+    return 1.0 if direction == wanted.direction else -0.6
+
+
+@lru_cache(maxsize=4_096)
+def _sort_of_url(url: str) -> tuple[bool, frozenset[str], str | None]:
+    """Whether the address orders a list, by which words, in which direction."""
+    for key, value in split_url(url)[1]:
+        if value and _ORDER_KEY.search(key):
+            _, direction = sort_in(f"{key} {value}".replace("_", " ").replace("-", " "))
+            descending = value.startswith("-") or direction == "descending"
+            return True, frozenset(tokens(value.replace("_", " "))), "descending" if descending else "ascending"
+    return False, frozenset(), None
+
+
+def threshold_match(goal: Goal, label: str, section: str) -> float:
+    """How well a filter fits a bound of the goal: 1 exact, less for a wider or narrower one, below 0 for the opposite."""
+    best = 0.0
+    for offered in thresholds_in(label):
+        for wanted in goal.thresholds:
+            best = max(best, _fit(wanted, offered, label, section), key=abs)
+    return best
+
+
+def _fit(wanted: Threshold, offered: Threshold, label: str, section: str) -> float:
+    if not speaks_of(wanted.attribute or "price", f"{label} {section}") and not (offered.attribute == wanted.attribute):
+        return 0.0
+    if offered.bound != wanted.bound:
+        return -0.4
+    if offered.number == wanted.number:
+        return 1.0
+    wider = (offered.number < wanted.number) == (wanted.bound == "min")
+    # A wider filter loses nothing; a narrower one may filter out the answer.
+    return 0.4 if wider else 0.15
+
+
+def speaks_of(attribute: str, text: str) -> bool:
+    """Whether ``text`` names the attribute, by word or by sign."""
+    if attribute == "price" and any(sign in text for sign in "€$£"):
+        return True
+    if attribute == "rating" and "★" in text:
+        return True
+    return not words_of(attribute).isdisjoint(tokens(text))
+
+
+def facts(text: str) -> dict[str, float]:
+    """The price and rating a card states, and numbers that stand behind a word ("stock 5")."""
+    found: dict[str, float] = {}
+    for attribute, pattern in (("price", _PRICE), ("rating", _RATING)):
+        if match := pattern.search(text):
+            found[attribute] = float(next(group for group in match.groups() if group).replace(",", "."))
+    return found
+
+
+def verdict(goal: Goal, stated: dict[str, float]) -> float:
+    """1 if the facts meet every bound they speak of, −1 if they break one, 0 if they are silent."""
+    known = [(bound, stated[bound.attribute or "price"]) for bound in goal.thresholds if (bound.attribute or "price") in stated]
+    if not known:
+        return 0.0
+    return 1.0 if all(bound.met_by(number) for bound, number in known) else -1.0
