@@ -55,10 +55,11 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "sort": Weight(2.6, "it brings the list into the order that puts the answer first"),
     "bound": Weight(2.6, "it filters by the bound the goal sets"),
     "fits": Weight(1.0, "its card states numbers within the goal's bounds; breaking one counts against it"),
-    "leads": Weight(2.4, "in the wanted order and within the bounds it is the first: the answer, as far as the page can tell"),
-    "unsorted": Weight(-0.8, "one of many things while the list is not yet in the wanted order"),
+    "leads": Weight(3.0, "in the wanted order and within the bounds it is the first: the answer, as far as the page can tell"),
+    "unsorted": Weight(-4.0, "one of many things while the list is not yet in the wanted order"),
     # fields
-    "search": Weight(2.4, "typing what is wanted into a search field is the shortest way on most sites"),
+    "search": Weight(1.7, "typing what is wanted into a search field is a short way on most sites; a fitting link is shorter"),
+    "search_slot": Weight(2.4, "a value given word for word is what search fields are for"),
     "shorter_query": Weight(-1.0, "fewer words find more than is wanted: the second try"),
     "slot_key": Weight(2.5, "the field's label is what the goal calls the value"),
     "slot_type": Weight(1.5, "the field takes this kind of value: e-mail, number, date"),
@@ -238,7 +239,7 @@ def _click(page: Page, item: Element) -> dict[str, float]:
             found["submit_ready" if ready else "submit_early"] = 1.0
     if is_applied(item):
         found["applied"] = 1.0
-    if not named and words & BOILERPLATE:
+    if not named and words & BOILERPLATE and words.isdisjoint(tokens(page.goal.text)):
         found["boilerplate"] = 1.0
     if page.landmark(item) in ("banner", "contentinfo"):
         found["frame"] = 1.0
@@ -306,12 +307,11 @@ def _as_result(page: Page, card: str, words: frozenset[str]) -> dict[str, float]
     found = {"fits": fits}
     if not page.goal.sorts:
         return found
-    wanted = page.goal.sorts[0]
     if not page.sorted_as_wanted:
-        return found | {"unsorted": 1.0}
-    if wanted.attribute in stated and page.leader == card:
+        found["unsorted"] = 1.0
+    if page.leader == card:
         # Of several links on the card the one that carries its name.
-        found["leads"] = 0.5 + 0.5 * page.coverage(words)
+        found["leads"] = (0.5 + 0.5 * page.coverage(words)) * (1.0 if page.sorted_as_wanted else 0.25)
     return found
 
 
@@ -380,7 +380,7 @@ def _slot_fill(slot: Slot, item: Element, label: frozenset[str], *, search: bool
     if takes:
         found["slot_type" if takes == slot.kind else "wrong_type"] = 1.0
     elif search:
-        found["search"] = 1.0
+        found["search" if slot.kind == "number" else "search_slot"] = 1.0
     return found or {"stray_fill": 1.0}
 
 
@@ -433,7 +433,7 @@ def _pending(page: Page, button: Element) -> bool:
         traits = item.traits
         if (traits.form_action, traits.form_method) != (button.traits.form_action, button.traits.form_method) or item is button:
             continue
-        if item.role in ("textbox", "searchbox", "spinbutton") and item.value and item.value not in shown:
+        if item.role in ("textbox", "searchbox", "spinbutton") and item.value and item.value not in shown and _wanted_text(page.goal, item.value):
             return True
         if item.options and item.value and _wanted_choice(page, item) and keys.isdisjoint(traits.tokens):
             return True
@@ -457,7 +457,7 @@ def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_stat
     """How near a page is to the goal: 1 if ``reached``, else at most ``VALUE_UNPROVEN_MAX``.
 
     .35 × the share of the goal's demands (slots, orders, bounds) the page meets + .2 × similarity of goal and page
-    + .1 / √(1 + visits) − .2 on an error page, an empty list or a login wall, at least 0.
+    + .1 / √(1 + visits) − .2 where it goes no further: an error page, an empty list, a login wall, the wrong one of many.
     """
     if reached:
         return 1.0
@@ -466,7 +466,9 @@ def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_stat
     met = demands(page)
     share = sum(met) / len(met) if met else similar
     novelty = 1.0 / math.sqrt(1 + max(0, visits_of_state))
-    raw = _COVERAGE * share + _SIMILARITY * similar + _NOVELTY * novelty - _DEAD_END * dead_end(page)
+    # Where one thing is wanted out of many, a page about one of them that is not the answer leads no further.
+    ends = dead_end(page) or bool(goal.sorts and page.about_one)
+    raw = _COVERAGE * share + _SIMILARITY * similar + _NOVELTY * novelty - _DEAD_END * ends
     return round(min(VALUE_UNPROVEN_MAX, max(0.0, raw)), PRIOR_DIGITS)
 
 
@@ -482,10 +484,8 @@ def demands(page: Page) -> list[float]:
     goal, text = page.goal, page.observation.text.casefold()
     prominent = f"{page.observation.title} {unquote_plus(page.observation.url)}".casefold()
     met = [1.0 if slot.value.casefold() in prominent else 0.5 * (slot.value.casefold() in text) for slot in goal.slots]
-    single = page.coverage(page.headline) >= RESULT_COVERAGE_MIN
-    stated = facts(page.observation.text) if single else {}
-    # A page about one thing does not say whether it is the first of its kind: half.
-    met += [1.0 if page.sorted_as_wanted else 0.5 * (sort.attribute in stated) for sort in goal.sorts]
+    stated = page.about_one
+    met += [1.0 if page.sorted_as_wanted else 0.0] * len(goal.sorts)
     return met + [_bound_met(page, bound, stated) for bound in goal.thresholds]
 
 

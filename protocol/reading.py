@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from protocol.goal import Goal, Sort, Threshold, sort_in, stem, thresholds_in, tokens, words_of
+from protocol.goal import Direction, Goal, Sort, Threshold, sort_in, stem, thresholds_in, tokens, words_of
 from protocol.observation import Element, Observation
 
 CARD_ROLES: Final = frozenset("listitem row article".split())
@@ -162,16 +162,36 @@ class Page:
         return any(sort_match(wanted, label, url) >= 1 for label, url in [*labels, ("", self.observation.url)])
 
     @cached_property
-    def leader(self) -> str:
-        """The first card about the goal whose facts break none of its bounds: in a sorted list, the answer."""
+    def results(self) -> dict[str, dict[str, float]]:
+        """The cards about the goal, in order, with the facts they state; cards that break a bound are left out."""
+        found: dict[str, dict[str, float]] = {}
         for item in self.observation.elements:
-            if item.role != "link":
-                continue
-            card = self.card(item)
-            stated = facts(card)
-            if stated and self.coverage(frozenset(tokens(card)) | self.stems[item.ref]) >= RESULT_COVERAGE_MIN and verdict(self.goal, stated) >= 0:
-                return card
-        return ""
+            if item.role == "link" and (card := self.card(item)) not in found:
+                stated = facts(card)
+                covered = self.coverage(frozenset(tokens(card)) | self.stems[item.ref])
+                if stated and covered >= RESULT_COVERAGE_MIN and verdict(self.goal, stated) >= 0:
+                    found[card] = stated
+        return found
+
+    @cached_property
+    def leader(self) -> str:
+        """The result that the goal's order puts first: the first one of a list in that order, else the extreme of those on the page."""
+        if not self.goal.sorts or not self.results:
+            return ""
+        wanted = self.goal.sorts[0]
+        known = [card for card, stated in self.results.items() if wanted.attribute in stated]
+        if not known or self.sorted_as_wanted:
+            return known[0] if known else ""
+        sign = 1 if wanted.direction == "ascending" else -1
+        return min(known, key=lambda card: sign * self.results[card][wanted.attribute])
+
+    @cached_property
+    def about_one(self) -> dict[str, float]:
+        """The facts of a page about one thing that is what the goal is about; empty for a list or another thing."""
+        if len(self.results) > 1 or self.coverage(self.headline) < RESULT_COVERAGE_MIN:
+            return {}
+        start = next((index for index, node in enumerate(self._nodes) if node.role == "heading"), 0)
+        return facts(" ".join(node.text for node in self._nodes[start : start + CARD_LINES_MAX]))
 
     @cached_property
     def filled_search(self) -> bool:
@@ -227,7 +247,7 @@ def sort_match(wanted: Sort, label: str, url: str) -> float:
 
 
 @lru_cache(maxsize=4_096)
-def _sort_of_url(url: str) -> tuple[bool, frozenset[str], str | None]:
+def _sort_of_url(url: str) -> tuple[bool, frozenset[str], Direction | None]:
     """Whether the address orders a list, by which words, in which direction."""
     for key, value in split_url(url)[1]:
         if value and _ORDER_KEY.search(key):
