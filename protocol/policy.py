@@ -22,7 +22,6 @@ from protocol.observation import Element, Observation
 from protocol.reading import (
     RESULT_COVERAGE_MIN,
     Page,
-    facts,
     is_applied,
     is_search,
     same_address,
@@ -34,6 +33,7 @@ from protocol.reading import (
     verdict,
 )
 from protocol.risk import APPROVAL_CLASS
+from protocol.risk import classify as classify_by_rules
 
 
 class Weight(NamedTuple):
@@ -135,7 +135,7 @@ class _Draft(NamedTuple):
         return sum(WEIGHTS[name].value * amount for name, amount in self.features.items())
 
 
-def candidates(goal: Goal, observation: Observation, *, classify: Classify) -> tuple[Candidate, ...]:
+def candidates(goal: Goal, observation: Observation, *, classify: Classify = classify_by_rules) -> tuple[Candidate, ...]:
     """What to try on this page, best first: prior descending, then the bytes of the action; the same on every machine.
 
     At most ``CANDIDATES_PER_STATE_MAX``, of these at most ``MASKED_SHOWN_MAX`` that need an approval, at the end.
@@ -293,14 +293,14 @@ def _aboutness(page: Page, item: Element) -> dict[str, float]:
     card = page.card(item)
     if hits or in_address:
         found["around"] = page.coverage(frozenset(tokens(card)) - words)
-    if item.role == "link" and len(card) > len(item.name):
+    if item.role == "link":
         found |= _as_result(page, card, words)
     return {name: amount for name, amount in found.items() if amount}
 
 
 def _as_result(page: Page, card: str, words: frozenset[str]) -> dict[str, float]:
     """A link whose card states facts is one of the results of the list."""
-    stated = facts(card)
+    stated = page.facts(card)
     if not stated or page.coverage(words | frozenset(tokens(card))) < RESULT_COVERAGE_MIN:
         return {}
     fits = verdict(page.goal, stated)

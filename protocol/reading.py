@@ -7,6 +7,7 @@ the nearest list item, row or article around an element.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -22,8 +23,9 @@ RESULT_COVERAGE_MIN: Final = 0.99
 HEADINGS_MAX: Final = 3
 CARD_LINES_MAX: Final = 40
 """A card is small; what is longer is a list of cards."""
-_NODE = re.compile(r"""^( *)(?:- )?['"]?(/?[\w-]+)(?: "((?:[^"\\]|\\.)*)")?((?: \[[^\]]*\])*)['"]?:? ?(.*)$""")
-_REF = re.compile(r"\[(?:ref=)?((?:f\d+)*e\d+)\]")
+_NODE = re.compile(r'^( *)- ([a-z]+)(?: "(.*?)")?((?: \[[\w=-]+\])*)(?:: (.*))?$')
+_LINE_CHARS_MAX: Final = 2_000
+_CELLS: Final = frozenset("cell gridcell rowheader".split())
 _PRICE = re.compile(r"[€$£] ?(\d+(?:[.,]\d{1,2})?)|(\d+(?:[.,]\d{1,2})?) ?(?:€|EUR|USD|GBP)")
 _RATING = re.compile(r"(\d(?:[.,]\d)?)(?: ?/ ?| out of )(?:5|10)\b|(\d(?:[.,]\d)?) stars?\b|★ ?(\d(?:[.,]\d)?)|\brat(?:ing|ed):? (\d(?:[.,]\d)?)", re.I)
 _DECIMAL = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
@@ -62,6 +64,81 @@ class _Line:
     heading: str
     """The last heading above this line."""
     landmark: str
+    columns: tuple[str, ...]
+    """In a table, the heads of its columns."""
+
+
+class _Outline:
+    """The snapshot's lines as a tree, and which line each element is."""
+
+    def __init__(self, observation: Observation) -> None:
+        self.lines: list[_Line] = []
+        self._named: dict[tuple[str, str], list[int]] = {}
+        self._texts: dict[int, str] = {}
+        self._read(observation.text)
+        self.line_of = self._align(observation)
+
+    def _read(self, text: str) -> None:
+        heading, landmark, landmark_indent = "", "", -1
+        columns: tuple[str, ...] = ()
+        for index, raw in enumerate(text.split("\n")):
+            match = _NODE.match(raw[:_LINE_CHARS_MAX])
+            indent = len(match[1]) if match else len(raw) - len(raw.lstrip())
+            role, name, said = (match[2], match[3] or "", match[5] or "") if match else ("", "", raw.strip().removeprefix("- "))
+            if indent <= landmark_indent:
+                landmark, landmark_indent = "", -1
+            if role in ("banner", "contentinfo", "navigation") and not landmark:
+                landmark, landmark_indent = role, indent
+            if role == "heading":
+                heading = f"{name} {said}".strip()
+            elif role == "table":
+                columns = ()
+            elif role == "columnheader":
+                columns += (f"{name} {said}".strip(),)
+            self.lines.append(_Line(indent, role, f"{name} {said}".strip(), heading, landmark, columns))
+            if role:
+                self._named.setdefault((role, name), []).append(index)
+
+    def _align(self, observation: Observation) -> dict[str, int]:
+        """Lines carry no refs, but both are in document order: each element is the next line of its role and name.
+
+        A line leaves out a name that only repeats its content.
+        """
+        found: dict[str, int] = {}
+        last = -1
+        for item in observation.elements:
+            lists = (self._named.get((item.role, name), ()) for name in {item.name, ""})
+            following = [lines[place] for lines in lists if (place := bisect_right(lines, last)) < len(lines)]
+            if following:
+                last = found[item.ref] = min(following)
+        return found
+
+    def text_at(self, start: int) -> str:
+        """What a line and the lines below it say; of a table row each cell with the head of its column."""
+        if start not in self._texts:
+            end, last = start + 1, min(len(self.lines), start + CARD_LINES_MAX)
+            while end < last and self.lines[end].indent > self.lines[start].indent:
+                end += 1
+            below = self.lines[start:end]
+            said = self._row(start, end) if below[0].role == "row" else [node.text for node in below]
+            self._texts[start] = " ".join(text for text in said if text)
+        return self._texts[start]
+
+    def _row(self, start: int, end: int) -> list[str]:
+        cells = [index for index in range(start + 1, end) if self.lines[index].role in _CELLS]
+        heads = self.lines[start].columns
+        return [f"{heads[place] if place < len(heads) else ''}: {self.text_at(index)}" for place, index in enumerate(cells)]
+
+    def card_of(self, index: int) -> int | None:
+        """The line of the nearest list item, row or article around a line."""
+        indent, place = self.lines[index].indent, index
+        while place >= 0 and index - place < CARD_LINES_MAX:
+            node = self.lines[place]
+            if node.role in CARD_ROLES and node.indent < indent:
+                return place
+            indent = min(indent, node.indent)
+            place -= 1
+        return None
 
 
 class Page:
@@ -71,34 +148,17 @@ class Page:
         self.goal = goal
         self.observation = observation
         self.parts, self.pairs = split_url(observation.url)
-        self._nodes: list[_Line] = []
-        self._line_of: dict[str, int] = {}
-        self._texts: dict[int, str] = {}
-        self._outline()
+        self._outline = _Outline(observation)
         words = frozenset(goal.words)
-        self.stems = {item.ref: frozenset(tokens(self._own_text(item))) for item in observation.elements}
+        self.stems = {item.ref: frozenset(tokens(item.name)) for item in observation.elements}
         spread = Counter(word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words)
         # A word that every link carries tells none of them apart; one that is nowhere in a name still counts where it turns up.
+        self.attributes = frozenset(part.attribute or "price" for part in (*goal.sorts, *goal.thresholds))
         self.rarity = {word: 1.0 / (1.0 + spread[word] / 4) for word in goal.words}
 
-    def _outline(self) -> None:
-        heading, landmark, landmark_indent = "", "", -1
-        for index, raw in enumerate(self.observation.text.split("\n")):
-            match = _NODE.match(raw)
-            indent, role, text = (len(match[1]), match[2], f"{match[3] or ''} {match[5]}".strip()) if match else (0, "", "")
-            if indent <= landmark_indent:
-                landmark, landmark_indent = "", -1
-            if role in ("banner", "contentinfo", "navigation") and not landmark:
-                landmark, landmark_indent = role, indent
-            if role == "heading":
-                heading = text
-            self._nodes.append(_Line(indent, role, "" if role.startswith("/") else text, heading, landmark))
-            if ref := _REF.search(raw):
-                self._line_of.setdefault(ref[1], index)
-
     def _line(self, element: Element) -> _Line | None:
-        index = self._line_of.get(element.ref)
-        return None if index is None else self._nodes[index]
+        index = self._outline.line_of.get(element.ref)
+        return None if index is None else self._outline.lines[index]
 
     def landmark(self, element: Element) -> str:
         """``banner``, ``contentinfo`` or ``navigation`` if the element stands in one."""
@@ -111,31 +171,14 @@ class Page:
         return f"{line.heading if line else ''} {element.context}"
 
     def card(self, element: Element) -> str:
-        """The text of the list item, row or article around the element; its context when it stands in none."""
-        index = self._line_of.get(element.ref)
-        if index is None:
-            return element.context
-        indent, place = self._nodes[index].indent, index
-        while place >= 0 and index - place < CARD_LINES_MAX:
-            node = self._nodes[place]
-            if node.role in CARD_ROLES and (node.indent < indent or place == index):
-                return f"{self._text_at(place)} {element.context}"
-            indent = min(indent, node.indent)
-            place -= 1
-        return element.context
+        """The text of the list item, row or article around the element; its own and its context when it stands in none."""
+        index = self._outline.line_of.get(element.ref)
+        start = None if index is None else self._outline.card_of(index)
+        return f"{element.name} {element.context}" if start is None else self._outline.text_at(start)
 
-    def _text_at(self, start: int) -> str:
-        if start not in self._texts:
-            end, last = start + 1, min(len(self._nodes), start + CARD_LINES_MAX)
-            while end < last and self._nodes[end].indent > self._nodes[start].indent:
-                end += 1
-            self._texts[start] = " ".join(node.text for node in self._nodes[start:end] if node.text)
-        return self._texts[start]
-
-    def _own_text(self, element: Element) -> str:
-        """The element's name, or what stands inside a link that has none of its own."""
-        index = self._line_of.get(element.ref)
-        return element.name if element.name or index is None or element.role != "link" else self._text_at(index)
+    def facts(self, text: str) -> dict[str, float]:
+        """The numbers in ``text`` that the goal orders or bounds by, and prices and ratings."""
+        return facts(text, self.attributes)
 
     def coverage(self, stems: frozenset[str]) -> float:
         """How much of what the goal is about is among ``stems``: 0 to 1, rare words count more."""
@@ -167,7 +210,7 @@ class Page:
         found: dict[str, dict[str, float]] = {}
         for item in self.observation.elements:
             if item.role == "link" and (card := self.card(item)) not in found:
-                stated = facts(card)
+                stated = self.facts(card)
                 covered = self.coverage(frozenset(tokens(card)) | self.stems[item.ref])
                 if stated and covered >= RESULT_COVERAGE_MIN and verdict(self.goal, stated) >= 0:
                     found[card] = stated
@@ -190,8 +233,8 @@ class Page:
         """The facts of a page about one thing that is what the goal is about; empty for a list or another thing."""
         if len(self.results) > 1 or self.coverage(self.headline) < RESULT_COVERAGE_MIN:
             return {}
-        start = next((index for index, node in enumerate(self._nodes) if node.role == "heading"), 0)
-        return facts(" ".join(node.text for node in self._nodes[start : start + CARD_LINES_MAX]))
+        start = next((index for index, node in enumerate(self._outline.lines) if node.role == "heading"), 0)
+        return self.facts(" ".join(node.text for node in self._outline.lines[start : start + CARD_LINES_MAX]))
 
     @cached_property
     def filled_search(self) -> bool:
@@ -202,7 +245,7 @@ class Page:
     @cached_property
     def headings(self) -> tuple[str, ...]:
         """The first headings of the page."""
-        return tuple([node.text for node in self._nodes if node.role == "heading"][:HEADINGS_MAX])
+        return tuple([node.text for node in self._outline.lines if node.role == "heading"][:HEADINGS_MAX])
 
     @cached_property
     def headline(self) -> frozenset[str]:
@@ -287,13 +330,22 @@ def speaks_of(attribute: str, text: str) -> bool:
     return not words_of(attribute).isdisjoint(tokens(text))
 
 
-def facts(text: str) -> dict[str, float]:
-    """The price and rating a card states, and numbers that stand behind a word ("stock 5")."""
+def facts(text: str, attributes: frozenset[str] = frozenset()) -> dict[str, float]:
+    """The price and rating a card states, and the numbers behind words for other ``attributes`` ("stock: 5")."""
     found: dict[str, float] = {}
     for attribute, pattern in (("price", _PRICE), ("rating", _RATING)):
         if match := pattern.search(text):
             found[attribute] = float(next(group for group in match.groups() if group).replace(",", "."))
+    for attribute in attributes - found.keys():
+        if match := _labelled(attribute).search(text):
+            found[attribute] = float(match[1].replace(",", "."))
     return found
+
+
+@lru_cache(maxsize=256)
+def _labelled(attribute: str) -> re.Pattern[str]:
+    names = "|".join(sorted(words_of(attribute)))
+    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,3}}(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
 
 
 def verdict(goal: Goal, stated: dict[str, float]) -> float:
