@@ -66,6 +66,8 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     thresholds: tuple[Threshold, ...] = ()
     ordinal: int = 0
     """1 for "first", 2 for "second" …, −1 for "last", 0 when the goal names none."""
+    question: bool = False
+    """Whether it asks how, what or when rather than for a thing."""
 
 
 STOP_WORDS: Final = frozenset(
@@ -215,6 +217,7 @@ _SUPERLATIVE = re.compile(rf"\b(?:({_alternatives(_SUPERLATIVES)})|({_alternativ
 _ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b(?! name)", re.IGNORECASE)
 _PLAIN_NUMBER = re.compile(rf"(?<![\w.,-])-?{_NUMBER}(?![\w/:])")
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
+_QUESTION = re.compile(r"(?:how|what|when|where|why|can|does|do|is|are|which)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ATTRIBUTE_OF: Final = {word: attribute for attribute, words in ATTRIBUTES.items() for word in words.split()}
@@ -243,6 +246,7 @@ def parse_goal(text: str) -> Goal:
         sorts=tuple(dict.fromkeys(sorts)),
         thresholds=tuple(dict.fromkeys(thresholds)),
         ordinal=ordinal,
+        question=bool(_QUESTION.match(text.strip())) or text.rstrip().endswith("?"),
     )
 
 

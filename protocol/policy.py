@@ -21,6 +21,7 @@ from protocol.goal import Goal, Slot, Threshold, tokens
 from protocol.observation import Element, Observation
 from protocol.reading import (
     RESULT_COVERAGE_MIN,
+    SORTED_RUN_MIN,
     Page,
     is_applied,
     is_search,
@@ -52,6 +53,7 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "slot": Weight(3.0, "it is named like a value the goal gives word for word"),
     "ordinal": Weight(1.0, "it is the third when the third is asked for"),
     # orders and bounds
+    "answers": Weight(2.4, "the goal is a question, and this is where a site answers some"),
     "sort": Weight(2.6, "it brings the list into the order that puts the answer first"),
     "bound": Weight(2.6, "it filters by the bound the goal sets"),
     "fits": Weight(1.0, "its card states numbers within the goal's bounds; breaking one counts against it"),
@@ -67,11 +69,12 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "stray_fill": Weight(-2.0, "nothing ties this value to this field"),
     "overwrite": Weight(-1.5, "the field holds something already"),
     "enter": Weight(3.2, "a filled search field only needs the key"),
-    "submit_ready": Weight(2.2, "the form around it was filled and not yet sent"),
+    "submit_ready": Weight(2.8, "the form around it was filled and not yet sent"),
     "submit_early": Weight(-1.6, "nothing was filled in: it leads to where we are, or to an error"),
     # going round in circles
     "applied": Weight(-3.5, "it is chosen already, or the page shows already what it asks for"),
     "here": Weight(-4.0, "it leads to the page we are on"),
+    "known": Weight(-2.5, "all it says the page is about already"),
     "undo": Weight(-2.0, "it takes away something the goal wanted: a query or filter is missing from its address"),
     # furniture
     "boilerplate": Weight(-2.2, "help, legal, login and basket links are on every page; not when the goal names them"),
@@ -87,10 +90,11 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
 }
 
 BOILERPLATE: Final = frozenset(
-    "help contact privacy cookie term imprint legal policy accessibility login logout sign log register account cart basket bag checkout "
-    "wish wishlist favourite newsletter subscribe unsubscribe preference about career press blog social facebook instagram twitter "
-    "language currency feedback faq sitemap skip copyright".split()
+    "contact privacy cookie term imprint legal policy accessibility login logout sign log register account cart basket bag checkout "
+    "wish wishlist favourite newsletter subscribe unsubscribe preference career press blog social facebook instagram twitter "
+    "language currency feedback sitemap skip copyright".split()
 )
+ANSWER_WORDS: Final = frozenset("help faq support guide service question information".split())
 MORE_WORDS: Final = frozenset("next more older forward".split())
 BACK_WORDS: Final = frozenset("previous prev back newer".split())
 ERROR_WORDS: Final = ("not found", "404", "error", "forbidden", "went wrong")
@@ -239,6 +243,8 @@ def _click(page: Page, item: Element) -> dict[str, float]:
             found["submit_ready" if ready else "submit_early"] = 1.0
     if is_applied(item):
         found["applied"] = 1.0
+    if page.goal.question and not words.isdisjoint(ANSWER_WORDS) and not words <= page.shown:
+        found["answers"] = 1.0
     if not named and words & BOILERPLATE and words.isdisjoint(tokens(page.goal.text)):
         found["boilerplate"] = 1.0
     if page.landmark(item) in ("banner", "contentinfo"):
@@ -272,7 +278,9 @@ def _undo(page: Page, item: Element) -> float:
     if not pairs or there.path != here.path:
         return 0.0
     lost = [value for key, value in pairs if (key, value) not in their_pairs and not any(k == key and v for k, v in their_pairs)]
-    return 1.0 if any(_wanted_text(page.goal, value) for value in lost) else 0.0
+    if any(_wanted_text(page.goal, value) for value in lost):
+        return 1.0
+    return 1.0 if page.sorted_as_wanted and sort_match(page.goal.sorts[0], "", page.observation.url) > sort_match(page.goal.sorts[0], "", item.url) else 0.0
 
 
 def _wanted_text(goal: Goal, value: str) -> bool:
@@ -288,6 +296,8 @@ def _aboutness(page: Page, item: Element) -> dict[str, float]:
     found = {"words": page.coverage(words), "slot": _slot_match(page.goal, item.name)}
     if hits:
         found["exact"] = len(hits) / len(words)
+        # Not for the results of a list, which say more than what they have in common.
+        found["known"] = float(hits == words and words <= page.shown)
     in_address = page.coverage(url_stems(unquote_plus(item.url)) - url_stems(page.observation.url)) if item.url else 0.0
     found["address"] = max(0.0, in_address - found["words"] / 2)
     card = page.card(item)
@@ -344,7 +354,7 @@ def _fills(page: Page, item: Element) -> Iterator[_Draft]:
         if value.casefold() in shown:
             found["applied"] = 1.0
         yield _Draft(Fill, item, value, found)
-    if search and item.value:
+    if item.value and (search or (item.traits.form_method == "get" and _wanted_text(page.goal, item.value))):
         found = {"enter": 1.0}
         if item.value.casefold() in shown:
             found["applied"] = 1.0
@@ -495,8 +505,9 @@ def _bound_met(page: Page, bound: Threshold, stated: dict[str, float]) -> float:
         return 1.0
     if any(value == _number(bound) and speaks_of(bound.attribute or "price", key.replace("_", " ")) for key, value in page.numbers):
         return 1.0
-    fits = verdict(alone, stated)
-    return 1.0 if fits > 0 else 0.0
+    if len(page.listed) >= SORTED_RUN_MIN and all(verdict(alone, card) > 0 for card in page.listed.values()):
+        return 1.0
+    return 1.0 if verdict(alone, stated) > 0 else 0.0
 
 
 def dead_end(page: Page) -> bool:
