@@ -25,6 +25,7 @@ from protocol.reading import (
     Page,
     is_applied,
     is_search,
+    order_of,
     same_address,
     sort_match,
     speaks_of,
@@ -53,11 +54,13 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "slot": Weight(3.0, "it is named like a value the goal gives word for word"),
     "ordinal": Weight(1.0, "it is the third when the third is asked for"),
     # orders and bounds
+    "kind": Weight(1.8, "it names the kind of thing that is wanted (products, entries)"),
     "answers": Weight(2.4, "the goal is a question, and this is where a site answers some"),
     "sort": Weight(2.6, "it brings the list into the order that puts the answer first"),
     "bound": Weight(2.6, "it filters by the bound the goal sets"),
     "fits": Weight(1.0, "its card states numbers within the goal's bounds; breaking one counts against it"),
     "leads": Weight(3.0, "in the wanted order and within the bounds it is the first: the answer, as far as the page can tell"),
+    "common": Weight(-2.6, "several cards link there: what the things have in common leads away from them"),
     "unsorted": Weight(-4.0, "one of many things while the list is not yet in the wanted order"),
     # fields
     "search": Weight(1.7, "typing what is wanted into a search field is a short way on most sites; a fitting link is shorter"),
@@ -78,6 +81,7 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "undo": Weight(-2.0, "it takes away something the goal wanted: a query or filter is missing from its address"),
     # furniture
     "boilerplate": Weight(-2.2, "help, legal, login and basket links are on every page; not when the goal names them"),
+    "machine": Weight(-1.8, "the same in a form for programs or printers; not when the goal asks for it"),
     "home": Weight(-1.5, "back to the start"),
     "frame": Weight(-0.4, "header and footer are the same on every page"),
     "elsewhere": Weight(-2.5, "another site"),
@@ -94,6 +98,7 @@ BOILERPLATE: Final = frozenset(
     "wish wishlist favourite newsletter subscribe unsubscribe preference career press blog social facebook instagram twitter "
     "language currency feedback sitemap skip copyright".split()
 )
+MACHINE_WORDS: Final = frozenset("json csv xml rss atom yaml sql raw download export print pdf api".split())
 ANSWER_WORDS: Final = frozenset("help faq support guide service question information".split())
 MORE_WORDS: Final = frozenset("next more older forward".split())
 BACK_WORDS: Final = frozenset("previous prev back newer".split())
@@ -232,7 +237,7 @@ def _click(page: Page, item: Element) -> dict[str, float]:
     found = _aboutness(page, item)
     words = page.stems[item.ref]
     named = found.get("words", 0.0) + found.get("slot", 0.0) > 0
-    found["sort"] = max((sort_match(wanted, item.name, item.url) for wanted in page.goal.sorts), default=0.0)
+    found["sort"] = _ordering(page, item.name, item.url)
     found["bound"] = threshold_match(page.goal, item.name, page.section(item))
     if item.role == "link":
         found |= _link(page, item, named=named)
@@ -241,6 +246,8 @@ def _click(page: Page, item: Element) -> dict[str, float]:
         if item.traits.submits or item.traits.input_type == "submit":
             ready = page.filled_search or _pending(page, item)
             found["submit_ready" if ready else "submit_early"] = 1.0
+    if words & set(page.goal.kinds) and not words <= page.shown:
+        found["kind"] = 1.0
     if is_applied(item):
         found["applied"] = 1.0
     if page.goal.question and not words.isdisjoint(ANSWER_WORDS) and not words <= page.shown:
@@ -249,6 +256,8 @@ def _click(page: Page, item: Element) -> dict[str, float]:
         found["boilerplate"] = 1.0
     if page.landmark(item) in ("banner", "contentinfo"):
         found["frame"] = 1.0
+    if not named and (words & MACHINE_WORDS or split_url(item.url)[0].path.rpartition(".")[2].lower() in MACHINE_WORDS):
+        found["machine"] = 1.0
     if not named and len(words) <= 4 and words & MORE_WORDS:
         found["more"] = 1.0
     if not named and len(words) <= 3 and words & BACK_WORDS:
@@ -256,6 +265,14 @@ def _click(page: Page, item: Element) -> dict[str, float]:
     if not words and not item.traits.tokens and not item.url:
         found["nameless"] = 1.0
     return found
+
+
+def _ordering(page: Page, label: str, url: str) -> float:
+    """How well a control brings the list into the wanted order; one that is in it already needs none."""
+    # An address that only carries the page's order along does not bring it about.
+    url = "" if order_of(url) == order_of(page.observation.url) else url
+    match = max((sort_match(wanted, label, url) for wanted in page.goal.sorts), default=0.0)
+    return min(match, 0.0) if page.sorted_as_wanted else match
 
 
 def _link(page: Page, item: Element, *, named: bool) -> dict[str, float]:
@@ -304,7 +321,7 @@ def _aboutness(page: Page, item: Element) -> dict[str, float]:
     if hits or in_address:
         found["around"] = page.coverage(frozenset(tokens(card)) - words)
     if item.role == "link":
-        found |= _as_result(page, card, words)
+        found |= {"common": 1.0} if item.url in page.shared else _as_result(page, card, words)
     return {name: amount for name, amount in found.items() if amount}
 
 
@@ -429,7 +446,7 @@ def _choice(page: Page, item: Element, label: str, url: str) -> dict[str, float]
         "exact": len(hits) / len(words) if words else 0.0,
         "slot": _slot_match(page.goal, label),
         "bound": threshold_match(page.goal, label, f"{page.section(item)} {item.name}"),
-        "sort": max((sort_match(wanted, label, url) for wanted in page.goal.sorts), default=0.0),
+        "sort": _ordering(page, label, url),
     }
     found = {name: amount for name, amount in found.items() if amount}
     return found if any(amount > 0 for amount in found.values()) else {**found, "irrelevant_choice": 1.0}

@@ -225,6 +225,12 @@ class Page:
         return found
 
     @cached_property
+    def shared(self) -> frozenset[str]:
+        """Addresses that several cards link to: what the things have in common, not the things."""
+        seen = {(item.url, self.card(item)) for item in self.observation.elements if item.url and item.role == "link"}
+        return frozenset(url for url, count in Counter(url for url, _ in seen).items() if count > 1)
+
+    @cached_property
     def results(self) -> dict[str, dict[str, float]]:
         """The listed cards that break no bound of the goal."""
         return {card: stated for card, stated in self.listed.items() if verdict(self.goal, stated) >= 0}
@@ -292,7 +298,7 @@ def sort_match(wanted: Sort, label: str, url: str) -> float:
     """1 for the wanted order, ``SORT_LIKELY`` or .3 if the direction is left to custom, −.6 for the opposite, −.2 for another order."""
     attribute, direction = sort_in(label)
     words = frozenset(tokens(label))
-    key, by_url, url_direction = _sort_of_url(url)
+    key, by_url, url_direction = order_of(url)
     if attribute != wanted.attribute and words & words_of(wanted.attribute):
         attribute = wanted.attribute
     if not attribute and by_url:
@@ -309,7 +315,7 @@ def sort_match(wanted: Sort, label: str, url: str) -> float:
 
 
 @lru_cache(maxsize=4_096)
-def _sort_of_url(url: str) -> tuple[bool, frozenset[str], Direction | None]:
+def order_of(url: str) -> tuple[bool, frozenset[str], Direction | None]:
     """Whether the address orders a list, by which words, in which direction."""
     for key, value in split_url(url)[1]:
         if value and _ORDER_KEY.search(key):
@@ -363,7 +369,7 @@ def facts(text: str, attributes: frozenset[str] = frozenset()) -> dict[str, floa
 @lru_cache(maxsize=256)
 def _labelled(attribute: str) -> re.Pattern[str]:
     names = "|".join(sorted(words_of(attribute)))
-    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,3}}(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
+    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,5}}(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
 
 
 def verdict(goal: Goal, stated: dict[str, float]) -> float:

@@ -16,7 +16,7 @@ from typing import Final
 from tests.sites.real.site import RealSite, digest_of, started
 
 NAME: Final = "datasette"
-GOAL: Final = "Find the cheapest teapot with a rating over 4"
+GOAL: Final = "Find the cheapest teapot among the products with a rating over 4"
 _READY: Final = re.compile(r"Uvicorn running on (http://127\.0\.0\.1:\d+)")
 
 # Name, price in pounds and rating. Three are cheaper than the answer, none of them rated over 4.
