@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from protocol.action import Action
+from protocol.entry import LeaseEntry, NodeEntry, Register
 from protocol.observation import Observation
 from protocol.risk import GuardPolicy
 from protocol.session import BrowserInfo, Profile, Session, Step
@@ -241,6 +242,24 @@ class Store(Protocol):
     async def close(self) -> None: ...
 
 
+# --- search tree -----------------------------------------------------------------------------------------------------
+
+
+class TreeWriter(Protocol):
+    """Writes this node's own document of one search and epoch. One task at a time."""
+
+    def flush(
+        self,
+        nodes: Mapping[bytes, NodeEntry],
+        stats: Mapping[bytes, Register],
+        leases: Mapping[bytes, LeaseEntry],
+    ) -> Sequence[bytes]:
+        """The change chunks that carry these entries, in order; none if there is nothing to write."""
+
+
+NewTreeWriter = Callable[[bytes, str, int], TreeWriter]
+"""``(public key, search id, epoch) -> writer``"""
+
 # --- transport -------------------------------------------------------------------------------------------------------
 
 
@@ -306,6 +325,10 @@ class PairingConnection(Protocol):
     @property
     def leaf(self) -> bytes:
         """The TLS leaf certificate (DER) of the listener."""
+
+    @property
+    def signer(self) -> bytes:
+        """The public key that signed the leaf."""
 
     async def call(self, body: bytes) -> bytes:
         """Errors: ``peer.unreachable``, ``invite.refused``."""

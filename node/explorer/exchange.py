@@ -67,7 +67,7 @@ class Exchange:
                     epoch, seq, pause_s = have.epoch, have.seq, _PAUSE_S
             except MeshError as error:
                 if error.code == "delta.gap":
-                    epoch, seq = self._replica.epoch, int(error.detail.get("want", 1)) - 1
+                    epoch, seq = int(error.detail.get("epoch", 0)), int(error.detail.get("seq", 1)) - 1
                 elif not error.retryable and error.code != "input.not_found":
                     log.warning("deltas to %s stop: %s", ids.short(peer), error)
                     return

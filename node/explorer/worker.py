@@ -12,6 +12,7 @@ from adapters.ports import Clock, Page
 from node.config import Config
 from node.explorer.replica import Replica, Visit
 from node.explorer.walker import Walker, WalkStep
+from protocol import limits
 from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
@@ -81,15 +82,31 @@ class Worker:
             claim=claim,
         )
 
+    async def _target(self, branch: bytes) -> bytes | None:
+        """Where the next iteration goes: the end of the most promising way down; None when the branch is exhausted.
+
+        A node whose children are all closed is closed itself, which may close its parent, and so on up to the branch.
+        """
+        replica = self._replica
+        for _ in range(limits.TREE_NODES_MAX):
+            below = replica.descend(branch)
+            target = below[-1] if below else branch
+            if not replica.expanded(target):
+                return target
+            if target == branch:
+                return None
+            replica.close_node(target)
+            await replica.flush()
+        return None
+
     async def _iterate(self, branch: bytes) -> tuple[tuple[bytes, ...] | None, bool]:
         """One iteration; the claimed path of actions, if the goal was reached, and whether the branch is exhausted."""
         replica = self._replica
-        below = replica.descend(branch) if replica.expanded(branch) else []
-        if not below and replica.expanded(branch):
+        target = await self._target(branch)
+        if target is None:
             if branch != replica.root:
                 replica.close_node(branch)
             return None, True
-        target = below[-1] if below else branch
         steps = replica.steps_to(target)
         trail = [step.key for step in steps]
         began_ms = self._clock.now_ms()
@@ -163,8 +180,8 @@ class Worker:
 
     def _seen_nearer(self, trail: list[bytes], state: bytes) -> bool:
         """Whether the same state stands at another node that is at least as near to the start: then this way adds nothing."""
-        known = self._replica.tree.nearest_with_state(state)
-        return known is not None and known[0] != trail[-1] and known[1] <= len(trail)
+        known = self._replica.nearest_with_state(state)
+        return known is not None and known != trail[-1] and self._replica.depth(known) <= len(trail)
 
     def _choose(self, key: bytes) -> WalkStep | None:
         """An untried child of ``key``, drawn by prior; None if there is none that may be performed."""
