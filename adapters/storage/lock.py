@@ -70,6 +70,8 @@ def holder(directory: Path) -> int:
     """The pid last written by an owner of ``directory``; 0 if there is none or that process has ended."""
     try:
         pid = int((directory / PID_FILE).read_text())
+        if pid <= 0:
+            return 0  # to the system these mean groups of processes
         os.kill(pid, 0)
     except PermissionError:
         return pid  # it lives, under another user

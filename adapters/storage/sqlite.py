@@ -11,14 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from adapters.ports import (
-    ArtefactRecord,
-    DeltaRecord,
-    InviteRecord,
-    LeaseRecord,
-    PeerRecord,
-    SearchRecord,
-)
+from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database

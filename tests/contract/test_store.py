@@ -10,20 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.ports import (
-    ArtefactRecord,
-    DeltaRecord,
-    InviteRecord,
-    LeaseRecord,
-    PeerRecord,
-    SearchRecord,
-    Store,
-)
+from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord, Store
 from adapters.storage.memory import MemoryStore
 from adapters.storage.sqlite import SqliteStore
 from protocol.action import Click, Fill, Goto, Locator, Secret
 from protocol.errors import MeshError
 from protocol.session import BrowserInfo, Profile, Session, Step, Verdict
+
+SECRET = "shop-login"
+"""A name, not a value."""
 
 
 @pytest.fixture(params=["sqlite", "memory"])
@@ -192,7 +187,7 @@ async def test_steps_come_in_their_order_with_every_kind_of_action(store: Store)
     await store.put_session(session())
     steps = [
         step(1, action=Goto(url="https://shop.example/")),
-        step(2, action=Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret="shop"))),
+        step(2, action=Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret=SECRET))),
         *(step(index, ok=False, error="browser.timeout", blocked=("POST /buy",)) for index in range(3, 13)),
     ]
     for one in steps:

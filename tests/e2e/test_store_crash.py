@@ -1,6 +1,6 @@
 """A store whose process is killed at any moment loses nothing it had committed.
 
-This file is also the process that is killed: ``python -m tests.e2e.test_store_crash DIRECTORY ROUND`` writes until then.
+This file is also the process that is killed: ``python -m tests.e2e.test_store_crash HOME ROUND`` writes until then.
 """
 
 from __future__ import annotations
