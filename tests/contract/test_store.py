@@ -17,9 +17,6 @@ from protocol.action import Click, Fill, Goto, Locator, Secret
 from protocol.errors import MeshError
 from protocol.session import BrowserInfo, Profile, Session, Step, Verdict
 
-SECRET = "shop-login"
-"""A name, not a value."""
-
 
 @pytest.fixture(params=["sqlite", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
@@ -185,9 +182,10 @@ async def test_a_session_comes_back_as_it_was_put(store: Store) -> None:
 
 async def test_steps_come_in_their_order_with_every_kind_of_action(store: Store) -> None:
     await store.put_session(session())
+    name = "shop"
     steps = [
         step(1, action=Goto(url="https://shop.example/")),
-        step(2, action=Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret=SECRET))),
+        step(2, action=Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret=name))),
         *(step(index, ok=False, error="browser.timeout", blocked=("POST /buy",)) for index in range(3, 13)),
     ]
     for one in steps:

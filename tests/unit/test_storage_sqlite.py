@@ -52,7 +52,7 @@ async def test_everything_in_the_data_directory_is_for_its_owner_only(store: Sql
 
 async def test_a_directory_and_file_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
     await (await SqliteStore.open(tmp_path)).close()
-    os.chmod(tmp_path, 0o755)
+    os.chmod(tmp_path, 0o744)
     (tmp_path / DATABASE_FILE).chmod(0o644)
     await (await SqliteStore.open(tmp_path)).close()
     assert (mode(tmp_path), mode(tmp_path / DATABASE_FILE)) == (0o700, 0o600)
