@@ -297,7 +297,7 @@ class PairingClient(Protocol):
     """Reaches another node's pairing listener."""
 
     def connect(self, url: str) -> AbstractAsyncContextManager[PairingConnection]:
-        """Errors: ``peer.unreachable``, ``invite.url``."""
+        """Errors: ``invite.url``, ``peer.unreachable``, ``peer.identity`` (no witness key signed the listener's leaf)."""
 
 
 class PairingConnection(Protocol):
@@ -307,8 +307,12 @@ class PairingConnection(Protocol):
     def leaf(self) -> bytes:
         """The TLS leaf certificate (DER) of the listener."""
 
+    @property
+    def signer(self) -> bytes:
+        """The witness key (32 bytes) that signed the leaf, as its signature shows; whose it is, the pairing exchange decides."""
+
     async def call(self, body: bytes) -> bytes:
-        """Errors: ``peer.unreachable``, ``invite.refused``."""
+        """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``."""
 
 
 # --- clock, randomness -----------------------------------------------------------------------------------------------
