@@ -13,7 +13,8 @@ from typing import Protocol
 import msgspec
 
 from protocol.action import Action
-from protocol.entry import LeaseEntry, NodeEntry, Register
+from protocol.delta import Delta
+from protocol.entry import TreeUpdate
 from protocol.observation import Observation
 from protocol.risk import GuardPolicy
 from protocol.session import BrowserInfo, Profile, Session, Step
@@ -250,13 +251,12 @@ class Store(Protocol):
 class TreeWriter(Protocol):
     """Writes this node's own document of one search and epoch. One task at a time."""
 
-    def flush(
-        self,
-        nodes: Mapping[bytes, NodeEntry],
-        stats: Mapping[bytes, Register],
-        leases: Mapping[bytes, LeaseEntry],
-    ) -> Sequence[bytes]:
-        """The change chunks that carry these entries, in order; none if there is nothing to write."""
+    @property
+    def full(self) -> bool:
+        """Whether it is time for a new epoch."""
+
+    def flush(self, update: TreeUpdate) -> list[Delta]:
+        """The deltas that say ``update``, in order; none if there is nothing new. Errors: ``input.too_large``."""
 
 
 NewTreeWriter = Callable[[bytes, str, int], TreeWriter]
@@ -318,7 +318,7 @@ class PairingClient(Protocol):
     """Reaches another node's pairing listener."""
 
     def connect(self, url: str) -> AbstractAsyncContextManager[PairingConnection]:
-        """Errors: ``peer.unreachable``, ``invite.url``."""
+        """Errors: ``invite.url``, ``peer.unreachable``, ``peer.identity`` (no witness key signed the listener's leaf)."""
 
 
 class PairingConnection(Protocol):
@@ -330,10 +330,10 @@ class PairingConnection(Protocol):
 
     @property
     def signer(self) -> bytes:
-        """The public key that signed the leaf."""
+        """The witness key (32 bytes) that signed the leaf, as its signature shows; whose it is, the pairing exchange decides."""
 
     async def call(self, body: bytes) -> bytes:
-        """Errors: ``peer.unreachable``, ``invite.refused``."""
+        """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``."""
 
 
 # --- clock, randomness -----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.explorer.walker import WalkStep
 from node.identity import Identity
 from protocol import envelope
-from protocol.delta import KIND, Delta, DeltaReader, decode_delta
+from protocol.delta import KIND, DeltaReader, decode_delta, encode_delta
 from protocol.entry import (
     SCALE,
     STATE_UNKNOWN,
@@ -28,6 +28,7 @@ from protocol.entry import (
     TreeUpdate,
     decode_action,
     encode_action,
+    make_update,
     root_key,
 )
 from protocol.envelope import KeyFinder
@@ -99,9 +100,7 @@ class Replica:
                 self._merge(record.peer, trusted[record.peer], opened.payload)
         for key, entry in self._own_nodes.items():
             self._own_children.setdefault(entry.parent, []).append(key)
-        self.epoch += 1
-        self._writer = self._new_writer(self._identity.public_key, self.spec.id, self.epoch)
-        self._new_nodes, self._new_leases, self._dirty = dict(self._own_nodes), dict(self._own_leases), set(self._own)
+        self._open_epoch()
         await self.flush()
 
     def _reader(self, peer: str, public_key: bytes) -> DeltaReader:
@@ -191,21 +190,28 @@ class Replica:
         """Make what is new durable, merge it, and wake whoever publishes. Errors: ``store.full``, ``store.corrupt``."""
         async with self._flushing:
             assert self._writer is not None
-            nodes, self._new_nodes = self._new_nodes, {}
-            leases, self._new_leases = self._new_leases, {}
-            stats = {key: self._own[key] for key in self._dirty}
-            self._dirty = set()
+            if self._writer.full:
+                self._open_epoch()
+            update = make_update(self._new_nodes, {key: self._own[key] for key in self._dirty}, self._new_leases)
+            self._new_nodes, self._new_leases, self._dirty = {}, {}, set()
             me = self._identity.node
-            for chunk in self._writer.flush(nodes, stats, leases):
-                self.seq += 1
-                delta = Delta(search=self.spec.id, epoch=self.epoch, seq=self.seq, chunk=chunk)
-                artefact = self._identity.artefact(KIND, self.spec.id, delta)
+            for delta in self._writer.flush(update):
+                self.seq = delta.seq
+                payload = encode_delta(delta)
+                artefact = self._identity.artefact(KIND, self.spec.id, payload)
                 await self._store.append_delta(
-                    DeltaRecord(search=self.spec.id, peer=me, epoch=self.epoch, seq=self.seq, envelope=artefact.envelope)
+                    DeltaRecord(search=self.spec.id, peer=me, epoch=delta.epoch, seq=delta.seq, envelope=artefact.envelope)
                 )
-                merged = self._merge(me, self._identity.public_key, envelope.peek(artefact.envelope).payload)
+                merged = self._merge(me, self._identity.public_key, payload)
                 assert merged, "an own delta is always new"
                 self.changed.set()
+
+    def _open_epoch(self) -> None:
+        """Begin the next epoch: a new document in which the whole own share is written again."""
+        self.epoch += 1
+        self.seq = 0
+        self._writer = self._new_writer(self._identity.public_key, self.spec.id, self.epoch)
+        self._new_nodes, self._new_leases, self._dirty = dict(self._own_nodes), dict(self._own_leases), set(self._own)
 
     # --- what peers found --------------------------------------------------------------------------------------------
 
