@@ -170,7 +170,8 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Store(Protocol):
     """What a node remembers. Every method is one transaction; a crash at any line leaves a store that opens.
 
-    Errors of every method: ``store.corrupt``, ``store.full``. A missing record is ``None`` or an empty list.
+    Errors of every method: ``store.corrupt``, ``store.full``, ``node.stopped`` (after ``close``); of those that write a record,
+    ``input.invalid`` and ``input.too_large`` (it could not be read back). A missing record is ``None`` or an empty list.
     """
 
     async def get_meta(self, key: str) -> bytes | None: ...
@@ -194,7 +195,7 @@ class Store(Protocol):
         """Insert or replace the container; the steps stay."""
 
     async def append_step(self, session_id: str, step: Step) -> None:
-        """Add the next step. Errors: ``input.not_found``."""
+        """Add the next step. Errors: ``input.not_found``, ``input.invalid`` (its index is not the next one)."""
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         """Replace the container and keep its artefacts, both or neither."""
