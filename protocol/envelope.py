@@ -96,7 +96,7 @@ def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
 def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
     """Protected header, payload and signature of an envelope whose outer form is right."""
     try:
-        value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG).value
+        value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG)
     except MeshError as error:
         raise MeshError("envelope.invalid", f"outer form: {error.message}") from error
     if not isinstance(value, list) or len(value) != 4:
