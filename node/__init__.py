@@ -1,0 +1,1 @@
+"""Puts protocol and adapters together: one node, its verbs, its doors and its command line."""
