@@ -58,7 +58,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 class KeyFinder(Protocol):
     """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects, or None."""
 
-    def __call__(self, issuer: str, key_id: bytes) -> VerifyKey | None: ...
+    def __call__(self, issuer: str, key_id: bytes, /) -> VerifyKey | None: ...
 
 
 def content_type(kind: str) -> str:

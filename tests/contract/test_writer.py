@@ -18,8 +18,8 @@ from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node, public_key
 
 KEY = public_key("alice")
 
-# Hands the decoded puts to a fresh automerge document and prints the hashes automerge gives its own changes. It runs apart,
-# because a fault of the native library ends the process.
+# Hands the decoded puts to a fresh automerge document and prints the hashes automerge gives its own changes.
+# It runs apart, because a fault of the native library ends the process.
 ORACLE = """
 import json, sys
 from automerge.core import ROOT, Document, ObjType, ScalarType
