@@ -1,7 +1,7 @@
 """Blobs: files named by their SHA-256, ``blobs/ab/<64 hex>``.
 
 A blob is written to a temporary file in its own directory, synced, renamed, and the directory synced: whoever sees the
-name sees the whole content, also after a power cut. Used from one thread of the one process that owns the data directory.
+name sees the whole content, also after a power cut. Used from one thread of the process that owns the data directory.
 """
 
 from __future__ import annotations

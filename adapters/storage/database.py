@@ -68,7 +68,7 @@ class Database:
         return await self.run(lambda: self._transaction("BEGIN", work))
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What ``work`` returned on the database's thread, without a transaction. Errors: ``node.stopped`` once closed."""
+        """What ``work`` returned on this thread, without a transaction. Errors: ``node.stopped`` once closed."""
         if self._closed:
             raise closed()
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)

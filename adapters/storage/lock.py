@@ -1,7 +1,7 @@
 """One process per data directory.
 
-The lock is the kernel's (``flock`` through filelock), so it ends with its process, however that ends; child processes do
-not inherit it. The pid lies in a file of its own and only tells a person whom to stop; it decides nothing.
+The lock is the kernel's (``flock`` through filelock), so it ends with its process, however that ends; child processes
+do not inherit it. The pid lies in a file of its own and only tells a person whom to stop; it decides nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DirectoryLock:
     def acquire(self) -> None:
         """Own the directory (created if missing), or raise at once.
 
-        Errors: ``node.locked`` with the holder's ``pid`` in its detail (0: not known), ``store.full``, ``store.corrupt``.
+        Errors: ``node.locked`` (detail: the holder's ``pid``, 0 if not known), ``store.full``, ``store.corrupt``.
         """
         with translated():
             make_directory(self._directory)
@@ -70,6 +70,8 @@ def holder(directory: Path) -> int:
     """The pid last written by an owner of ``directory``; 0 if there is none or that process has ended."""
     try:
         pid = int((directory / PID_FILE).read_text())
+        if pid <= 0:
+            return 0  # to the system these mean groups of processes
         os.kill(pid, 0)
     except PermissionError:
         return pid  # it lives, under another user

@@ -8,14 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from adapters.ports import (
-    ArtefactRecord,
-    DeltaRecord,
-    InviteRecord,
-    LeaseRecord,
-    PeerRecord,
-    SearchRecord,
-)
+from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.records import integer, pack, unpack
 from protocol.errors import MeshError

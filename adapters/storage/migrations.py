@@ -1,7 +1,7 @@
 """The schema, as ordered migrations.
 
-Migration *n* brings a store from ``PRAGMA user_version`` *n - 1* to *n*, in one transaction with that number, so a crash
-leaves a store of a whole version. Migrations are append-only: one that was released is never edited.
+Migration *n* brings a store from ``PRAGMA user_version`` *n - 1* to *n*, in one transaction with that number, so a
+crash leaves a store of a whole version. Migrations are append-only: one that was released is never edited.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ _BOUNDS: Final = {"bytes_max": RECORD_BYTES_MAX, "items_max": RECORD_ITEMS_MAX}
 def pack(record: msgspec.Struct) -> bytes:
     """The body of ``record``, once it is known that ``unpack`` reads the same record back.
 
-    Field limits are checked by msgspec only when it decodes; without reading back here, a record that was built with too
-    long a text would be stored and could never be read again. Errors: ``input.invalid``, ``input.too_large``.
+    Field limits are checked by msgspec only when it decodes; without reading back here, a record that was built with
+    too long a text would be stored and could never be read again. Errors: ``input.invalid``, ``input.too_large``.
     """
     try:
         body = cbor.encode(record)

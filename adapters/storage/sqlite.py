@@ -11,14 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from adapters.ports import (
-    ArtefactRecord,
-    DeltaRecord,
-    InviteRecord,
-    LeaseRecord,
-    PeerRecord,
-    SearchRecord,
-)
+from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
@@ -61,8 +54,11 @@ class SqliteStore:
         return await self._database.read(work)
 
     async def put_meta(self, key: str, value: bytes) -> None:
-        sql = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-        await self._database.write(lambda db: db.execute(sql, (key, value)) and None)
+        def work(db: sqlite3.Connection) -> None:
+            sql = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            db.execute(sql, (key, value))
+
+        await self._database.write(work)
 
     async def put_peer(self, peer: PeerRecord) -> None:
         def work(db: sqlite3.Connection) -> None:
