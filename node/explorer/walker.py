@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapters.ports import Outcome, Page
-from protocol.action import Action, Goto, target_of
+from node.acting import Gate, prepare
+from protocol.action import Action, Goto
 from protocol.errors import MeshError
-from protocol.locator import resolve
 from protocol.observation import Observation
-from protocol.risk import classify
 
 
 class WalkStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,10 +33,10 @@ class Reopening(msgspec.Struct):
 class Walker:
     """A page and where it stands. One task at a time."""
 
-    def __init__(self, page: Page, start_url: str, *, risk_class_max: int, count_step: Callable[[], None]) -> None:
+    def __init__(self, page: Page, start_url: str, gate: Gate, count_step: Callable[[], None]) -> None:
         self._page = page
         self._start = Goto(url=start_url)
-        self._risk_class_max = risk_class_max
+        self._gate = gate
         self._count_step = count_step
         self._path: tuple[bytes, ...] | None = None
         self._observation: Observation | None = None
@@ -70,6 +69,7 @@ class Walker:
                 continue
             if await self._reopen(known, keys[:length]):
                 return length
+        self._observation = None
         await self._do(self._start)
         self._path = ()
         return 0
@@ -90,28 +90,22 @@ class Walker:
     async def advance(self, step: WalkStep) -> Outcome:
         """Perform one more step from where the page stands. Errors: ``risk.refused``, ``action.*``, ``browser.*``."""
         assert self._observation is not None and self._path is not None
-        ref = None
-        element = None
-        locator = target_of(step.action)
-        if locator is not None:
-            element = resolve(locator, self._observation)
-            ref = element.ref
-        risk = classify(step.action, element, self._observation)
-        if risk.level > self._risk_class_max:
-            raise MeshError("risk.refused", f"class {risk.level}: {risk.reason}", risk_class=risk.level)
         before = self._observation.url
         path = (*self._path, step.key)
-        outcome = await self._do(step.action, expect=step.state, ref=ref)
+        outcome = await self._do(step.action, expect=step.state)
         self._path = path
         if outcome.observation.url != before and step.key not in self._known:
             self._known[step.key] = Reopening(url=outcome.observation.url, state=outcome.observation.state)
         return outcome
 
-    async def _do(self, action: Action, *, expect: bytes = b"", ref: str | None = None) -> Outcome:
+    async def _do(self, action: Action, *, expect: bytes = b"") -> Outcome:
         # Until the action has succeeded nobody knows where the page stands.
         self._path = None
         self._count_step()
-        outcome = await self._page.perform(action, ref=ref, expect=expect or None)
+        observation = self._observation or await self._page.observe()
+        prepared, self._observation = await prepare(self._page, observation, action)
+        self._gate.admit(prepared.action, prepared.risk)
+        outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect or None)
         self._observation = outcome.observation
         return outcome
 

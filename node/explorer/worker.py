@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Page
+from node.acting import Gate
 from node.config import Config
 from node.explorer.replica import Replica, Visit
 from node.explorer.walker import Walker, WalkStep
@@ -41,8 +42,8 @@ class Worker:
         self._walker = Walker(
             page,
             replica.spec.start_url,
-            risk_class_max=config.policy.risk_class_max,
-            count_step=self._count_step,
+            Gate(risk_max=config.policy.risk_class_max),
+            self._count_step,
         )
 
     def _count_step(self) -> None:
