@@ -31,7 +31,8 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
     """Write the bundle of a session to ``out``, one element in memory at a time; SHA-256 of its manifest.
 
     The same session always gives the same bytes.
-    Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` when the store was changed.
+    Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` when the store was
+    changed.
     """
     artefact, digest = await signed_manifest(store, session_id)
     writer = Writer(out, signature=artefact.envelope, manifest=await store.blob(digest))
