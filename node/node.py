@@ -33,31 +33,31 @@ class _Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
-class NoParams(_Params):
+class NoParams(_Params, frozen=True, kw_only=True):
     """A verb that takes nothing."""
 
 
-class InviteParams(_Params):
+class InviteParams(_Params, frozen=True, kw_only=True):
     """``node.invite``"""
 
     grant: list[str] = []
     minutes: int = 10
 
 
-class JoinParams(_Params):
+class JoinParams(_Params, frozen=True, kw_only=True):
     """``node.join``"""
 
     invite: str
     grant: list[str] = []
 
 
-class DoctorParams(_Params):
+class DoctorParams(_Params, frozen=True, kw_only=True):
     """``node.doctor``"""
 
     browser: bool = True
 
 
-class RecordParams(_Params):
+class RecordParams(_Params, frozen=True, kw_only=True):
     """``session.record``; ``actions`` is the text of the action file."""
 
     actions: str
@@ -70,39 +70,39 @@ class RecordParams(_Params):
         return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
 
 
-class ListParams(_Params):
+class ListParams(_Params, frozen=True, kw_only=True):
     """``session.list``"""
 
     text: str = ""
     limit: int = 50
 
 
-class SessionParams(_Params):
+class SessionParams(_Params, frozen=True, kw_only=True):
     """Verbs about one session."""
 
     session: str
 
 
-class TargetParams(_Params):
+class TargetParams(_Params, frozen=True, kw_only=True):
     """``session.verify``: a session id, or the path of a bundle or report."""
 
     target: str
 
 
-class ExportParams(_Params):
+class ExportParams(_Params, frozen=True, kw_only=True):
     """``session.export``"""
 
     session: str
     out: str
 
 
-class ImportParams(_Params):
+class ImportParams(_Params, frozen=True, kw_only=True):
     """``session.import``"""
 
     path: str
 
 
-class ReplayParams(_Params):
+class ReplayParams(_Params, frozen=True, kw_only=True):
     """``session.replay``"""
 
     session: str
@@ -116,7 +116,7 @@ class ReplayParams(_Params):
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
 
 
-class ExploreParams(_Params):
+class ExploreParams(_Params, frozen=True, kw_only=True):
     """``explore.run``"""
 
     goal: str
@@ -127,14 +127,14 @@ class ExploreParams(_Params):
     seed: int = 0
 
 
-class ResumeParams(_Params):
+class ResumeParams(_Params, frozen=True, kw_only=True):
     """``explore.resume``"""
 
     search: str
     seconds: int = 0
 
 
-class SearchParams(_Params):
+class SearchParams(_Params, frozen=True, kw_only=True):
     """Verbs about one search."""
 
     search: str
