@@ -51,6 +51,13 @@ class JoinParams(_Params, frozen=True, kw_only=True):
     grant: list[str] = []
 
 
+class KnockParams(_Params, frozen=True, kw_only=True):
+    """``node.knock``"""
+
+    address: str
+    public_key: str
+
+
 class DoctorParams(_Params, frozen=True, kw_only=True):
     """``node.doctor``"""
 
@@ -176,6 +183,7 @@ class Node:
         self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
+            "node.knock": (KnockParams, self._knock),
             "node.peers": (NoParams, self._peers),
             "node.status": (NoParams, self._status),
             "node.doctor": (DoctorParams, self._doctor),
@@ -241,6 +249,18 @@ class Node:
     async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
         return _peer(await self.peers.join(params.invite, params.grant))
 
+    async def _knock(self, params: KnockParams, tell: Tell) -> dict[str, Any]:
+        try:
+            key = bytes.fromhex(params.public_key)
+        except ValueError:
+            key = b""
+        if len(key) != 32:
+            raise MeshError("input.invalid", "a public key has 64 hexadecimal digits")
+        refusal = await self.peers.knock(params.address, key)
+        if refusal is None:
+            return {"refused": False, "code": "", "message": ""}
+        return {"refused": True, "code": refusal.code, "message": refusal.message}
+
     async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         return {"peers": [_peer(record) for record in self.peers.records()]}
 
@@ -248,6 +268,7 @@ class Node:
         return {
             "node": self.identity.node,
             "short": ids.short(self.identity.node),
+            "public_key": self.identity.public_key.hex(),
             "name": self.config.name,
             "version": __version__,
             "home": str(self.home),

@@ -49,14 +49,14 @@ def run(
       --until '{any: [{title: Checkout}, {element: {role: heading, name: Checkout}}]}'
     """
     if search:
-        result = run_verb(home, "explore.resume", {"search": search, "seconds": seconds}, as_json=as_json, show=_line)
+        result = run_verb(home, "explore.resume", {"search": search, "seconds": seconds}, show=_line)
     else:
         if not (goal and start and until):
             raise MeshError("input.invalid", "--goal, --start and --until are needed (or --resume)")
         params: dict[str, Any] = {"goal": goal, "start": start, "until": read_condition(until), "seconds": seconds, "seed": seed}
         if alone or peers:
             params["peers"] = list(peers)
-        result = run_verb(home, "explore.run", params, as_json=as_json, show=_line)
+        result = run_verb(home, "explore.run", params, show=_line)
     emit(result, as_json=as_json, text=show_summary)
 
 
@@ -104,7 +104,7 @@ def show_summary(r: Result) -> None:
         for number, step in enumerate(r["path"], 1):
             click.echo(f"  {number}. {step}")
     else:
-        click.echo(f"not reached{': ' + r['error'] if r['error'] else ''}")
+        click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
     if r["html"]:
         click.echo(f"report in {r['html']}")
 
@@ -116,7 +116,7 @@ def show_summary(r: Result) -> None:
 def show(home: str | None, search: str | None, html: str, as_json: bool) -> None:
     """Show a search; without SEARCH, list them."""
     if not search:
-        result = run_verb(home, "explore.list", {}, as_json=as_json)
+        result = run_verb(home, "explore.list", {})
 
         def listed(r: Result) -> None:
             rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
@@ -125,7 +125,7 @@ def show(home: str | None, search: str | None, html: str, as_json: bool) -> None
         emit(result, as_json=as_json, text=listed)
         return
     path = str(Path(html).absolute()) if html else ""
-    result = run_verb(home, "explore.show", {"search": search, "html": path}, as_json=as_json)
+    result = run_verb(home, "explore.show", {"search": search, "html": path})
     emit(result, as_json=as_json, text=show_summary)
 
 
@@ -134,5 +134,5 @@ def show(home: str | None, search: str | None, html: str, as_json: bool) -> None
 @common_options
 def stop(home: str | None, search: str, as_json: bool) -> None:
     """Stop a running search; it can be resumed."""
-    result = run_verb(home, "explore.stop", {"search": search}, as_json=as_json)
+    result = run_verb(home, "explore.stop", {"search": search})
     emit(result, as_json=as_json, text=show_summary)

@@ -72,7 +72,7 @@ def record(home: str | None, actions: str, secrets: tuple[str, ...], approve_cla
     except (OSError, UnicodeDecodeError) as error:
         raise MeshError("input.invalid", f"{actions} cannot be read") from error
     params = {"actions": text, "name": path.stem, "secrets": read_secrets(secrets), "allow": list(allow), "approve_class": approve_class}
-    result = run_verb(home, "session.record", params, as_json=as_json, show=_step_line)
+    result = run_verb(home, "session.record", params, show=_step_line)
     emit(result, as_json=as_json, text=lambda r: click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}"))
 
 
@@ -91,7 +91,7 @@ def _step_line(event: Result) -> str:
 @common_options
 def list_sessions(home: str | None, text: str, limit: int, as_json: bool) -> None:
     """List sessions, newest first; TEXT is searched in title, address and id."""
-    result = run_verb(home, "session.list", {"text": text, "limit": limit}, as_json=as_json)
+    result = run_verb(home, "session.list", {"text": text, "limit": limit})
 
     def show(r: Result) -> None:
         rows = [[s["id"], s["title"], s["verdict"], str(s["steps"]), s["node"][:7], moment(s["created_ms"])] for s in r["sessions"]]
@@ -105,7 +105,7 @@ def list_sessions(home: str | None, text: str, limit: int, as_json: bool) -> Non
 @common_options
 def show(home: str | None, session: str, as_json: bool) -> None:
     """Show a session step by step, who signed it, and its replays."""
-    result = run_verb(home, "session.show", {"session": session}, as_json=as_json)
+    result = run_verb(home, "session.show", {"session": session})
 
     def text(r: Result) -> None:
         s = r["session"]
@@ -131,7 +131,7 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
     A fault names the element that does not match. A replay report that verifies is kept with its session.
     """
-    result = run_verb(home, "session.verify", {"target": _target(target)}, as_json=as_json)
+    result = run_verb(home, "session.verify", {"target": _target(target)})
 
     def text(r: Result) -> None:
         matched = f", {r['matched']} of {r['steps']} steps matched ({r['verdict']})" if r["what"] == "replay-report" else f", {r['steps']} steps"
@@ -151,7 +151,7 @@ def _target(target: str) -> str:
 def export(home: str | None, session: str, out: str | None, as_json: bool) -> None:
     """Write a session as one signed file that another node can verify and replay."""
     path = Path(out or f"{session}{_BUNDLE_SUFFIX}").absolute()
-    result = run_verb(home, "session.export", {"session": session, "out": str(path)}, as_json=as_json)
+    result = run_verb(home, "session.export", {"session": session, "out": str(path)})
     result["out"] = str(path)
     emit(result, as_json=as_json, text=lambda r: click.echo(f"wrote {r['out']} ({r['steps']} steps, manifest {r['manifest'][:16]})"))
 
@@ -161,7 +161,7 @@ def export(home: str | None, session: str, out: str | None, as_json: bool) -> No
 @common_options
 def import_session(home: str | None, bundle: str, as_json: bool) -> None:
     """Verify a bundle and keep it. Its signer must be a peer of this node."""
-    result = run_verb(home, "session.import", {"path": str(Path(bundle).absolute())}, as_json=as_json)
+    result = run_verb(home, "session.import", {"path": str(Path(bundle).absolute())})
     emit(result, as_json=as_json, text=lambda r: click.echo(f"imported {r['id']}: {r['steps']} steps, signed by {r['signer_name']} ({r['signer'][:7]})"))
 
 
@@ -187,7 +187,7 @@ def replay(
         "allow": list(allow),
         "approve_class": approve_class,
     }
-    result = run_verb(home, "session.replay", params, as_json=as_json, show=_step_line)
+    result = run_verb(home, "session.replay", params, show=_step_line)
 
     def text(r: Result) -> None:
         report = r["report"]

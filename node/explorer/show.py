@@ -58,7 +58,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     path: tuple[str, ...]
     """The winning actions in words."""
     spend: tuple[PeerSpend, ...]
-    error: str = ""
+    reason: str = ""
+    """Error code of why it did not reach its goal."""
     html: str = ""
 
 
@@ -129,7 +130,7 @@ def _summary(
         claimed_by=_name(node, verified.claimed_by) if verified else "",
         path=tuple(describe(decode_action(step)) for step in verified.path) if verified else (),
         spend=tuple(spend),
-        error=progress.error,
+        reason=progress.error,
     )
 
 
