@@ -195,16 +195,17 @@ class ChromiumPage:
 
     async def _settle(self, expect: bytes | None, patience_ms: int) -> bool:
         """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout."""
+        if expect is not None and await self._has(expect):
+            return True
+        # Only now, as asking the page whether it rests competes with reading it.
         still = asyncio.ensure_future(self._until_still(patience_ms))
         try:
-            for attempt in range(1_000_000) if expect is not None else ():
-                await self._follow_pop_up()
-                if still.done():
-                    break
-                observation = await self.observe()
-                if observation.state == expect and not (self._activity.navigating or self._activity.fetching):
-                    return True
+            attempt = 0
+            while expect is not None and not still.done():
                 await asyncio.wait({still}, timeout=_POLL_S[min(attempt, len(_POLL_S) - 1)])
+                attempt += 1
+                if not still.done() and await self._has(expect):
+                    return True
             settled = await still
             if await self._follow_pop_up():
                 settled = await self._until_still(patience_ms)
@@ -212,6 +213,14 @@ class ChromiumPage:
             return settled
         finally:
             still.cancel()
+
+    async def _has(self, expect: bytes) -> bool:
+        """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
+        await self._follow_pop_up()
+        observation = await self.observe()
+        return observation.state == expect and not (
+            self._activity.navigating or self._activity.fetching or self._activity.popups
+        )
 
     async def _follow_pop_up(self) -> bool:
         """Open in the page what it wanted to open beside it."""

@@ -22,7 +22,7 @@ const icons = e => {
   for (const i of Array.prototype.slice.call(Element.prototype.querySelectorAll.call(e, 'i,svg,use,img,span[class],path'), 0, 8))
     found.push(attribute(i, 'class'), attribute(i, 'data-icon'), attribute(i, 'title'),
       (attribute(i, 'href') || attribute(i, 'xlink:href')).split('#')[1] || '',
-      i instanceof HTMLImageElement ? attribute(i, 'src').split(/[?#]/)[0].split('/').pop().slice(0, 60) : '');
+      i instanceof HTMLImageElement && !attribute(i, 'src').startsWith('data:') ? attribute(i, 'src').split(/[?#]/)[0].split('/').pop().slice(0, 60) : '');
   return found;
 };
 const tokens = e => {

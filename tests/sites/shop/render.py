@@ -51,7 +51,7 @@ RENDERER: Final = web.AppKey("renderer", Renderer)
 def show(request: web.Request, template: str, *, status: int = 200, **values: object) -> web.Response:
     """Answer with a page."""
     session = request[SESSION]
-    markup = request.app[RENDERER].page(template, session=session, path=request.path, **values)
+    markup = request.app[RENDERER].page(template, session=session, path=request.path_qs, **values)
     return plain(markup, "text/html", status=status)
 
 

@@ -74,6 +74,7 @@ SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     # Account
     "Your account": ("My account", "Account settings"),
     "Profile": ("Personal details", "About you"),
+    "Full name": ("Your name", "First and last name"),
     "Save changes": ("Save", "Update profile"),
     "Change e-mail": ("Update e-mail", "New e-mail address"),
     "Saved addresses": ("Address book", "Your addresses"),

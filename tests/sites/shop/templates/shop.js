@@ -30,7 +30,7 @@
       // An answer that comes late must not replace a newer one.
       if (input.value !== text) return;
       box.replaceChildren(...found.map((item) => {
-        const link = make("a", item.name, "{{ c("suggestion") }}");
+        const link = make("a", `${item.name} `, "{{ c("suggestion") }}");
         link.href = item.href;
         link.append(make("span", item.price, "{{ c("muted") }}"));
         return link;

@@ -1,0 +1,86 @@
+"""Failures on the wire: ``MeshError`` to HTTP status and CBOR, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from protocol import cbor, ids
+from protocol.errors import CODES, Blame, MeshError
+
+MEDIA_TYPE: Final = "application/cbor"
+_ERROR_BYTES_MAX: Final = 16 * 1024
+_MESSAGE_CHARS_MAX: Final = 300
+
+_STATUS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "peer.unknown": 403,
+        "peer.scope": 403,
+        "policy.refused": 403,
+        "invite.refused": 403,
+        "invite.expired": 403,
+        "input.not_found": 404,
+        "input.too_large": 413,
+        "cbor.limit": 413,
+        "peer.limit": 429,
+        "internal.fault": 500,
+    }
+)
+_STATUS_BY_BLAME: Final = {Blame.CALLER: 400, Blame.PEER: 400, Blame.ENVIRONMENT: 503, Blame.OUTCOME: 422}
+
+
+class _Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """What of an error answer is read; the rest is for people who look at the wire."""
+
+    code: str
+    message: str = ""
+    detail: dict[str, Any] = {}
+
+
+def status_of(error: MeshError) -> int:
+    """The HTTP status of an error. It is a courtesy to tools on the wire: nodes read the code."""
+    return _STATUS.get(error.code) or _STATUS_BY_BLAME[error.blame]
+
+
+def encode_error(error: MeshError) -> bytes:
+    """The body of an error answer. Details that are not plain, or too long, are left out."""
+    form = error.to_dict() | {"message": error.message[:_MESSAGE_CHARS_MAX]}
+    try:
+        body = cbor.encode(form)
+        cbor.scan(body, bytes_max=_ERROR_BYTES_MAX)
+    except (MeshError, TypeError, ValueError):
+        body = cbor.encode(form | {"detail": {}})
+    return body
+
+
+def decode_error(body: bytes, node: str) -> MeshError:
+    """The error that ``node`` answered.
+
+    What it says is shown to people, so it is cut and freed of control characters.
+    """
+    try:
+        refusal = cbor.decode_as(body, _Refusal, bytes_max=_ERROR_BYTES_MAX)
+    except MeshError as error:
+        return MeshError("peer.protocol", f"an unreadable refusal: {error.message}", peer=node)
+    if refusal.code not in CODES:
+        return MeshError("peer.protocol", "refused with a code this version does not know", peer=node)
+    message = "".join(char if char.isprintable() else " " for char in refusal.message[:_MESSAGE_CHARS_MAX])
+    detail = {
+        name: value
+        for name, value in refusal.detail.items()
+        if name.isidentifier() and name not in ("self", "code", "message")
+    }
+    return MeshError(refusal.code, message, **(detail | {"peer": node}))
+
+
+def disconnect_reason(node: str) -> MeshError:
+    """The one thing TLS does not tell: why a peer hangs up right after the handshake."""
+    return MeshError(
+        "peer.refused_us",
+        f"{ids.short(node)} closed the connection right after the handshake: "
+        "it does not know this node's key, or no longer trusts it",
+        peer=node,
+    )

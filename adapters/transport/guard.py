@@ -1,0 +1,280 @@
+"""A TLS listener that outlives hostile clients: every wait has a deadline, every count a cap.
+
+aiohttp has none of these between accept and handler, so connections are accepted here: counted before the handshake,
+shaken hands with under a deadline, admitted by their certificate, and only then given to aiohttp. The TLS context is
+chosen anew for each connection, which makes a change of the trust set one assignment (a context swapped by SNI
+callback keeps the ``verify_mode`` of the first one, and lets anonymous clients in).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from adapters.transport import answers
+from protocol import limits
+from protocol.errors import MeshError
+
+_ACCEPT_PAUSE_S: Final = 0.2
+_TLS_CLOSE_TIMEOUT_S: Final = 1.0
+_LINGER_S: Final = 1.0
+_GRACE_S: Final = 1.0
+_BACKLOG: Final = 128
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What a listener allows. Tests shorten the waits; nobody else changes them."""
+
+    handshake_timeout_s: float = limits.HANDSHAKE_TIMEOUT_S
+    header_timeout_s: float = limits.HEADER_TIMEOUT_S
+    body_timeout_s: float = limits.BODY_TIMEOUT_S
+    """For reading a body, and again for writing an answer."""
+    keepalive_timeout_s: float = limits.KEEPALIVE_TIMEOUT_S
+    connections_max: int = limits.CONNECTIONS_TOTAL_MAX
+    connections_per_address_max: int = limits.CONNECTIONS_PER_ADDRESS_MAX
+    body_bytes_max: int = limits.PEER_BODY_BYTES_MAX
+    requests_per_s: int = limits.PEER_REQUESTS_PER_S
+    requests_burst: int = limits.PEER_REQUESTS_BURST
+    concurrent_requests_max: int = limits.PEER_CONCURRENT_REQUESTS_MAX
+
+
+class Connection(web.RequestHandler):
+    """One connection that has shaken hands. ``admit`` fills in whose it is."""
+
+    node: str = ""
+    key: bytes = b""
+    expires_s: float = 0.0
+    """When its certificate ends."""
+
+    def __init__(self, listener: Listener) -> None:
+        super().__init__(
+            listener,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=listener.bounds.keepalive_timeout_s,
+            lingering_time=_LINGER_S,
+            access_log=None,  # type: ignore[arg-type]  # None means no log; the annotation does not say so
+            auto_decompress=False,
+        )
+        self._listener = listener
+        self._header_timer: asyncio.TimerHandle | None = None
+        self._in_request = False
+        self.link: asyncio.Transport | None = None
+        self.lost = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.link = transport
+        super().connection_made(transport)
+        self._expect_header()
+        reason = self._listener.admit(self, transport.get_extra_info("ssl_object"))
+        if reason:
+            self.refuse(reason)
+
+    def data_received(self, data: bytes) -> None:
+        # The first byte of a request starts its clock; between requests only the keep-alive timeout runs.
+        if not self._in_request and self._header_timer is None:
+            self._expect_header()
+        super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+        if not self.lost.done():
+            self.lost.set_result(None)
+
+    def request_begins(self) -> None:
+        """The header is complete."""
+        self._in_request = True
+        self._stop_timer()
+
+    def request_ends(self) -> None:
+        """The answer is written."""
+        self._in_request = False
+
+    def refuse(self, reason: str) -> None:
+        """Count ``reason`` and drop the connection without a word."""
+        self._listener.refusals[reason] += 1
+        if self.link is not None:
+            self.link.abort()
+
+    def _expect_header(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._header_timer = loop.call_later(self._listener.bounds.header_timeout_s, self.refuse, "header_timeout")
+
+    def _stop_timer(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+
+Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes]]
+"""Answers one request. Raises ``MeshError`` to refuse it."""
+Admit = Callable[[Connection, ssl.SSLObject], str]
+"""Looks at a connection right after its handshake: empty to admit it, or the reason to drop it."""
+
+
+class Listener(web.Server):
+    """A listening socket and the connections that came in through it."""
+
+    def __init__(self, answer: Answer, *, context: Callable[[], ssl.SSLContext], admit: Admit, bounds: Bounds) -> None:
+        """context: asked for every new connection."""
+        super().__init__(self._respond)
+        self._answer = answer
+        self._context = context
+        self.admit = admit
+        self.bounds = bounds
+        self.refusals: Counter[str] = Counter()
+        self._per_address: Counter[str] = Counter()
+        self._socket: socket.socket | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._accepting: asyncio.Task[None] | None = None
+
+    def listen(self, host: str, port: int) -> int:
+        """Start listening; the port. Errors: ``node.address_in_use``, ``config.invalid``."""
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        except OSError as error:
+            taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+            raise MeshError(
+                "node.address_in_use" if taken else "config.invalid", f"cannot listen on {host}:{port}"
+            ) from error
+        self._socket.setblocking(False)
+        self._accepting = asyncio.get_running_loop().create_task(self._accept(self._socket))
+        return int(self._socket.getsockname()[1])
+
+    async def stop(self) -> None:
+        """Stop listening, give running requests a moment, then drop every connection. Twice is once."""
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.wait({self._accepting})
+            self._accepting = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        self.pre_shutdown()
+        await self.shutdown(_GRACE_S)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                sock, address = await loop.sock_accept(listening)
+            except OSError:
+                # Out of file descriptors, or a client that went away in the queue: neither may end the listener.
+                self.refusals["accept"] += 1
+                await asyncio.sleep(_ACCEPT_PAUSE_S)
+                continue
+            origin = _origin(str(address[0]))
+            if len(self._tasks) >= self.bounds.connections_max:
+                self.refusals["connections_total"] += 1
+                sock.close()
+            elif self._per_address[origin] >= self.bounds.connections_per_address_max:
+                self.refusals["connections_per_address"] += 1
+                sock.close()
+            else:
+                self._per_address[origin] += 1
+                task = loop.create_task(self._attend(sock, origin))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _attend(self, sock: socket.socket, origin: str) -> None:
+        """Shake hands on ``sock`` and hold its place in the counts until it is closed."""
+        connection = Connection(self)
+        try:
+            try:
+                context = self._context()
+            except BaseException:
+                sock.close()
+                raise
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: connection,
+                sock,
+                ssl=context,
+                ssl_handshake_timeout=self.bounds.handshake_timeout_s,
+                ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S,
+            )
+            await connection.lost
+        except OSError as error:
+            self.refusals[_handshake_failure(error)] += 1
+        finally:
+            if connection.link is not None:
+                connection.link.abort()
+            self._per_address[origin] -= 1
+            if not self._per_address[origin]:
+                del self._per_address[origin]
+
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        connection = request.protocol
+        assert isinstance(connection, Connection)
+        connection.request_begins()
+        try:
+            try:
+                response = web.Response(body=await self._answer(connection, request), content_type=answers.MEDIA_TYPE)
+            except MeshError as error:
+                response = web.Response(
+                    body=answers.encode_error(error), status=answers.status_of(error), content_type=answers.MEDIA_TYPE
+                )
+            async with asyncio.timeout(self.bounds.body_timeout_s):
+                await response.prepare(request)
+                await response.write_eof()
+        except TimeoutError:
+            connection.refuse("answer_timeout")
+        except web.RequestPayloadError:
+            connection.refuse("body_malformed")
+        finally:
+            connection.request_ends()
+        return response
+
+    def count(self, reason: str, error: MeshError) -> MeshError:
+        """``error``, once it is counted as ``reason``."""
+        self.refusals[reason] += 1
+        return error
+
+    async def read_body(self, request: web.BaseRequest) -> bytes:
+        """The whole body, within its limits of size and time. Errors: ``peer.limit``, ``input.too_large``."""
+        size_max = self.bounds.body_bytes_max
+        too_large = f"a body has at most {size_max} bytes"
+        if (request.content_length or 0) > size_max:
+            raise self.count("body_size", MeshError("input.too_large", too_large))
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.bounds.body_timeout_s):
+                async for chunk in request.content.iter_any():
+                    body += chunk
+                    if len(body) > size_max:
+                        raise self.count("body_size", MeshError("input.too_large", too_large))
+        except TimeoutError as error:
+            raise self.count("body_timeout", MeshError("peer.limit", "the body took too long")) from error
+        return bytes(body)
+
+
+def _origin(host: str) -> str:
+    """What counts as one address: an IPv4 address, or the /64 an IPv6 user owns."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    return str(address.ipv4_mapped or ipaddress.IPv6Network((int(address), 64), strict=False))
+
+
+def _handshake_failure(error: OSError) -> str:
+    """The reason a handshake failed, for the counts."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "certificate"
+    if isinstance(error, ssl.SSLError):
+        known = {"PEER_DID_NOT_RETURN_A_CERTIFICATE": "no_certificate", "UNSUPPORTED_PROTOCOL": "tls_version"}
+        return known.get(error.reason or "", "tls")
+    return "handshake_timeout" if isinstance(error, ConnectionAbortedError) else "handshake_broken"

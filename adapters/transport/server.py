@@ -1,0 +1,172 @@
+"""The listener peers call: ``POST /peer/v1/<route>`` under mutual TLS 1.3, and nothing else."""
+
+from __future__ import annotations
+
+import logging
+import re
+import ssl
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from aiohttp import web
+from nacl.signing import SigningKey
+
+from adapters.ports import PeerHandler
+from adapters.transport.certificates import ChannelIdentity, server_context, signer_of
+from adapters.transport.guard import Bounds, Connection, Listener
+from adapters.transport.quota import Quota
+from protocol.errors import MeshError
+
+PATH_PREFIX: Final = "/peer/v1/"
+_PATH = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
+_MEDIA_TYPE = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose")
+_log = logging.getLogger(__name__)
+
+
+def url_of(host: str, port: int) -> str:
+    """``https://host:port``; an IPv6 host gets its brackets."""
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+class MeshServer:
+    """A ``PeerServer`` on real sockets. Trusts nobody until ``trust`` is called."""
+
+    def __init__(
+        self,
+        key: SigningKey,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        node: str = "",
+        advertise: str = "",
+        bounds: Bounds | None = None,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        """key: the witness key, it signs channel certificates. port: 0 for any free one.
+
+        node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name peers reach us
+        by, if it is not ``host``. now_s: seconds since 1970.
+        """
+        self._identity = ChannelIdentity(key, node=node, now_s=now_s)
+        self._host, self._port, self._advertise = host, port, advertise
+        self._now_s = now_s
+        self._trusted: dict[str, bytes] = {}
+        self._context: ssl.SSLContext | None = None
+        self._credentials: object = None
+        self._quota = Quota(bounds or Bounds())
+        self._bounds = bounds or Bounds()
+        self._handler: PeerHandler | None = None
+        self._listener: Listener | None = None
+        self._refusals: Counter[str] = Counter()
+
+    async def start(self, handler: PeerHandler) -> str:
+        """Listen; the address peers can use. Errors: ``node.address_in_use``, ``config.invalid``."""
+        assert self._listener is None, "one start per server"
+        self._handler = handler
+        listener = Listener(self._answer, context=self._tls, admit=self._admit, bounds=self._bounds)
+        listener.refusals = self._refusals
+        port = listener.listen(self._host, self._port)
+        self._listener = listener
+        return url_of(self._advertise or self._host, port)
+
+    def trust(self, keys: Mapping[str, bytes]) -> None:
+        """Replace the trust set (node id → public key).
+
+        Connections of peers that left it, or changed key, are dropped at once.
+        """
+        self._trusted = dict(keys)
+        self._context = None  # built when the next connection comes: many changes in a row cost one build
+        self._quota.keep(self._trusted)
+        for connection in self._connections():
+            if self._trusted.get(connection.node) != connection.key:
+                connection.refuse("revoked")
+
+    def renew(self) -> None:
+        """Present a new channel certificate from the next connection on.
+
+        Done without asking at half of a certificate's life.
+        """
+        self._identity.renew()
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """Connections and requests that were refused, by reason."""
+        return MappingProxyType(self._refusals)
+
+    async def close(self) -> None:
+        """Stop listening and drop every connection. Twice is once."""
+        if self._listener is not None:
+            await self._listener.stop()
+
+    def _connections(self) -> list[Connection]:
+        if self._listener is None:
+            return []
+        return [connection for connection in self._listener.connections if isinstance(connection, Connection)]
+
+    def _tls(self) -> ssl.SSLContext:
+        """The context for one new connection: the present trust set, the present certificate."""
+        credentials = self._identity.credentials()
+        if self._context is None or self._credentials is not credentials:
+            self._context = server_context(credentials, self._trusted)
+            self._credentials = credentials
+        return self._context
+
+    def _admit(self, connection: Connection, channel: ssl.SSLObject) -> str:
+        """Learn whose a connection is.
+
+        OpenSSL has verified it against the anchors of a moment ago; this is against those of now.
+        """
+        leaf = channel.getpeercert(True)
+        if not leaf:
+            return "no_certificate"
+        try:
+            signer = signer_of(leaf, self._now_s())
+        except MeshError:
+            return "certificate"
+        if self._trusted.get(signer.node) != signer.public_key:
+            return "unknown"
+        connection.node, connection.key, connection.expires_s = signer.node, signer.public_key, signer.expires_s
+        return ""
+
+    def _still_trusted(self, connection: Connection) -> bool:
+        return (
+            connection.key != b""
+            and self._trusted.get(connection.node) == connection.key
+            and self._now_s() < connection.expires_s
+        )
+
+    async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes:
+        """Checks, in order: still trusted; method and path; headers; rate; places; body. Then the handler decides."""
+        assert self._listener is not None
+        if not self._still_trusted(connection):
+            connection.refuse("revoked")
+            raise MeshError("peer.unknown")
+        count, node = self._listener.count, connection.node
+        path = _PATH.fullmatch(request.raw_path)
+        if request.method != "POST" or path is None:
+            raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
+        if not _MEDIA_TYPE.fullmatch(request.headers.get("Content-Type", "")) or "Content-Encoding" in request.headers:
+            raise count(
+                "media_type",
+                MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
+            )
+        try:
+            place = await self._quota.enter(node)
+        except MeshError as error:
+            raise count("quota", error) from None
+        with place:
+            return await self._handle(node, path[1], await self._listener.read_body(request))
+
+    async def _handle(self, node: str, route: str, body: bytes) -> bytes:
+        assert self._handler is not None
+        try:
+            return await self._handler(node, route, body)
+        except MeshError:
+            raise
+        except Exception as error:
+            # A defect of a handler: the peer learns that there is one, the log learns which, and the listener goes on.
+            _log.exception("handler of %s failed", route)
+            raise MeshError("internal.fault") from error

@@ -1,0 +1,157 @@
+"""Whom this node trusts, and for what.
+
+The rules, in the order they are applied:
+
+1. Nobody is trusted by default: a node that is not in the set has no key and no scope.
+2. A peer is in the set because a person paired with it, never because another peer named it.
+3. One key per peer. Whoever builds the set says which key is current; the set never learns a key from a message.
+4. A key id selects a candidate key of the named issuer only; a key of another peer never verifies for it.
+5. A peer may do what its scopes name, and nothing else. No scope implies another one.
+6. ``status`` is the one exception to rule 5: every peer has it, and it cannot be granted or withdrawn.
+7. Scopes say what the peer may do *here*. What it allows us there is its own decision.
+8. A set is never changed: adding, replacing and removing a peer make a new set, so nobody decides on half a change.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+from nacl.signing import VerifyKey
+
+from protocol import ids, limits
+from protocol.envelope import key_id as key_id_of
+from protocol.errors import MeshError
+
+PUBLIC_KEY_BYTES: Final = 32
+
+
+class Scope(enum.StrEnum):
+    """What a peer may be allowed to do here."""
+
+    DELTAS_READ = "deltas:read"
+    """Fetch what this node learned in a search."""
+    DELTAS_WRITE = "deltas:write"
+    """Send what it learned; it is merged."""
+    BRANCH_ASSIGN = "branch:assign"
+    """Give this node branches to explore."""
+    BRANCH_ACCEPT = "branch:accept"
+    """Receive branches of this node's searches, and return results."""
+    SESSION_READ = "session:read"
+    """Fetch recorded sessions."""
+    ATTEST_CONSUME = "attest:consume"
+    """Have its replay reports believed."""
+    CAPSULE_OFFER = "capsule:offer"
+    """Send sealed login states to this node."""
+    CAPSULE_IMPORT = "capsule:import"
+    """Receive sealed login states of this node."""
+    PEERS_READ = "peers:read"
+    """See which peers this node knows."""
+    STATUS = "status"
+    """Ask whether this node is well. Every peer may."""
+
+
+GRANTABLE: Final = frozenset(Scope) - {Scope.STATUS}
+
+PRESETS: Final[Mapping[str, frozenset[Scope]]] = MappingProxyType(
+    {
+        "explore": frozenset({Scope.DELTAS_READ, Scope.DELTAS_WRITE, Scope.BRANCH_ASSIGN, Scope.BRANCH_ACCEPT}),
+        "audit": frozenset({Scope.SESSION_READ}),
+    }
+)
+"""Names for the usual sets of scopes."""
+
+
+def parse_scopes(names: str | Iterable[str]) -> tuple[str, ...]:
+    """The scopes that ``names`` grants, sorted: scope and preset names, in a sequence or separated by commas.
+
+    ``status`` is accepted and left out, as everybody has it. Errors: ``input.invalid``.
+    """
+    parts = names.split(",") if isinstance(names, str) else list(names)
+    scopes: set[str] = set()
+    for part in (text.strip() for text in parts):
+        if part in PRESETS:
+            scopes |= PRESETS[part]
+        elif part in GRANTABLE:
+            scopes.add(part)
+        elif part not in ("", Scope.STATUS):
+            known = ", ".join(sorted([*PRESETS, *GRANTABLE]))
+            raise MeshError("input.invalid", f"unknown scope {part[:40]!r}; there are: {known}")
+    return tuple(sorted(str(scope) for scope in scopes))
+
+
+def check_scopes(names: Iterable[str]) -> tuple[str, ...]:
+    """``names`` as a peer sent them: scope names only, sorted, none twice. Errors: ``message.invalid``."""
+    scopes = tuple(names)
+    if list(scopes) != sorted(set(scopes)) or not GRANTABLE.issuperset(scopes):
+        raise MeshError("message.invalid", "scopes must be known names, sorted, each once")
+    return scopes
+
+
+class TrustedPeer(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the trust set."""
+
+    node: str
+    public_key: bytes
+    """32 bytes, Ed25519."""
+    scopes: tuple[str, ...] = ()
+
+
+class TrustSet:
+    """Node id → key and scopes; see the rules of this module."""
+
+    def __init__(self, peers: Iterable[TrustedPeer] = ()) -> None:
+        """Errors: ``id.invalid``, ``input.invalid`` (key length, scope, a node named twice), ``input.too_large``."""
+        self._peers: dict[str, TrustedPeer] = {}
+        self._keys: dict[str, VerifyKey] = {}
+        for peer in peers:
+            if ids.parse_node_id(peer.node) != peer.node or peer.node in self._peers:
+                raise MeshError("input.invalid", "each peer stands once, by its whole node id")
+            if len(peer.public_key) != PUBLIC_KEY_BYTES:
+                raise MeshError("input.invalid", f"a key has {PUBLIC_KEY_BYTES} bytes")
+            if not GRANTABLE.issuperset(peer.scopes):
+                raise MeshError("input.invalid", f"unknown scope of {ids.short(peer.node)}")
+            self._peers[peer.node] = peer
+            self._keys[peer.node] = VerifyKey(peer.public_key)
+        if len(self._peers) > limits.PEERS_MAX:
+            raise MeshError("input.too_large", f"more than {limits.PEERS_MAX} peers")
+
+    @property
+    def keys(self) -> Mapping[str, bytes]:
+        """Node id → public key: what a ``PeerServer`` is told to trust."""
+        return MappingProxyType({node: peer.public_key for node, peer in self._peers.items()})
+
+    def find_key(self, issuer: str, key_id: bytes) -> VerifyKey | None:
+        """The key of ``issuer`` if ``key_id`` selects it (rules 1, 3, 4). Fits ``envelope.KeyFinder``."""
+        peer = self._peers.get(issuer)
+        if peer is None or key_id != key_id_of(peer.public_key):
+            return None
+        return self._keys[issuer]
+
+    def require(self, node: str, scope: Scope) -> TrustedPeer:
+        """The peer ``node``, once it may do ``scope`` (rules 1, 5, 6). Errors: ``peer.unknown``, ``peer.scope``."""
+        peer = self._peers.get(node)
+        if peer is None:
+            raise MeshError("peer.unknown", node=node)
+        if scope is not Scope.STATUS and scope not in peer.scopes:
+            raise MeshError(
+                "peer.scope", f"{ids.short(node)} has no scope {scope.value} here", node=node, scope=scope.value
+            )
+        return peer
+
+    def with_peer(self, peer: TrustedPeer) -> TrustSet:
+        """This set with ``peer`` added, or replaced if its node is in it (rule 8)."""
+        return TrustSet([*(other for other in self._peers.values() if other.node != peer.node), peer])
+
+    def without(self, node: str) -> TrustSet:
+        """This set without ``node`` (rule 8)."""
+        return TrustSet(other for other in self._peers.values() if other.node != node)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._peers
+
+    def __len__(self) -> int:
+        return len(self._peers)
