@@ -20,7 +20,7 @@ _ACTIONS = [encode_action(Click(target=Locator(role="link", name=f"link {n}"))) 
 
 def _grown_tree(nodes: int) -> tuple[SearchTree, list[bytes]]:
     """A tree of ``nodes`` nodes, ten children each, visits falling with depth; its keys, breadth first."""
-    generator = random.Random(7)  # noqa: S311 - repeatable, not secret
+    generator = random.Random(7)
     tree, keys = SearchTree(_SEARCH), [root_key(_SEARCH)]
     entries: dict[bytes, NodeEntry] = {}
     for number in range(1, nodes):
@@ -49,7 +49,7 @@ def apply_growth() -> float:
     rounds = 100
 
     def deltas(keys: list[bytes]) -> list[bytes]:
-        generator = random.Random(11)  # noqa: S311 - repeatable, not secret
+        generator = random.Random(11)
         writer, chunks = TreeWriter(b"b" * 32, _SEARCH, 1), []
         visits = dict.fromkeys(keys, 0)
         for number in range(rounds):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -77,5 +78,5 @@ def test_every_chunk_of_the_writer_is_accepted() -> None:
         peer.publish()
     changes = [decode_change(decode_delta(payload).chunk) for payload in peer.payloads]
     assert [change.seq for change in changes] == list(range(1, 51))
-    assert all(later.previous == earlier.hash for earlier, later in zip(changes, changes[1:], strict=False))
-    assert all(later.start_op == earlier.max_op + 1 for earlier, later in zip(changes, changes[1:], strict=False))
+    assert all(later.previous == earlier.hash for earlier, later in pairwise(changes))
+    assert all(later.start_op == earlier.max_op + 1 for earlier, later in pairwise(changes))

@@ -1,7 +1,9 @@
-"""Vectors of accepted and refused deltas: ``python -m tests.vectors.delta_vectors [--check]`` writes or compares them.
+"""Vectors of accepted and refused deltas: ``python -m tests.vectors.delta_vectors [--check]`` writes or compares
+them.
 
-A vector is a list of payloads that a reader of alice's deltas accepts, and one more that it refuses with ``code`` (or, in the
-accepted ones, none). Chunks of refused vectors are written by a small encoder, because automerge would not write them.
+A vector is a list of payloads that a reader of alice's deltas accepts, and one more that it refuses with ``code``
+(or, in the accepted ones, none). Chunks of refused vectors are written by a small encoder, because automerge would
+not write them.
 """
 
 from __future__ import annotations
