@@ -80,6 +80,19 @@ def test_a_delta_of_a_replaced_epoch_is_ignored() -> None:
     assert follower.epoch == 2
 
 
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_delta_that_the_tree_refused_can_be_read_again(restart: bool) -> None:
+    peer, follower = published(2), reader()
+    if restart:
+        peer.restart()
+    follower.read(peer.payloads[0])
+    before = (follower.epoch, follower.next_seq, follower.head)
+    assert follower.read(peer.payloads[-1]) is not None
+    follower.unread()
+    assert (follower.epoch, follower.next_seq, follower.head) == before
+    assert follower.read(peer.payloads[-1]) is not None
+
+
 def test_a_peer_cannot_publish_the_chunk_of_another() -> None:
     peer = published(1)
     with pytest.raises(MeshError) as caught:
