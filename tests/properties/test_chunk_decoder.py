@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import tracemalloc
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.chunk import Change, decode_change
-from protocol.delta import decode_delta
+from protocol.delta import Delta, DeltaReader, decode_delta, encode_delta
 from protocol.errors import MeshError
+from protocol.tree import SearchTree
 from tests.chunks import Shape, reseal, sleb, uleb
-from tests.trees import ROOT_KEY, Peer, node
+from tests.trees import ROOT_KEY, SEARCH, Peer, node, public_key
 
 _MEMORY_BYTES_MAX = 32 * limits.MIB
 
@@ -83,3 +85,29 @@ def test_run_length_bombs_are_refused_before_memory_is_taken(run: int, column: i
 @given(st.sampled_from(SAMPLE))
 def test_what_is_decoded_has_the_hash_of_the_received_bytes(chunk: bytes) -> None:
     assert decode_change(chunk).hash == hashlib.sha256(chunk[8:]).digest()
+
+
+@given(st.sampled_from(SAMPLE), st.data())
+@settings(max_examples=300)
+def test_a_reader_of_damaged_deltas_gives_an_update_or_refuses_with_a_delta_code(
+    chunk: bytes, data: st.DataObject
+) -> None:
+    damaged = bytearray(chunk)
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(11, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    delta = Delta(search=SEARCH, epoch=1, seq=1, chunk=reseal(bytes(damaged)))
+    try:
+        update = DeltaReader(public_key("alice"), SEARCH).read(encode_delta(delta))
+    except MeshError as error:
+        if not error.code.startswith("delta."):
+            raise
+        return
+    assert update is not None
+    SearchTree(SEARCH).apply("alice", 1, update)
+
+
+@given(st.binary(max_size=200))
+def test_random_payloads_are_refused(data: bytes) -> None:
+    with pytest.raises(MeshError) as caught:
+        DeltaReader(public_key("alice"), SEARCH).read(data)
+    assert caught.value.code == "delta.invalid"
