@@ -38,7 +38,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     def admit(self, action: Action, risk: Risk) -> None:
         """Let ``action`` pass. Errors: ``risk.refused``."""
         if risk.level > self.risk_max and not self.approve(action, risk):
-            raise MeshError("risk.refused", f"risk class {risk.level}: {risk.reason}", level=risk.level, reason=risk.reason)
+            raise MeshError(
+                "risk.refused", f"risk class {risk.level}: {risk.reason}", level=risk.level, reason=risk.reason
+            )
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +60,8 @@ async def prepare(page: Page, observation: Observation, action: Action) -> tuple
     """``action`` with its element found and its risk classified, and the observation the element was found in.
 
     Checks, in order: role and name on ``observation``; on a fresh observation, should the page have changed since; the
-    selectors, first hit. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, ``browser.*``.
+    selectors, first hit. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``,
+    ``browser.*``.
     """
     element: Element | None = None
     target = target_of(action)

@@ -12,12 +12,12 @@ import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
 from node.acting import Gate, Prepared, prepare
-from protocol import ids, limits
-from protocol.action import Action, Fill, Secret, describe
+from protocol import cbor, ids, limits
+from protocol.action import Action, describe
 from protocol.bundle import KIND, blobs_of, make_manifest
 from protocol.errors import MeshError
 from protocol.observation import Observation, truncate
-from protocol.redaction import redact_action, redact_address, redact_text, secrets_named
+from protocol.redaction import placeholder, redact_action, redact_address, redact_text, secrets_named, without_value
 from protocol.replay import verdict
 from protocol.session import BrowserInfo, Profile, Session, Step, Verdict
 
@@ -94,13 +94,12 @@ class Recorder:
     async def perform(self, action: Action) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not.
 
-        In order: a free step index; the element on the page at hand; the risk gate; the action; snapshot, screenshot, step.
-        Errors: ``input.too_large``, ``risk.refused``, those of ``acting.prepare`` and ``Page.perform``. All but the first are
-        recorded before they are raised.
+        In order: a free step index; the element on the page at hand; the risk gate; the action; snapshot, screenshot,
+        step. Errors: ``input.too_large``, ``risk.refused``, those of ``acting.prepare`` and ``Page.perform``. All but
+        the first are recorded before they are raised.
         """
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
-        self._check_secrets(action)
         started_ms = self.elapsed_ms
         prepared: Prepared | None = None
         try:
@@ -116,21 +115,22 @@ class Recorder:
         await self._keep(prepared, action, started_ms, outcome=outcome)
         return outcome
 
-    def _check_secrets(self, action: Action) -> None:
-        """Names are kept for the replay; a value that is typed in the clear becomes its name in the recording."""
-        match action:
-            case Fill(value=Secret(secret=name)) if name not in self._plan.secrets:
-                raise MeshError("action.secret_missing", f"no value was given for the secret “{name}”", name=name)
-            case _:
-                self._names.update(secrets_named(action))
-
     async def _keep(
-        self, prepared: Prepared | None, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = ""
+        self,
+        prepared: Prepared | None,
+        action: Action,
+        started_ms: int,
+        *,
+        outcome: Outcome | None = None,
+        error: str = "",
     ) -> None:
         """Store what there is to see, then the step."""
         secrets = self._plan.secrets
         page = self.observation
         performed = redact_action(prepared.action if prepared else action, secrets)
+        if error:
+            # What was typed may be a password that was refused, and a replay does not drive failed steps anyway.
+            performed = without_value(performed)
         duration_ms = max(0, self.elapsed_ms - started_ms)
         step = Step(
             index=len(self.steps) + 1,
@@ -150,9 +150,16 @@ class Recorder:
             blocked=tuple(redact_address(item, secrets) for item in outcome.blocked) if outcome else (),
         )
         await self._store.append_step(self.session.id, step)
+        self._note_secrets(step)
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
+
+    def _note_secrets(self, step: Step) -> None:
+        """A replay needs the secrets that were typed, and those it must redact to compare."""
+        encoded = cbor.encode(step)
+        self._names.update(secrets_named(step.action))
+        self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
 
     async def _blob(self, data: bytes) -> bytes:
         digest = hashlib.sha256(data).digest()
@@ -226,7 +233,7 @@ async def record(
 
 
 async def record_actions(recorder: Recorder, actions: list[Action] | tuple[Action, ...]) -> None:
-    """Perform ``actions`` in order; the first that fails ends it, with the step's number and text in the error's detail."""
+    """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail."""
     for number, action in enumerate(actions, 1):
         try:
             await recorder.perform(action)

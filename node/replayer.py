@@ -1,4 +1,4 @@
-"""Replaying: a recorded session is driven again in a fresh page, compared step by step, and reported under our signature."""
+"""Replaying: a recorded session is driven again in a fresh page, compared step by step, and the result signed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from adapters.ports import ArtefactRecord, Clock, Page
 from node.acting import Gate, prepare
 from node.recorder import Signer
 from protocol import ids
+from protocol.cbor import decode_as
 from protocol.envelope import KeyFinder, verify
 from protocol.errors import MeshError
-from protocol.cbor import decode_as
 from protocol.limits import ARTEFACT_BYTES_MAX
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.observation import Observation
@@ -123,8 +123,8 @@ async def replay(
 ) -> Replayed:
     """Drive ``recorded`` again on ``page`` (blank, in a fresh context) and sign what was seen.
 
-    A page that differs is not an error: the report says so. Errors: ``action.secret_missing`` (before anything is done),
-    ``input.invalid`` (base address).
+    A page that differs is not an error: the report says so. Errors: ``action.secret_missing`` (before anything is
+    done), ``input.invalid`` (base address).
     """
     steps = replayable(recorded.steps)
     for name in sorted({name for step in steps for name in secrets_named(step.action)} - plan.secrets.keys()):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, BinaryIO, Final
 
 import msgspec
@@ -139,7 +140,9 @@ class Writer:
         self._zip.finish()
 
 
-def write_bundle(out: BinaryIO, *, signature: bytes, manifest: bytes, steps: Sequence[Step], read_blob: ReadBlob) -> None:
+def write_bundle(
+    out: BinaryIO, *, signature: bytes, manifest: bytes, steps: Sequence[Step], read_blob: ReadBlob
+) -> None:
     """Write the whole bundle to ``out``. Errors: ``bundle.element``, and those of ``read_blob``."""
     writer = Writer(out, signature=signature, manifest=manifest)
     for element in writer.elements:
@@ -154,7 +157,9 @@ def write_bundle(out: BinaryIO, *, signature: bytes, manifest: bytes, steps: Seq
 class Bundle:
     """An opened bundle: layout, signature and manifest are verified; each element is verified when it is read."""
 
-    def __init__(self, file: BinaryIO, entries: Mapping[str, flat_zip.Entry], signed: envelope.Envelope, manifest: Manifest) -> None:
+    def __init__(
+        self, file: BinaryIO, entries: Mapping[str, flat_zip.Entry], signed: envelope.Envelope, manifest: Manifest
+    ) -> None:
         self._file = file
         self._entries = entries
         self._elements = {element.path: element for element in manifest.elements}
@@ -215,8 +220,8 @@ class Bundle:
     def faults(self) -> Iterator[MeshError]:
         """What is wrong with the elements, one error for each bad one; none when the bundle is whole.
 
-        Checks, in order: every step (hash, form, index); every blob (hash), naming the step that shows it; blobs are exactly
-        those the steps name.
+        Checks, in order: every step (hash, form, index); every blob (hash), naming the step that shows it; blobs are
+        exactly those the steps name.
         """
         shown_by: dict[str, int] = {}
         complete = True
@@ -283,7 +288,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
 
 
 def verify_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
-    """The bundle in ``file``, once every byte of it is verified. Errors: those of ``open_bundle``, ``bundle.element``."""
+    """The bundle in ``file``, once every byte is verified. Errors: those of ``open_bundle``, ``bundle.element``."""
     bundle = open_bundle(file, find_key)
     bundle.verify()
     return bundle
@@ -310,11 +315,13 @@ def _check_names(entries: Sequence[flat_zip.Entry]) -> None:
         raise MeshError("bundle.invalid", "mimetype, manifest.cose and manifest.cbor must come first")
     if len(names) - 3 > limits.BUNDLE_ELEMENTS_MAX:
         raise MeshError("bundle.invalid", f"more than {limits.BUNDLE_ELEMENTS_MAX} elements")
-    if any(name in _HEAD_SIZES_MAX for name in names[3:]) or any(a >= b for a, b in zip(names[3:], names[4:], strict=False)):
+    if any(name in _HEAD_SIZES_MAX or name <= last for last, name in pairwise(["", *names[3:]])):
         raise MeshError("bundle.invalid", "entries are unsorted or duplicate")
     for entry in entries:
         if entry.size > _size_max(entry.name):
-            raise MeshError("bundle.invalid", f"{entry.name[:80]} is not allowed here, or too large", element=entry.name[:80])
+            raise MeshError(
+                "bundle.invalid", f"{entry.name[:80]} is not allowed here, or too large", element=entry.name[:80]
+            )
 
 
 def _parse_manifest(data: bytes) -> Manifest:

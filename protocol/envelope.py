@@ -9,7 +9,7 @@ The bytes that were received are the bytes that are verified; nothing is encoded
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import cbor2
@@ -99,10 +99,11 @@ def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
         value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG)
     except MeshError as error:
         raise MeshError("envelope.invalid", f"outer form: {error.message}") from error
-    if not isinstance(value, list) or len(value) != 4:
+    # Inside a tag, cbor2 may build the immutable twins: a tuple for an array, a read-only mapping for a map.
+    if not isinstance(value, (list, tuple)) or len(value) != 4:
         raise MeshError("envelope.invalid", "four parts expected")
     protected, unprotected, payload, signature = value
-    if unprotected != {} or not isinstance(unprotected, dict):
+    if not isinstance(unprotected, Mapping) or unprotected:
         raise MeshError("envelope.invalid", "the unprotected header must be empty")
     if not all(isinstance(part, bytes) for part in (protected, payload, signature)) or len(signature) != 64:
         raise MeshError("envelope.invalid", "header, payload and a 64-byte signature must be byte strings")

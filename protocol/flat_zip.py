@@ -1,8 +1,8 @@
 """The one ZIP layout that trailmesh writes and reads: stored entries, back to back, nothing optional.
 
-For given names and contents exactly one file exists, so reading is writing again: headers are rebuilt from what they claim and
-compared byte by byte. Comments, extra fields, flags, compression, gaps, other dates or 64-bit records cannot survive that.
-Files are anything with ``read``, ``write``, ``seek``; they are handed in, and never read as a whole.
+For given names and contents exactly one file exists, so reading is writing again: headers are rebuilt from what they
+claim and compared byte by byte. Comments, extra fields, flags, compression, gaps, other dates or 64-bit records cannot
+survive that. Files are anything with ``read``, ``write``, ``seek``; they are handed in, and never read as a whole.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def _bad(reason: str, **detail: object) -> MeshError:
 def read_directory(file: BinaryIO) -> list[Entry]:
     """The entries of an archive of exactly this layout, in file order; local headers are not looked at yet.
 
-    Checks, in order: file size; an end record as the last bytes, without comment, whose directory ends where it starts; every
-    directory entry, rebuilt, equals its bytes; entries lie back to back from the first byte to the directory.
-    Errors: ``bundle.invalid``.
+    Checks, in order: file size; an end record as the last bytes, without comment, whose directory ends where it
+    starts; every directory entry, rebuilt, equals its bytes; entries lie back to back from the first byte to the
+    directory. Errors: ``bundle.invalid``.
     """
     size = file.seek(0, 2)
     if size < _END.size or size > limits.BUNDLE_BYTES_MAX:

@@ -56,7 +56,7 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def proves_inclusion(leaf: bytes, index: int, count: int, proof: Sequence[bytes], expected_root: bytes) -> bool:
-    """Whether ``proof`` shows that ``leaf`` is number ``index`` of ``count`` under the root (RFC 9162, section 2.1.3.2)."""
+    """Whether ``proof`` shows that ``leaf`` is number ``index`` of ``count`` under the root (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < count or len(proof) > PROOF_HASHES_MAX:
         return False
     place, last, current = index, count - 1, leaf

@@ -1,6 +1,7 @@
 """What is taken out of a recording before it is stored: tokens in addresses, and the values of secrets.
 
-Redaction is idempotent, and keeps everything else to the letter, so that a replay can compare redacted text with redacted text.
+Redaction is idempotent, and keeps everything else to the letter, so that a replay can compare redacted text with
+redacted text.
 """
 
 from __future__ import annotations
@@ -12,16 +13,55 @@ from urllib.parse import quote, quote_plus, unquote_plus
 
 import msgspec
 
-from protocol.action import Action, Fill, Goto, Locator, Secret, target_of, with_target
+from protocol.action import Action, Fill, Goto, Secret, Select, Wait, target_of, with_target
 
 REDACTED: Final = "REDACTED"
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
 """RFC 3986, appendix B: divides any text, and never fails."""
 _SECRET_WORDS: Final = frozenset(
-    "key apikey code session sid password passwd passphrase pwd pass auth oauth authorization authentication sig signature "
-    "secret token jwt otp pin credential credentials csrf xsrf assertion ticket hmac bearer".split()
+    [
+        "key",
+        "apikey",
+        "code",
+        "session",
+        "sid",
+        "password",
+        "passwd",
+        "passphrase",
+        "pwd",
+        "pass",
+        "auth",
+        "oauth",
+        "authorization",
+        "authentication",
+        "sig",
+        "signature",
+        "secret",
+        "token",
+        "jwt",
+        "otp",
+        "pin",
+        "credential",
+        "credentials",
+        "csrf",
+        "xsrf",
+        "assertion",
+        "ticket",
+        "hmac",
+        "bearer",
+    ]
 )
-_SECRET_PARTS: Final = ("token", "passw", "secret", "session", "sessid", "apikey", "credential", "signature", "accesskey")
+_SECRET_PARTS: Final = (
+    "token",
+    "passw",
+    "secret",
+    "session",
+    "sessid",
+    "apikey",
+    "credential",
+    "signature",
+    "accesskey",
+)
 _WORD_BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")
 _PATH_PARAMETER: Final = re.compile(r"(;[A-Za-z]*(?:session|sess)[A-Za-z]*=)[^/;]*", re.IGNORECASE)
@@ -51,7 +91,7 @@ def looks_like_token(text: str) -> bool:
 
 
 def redact_url(url: str) -> str:
-    """``url`` without user info, without the values of secret-bearing keys, and without a fragment that looks like a token."""
+    """``url`` without user info, values of secret-bearing keys, and a fragment that looks like a token."""
     parts = _PARTS.match(url)
     assert parts is not None, "the pattern matches every text"
     scheme, authority, path, query, fragment = (part or "" for part in parts.groups())
@@ -62,7 +102,7 @@ def redact_url(url: str) -> str:
 
 
 def _redact_pairs(query: str) -> str:
-    """A query with its ``?`` (or a fragment's inner part), values of secret keys replaced; order and the rest unchanged."""
+    """A query with its ``?``, the values of secret keys replaced; order and the rest unchanged."""
     head, body = query[:1], query[1:]
     return head + "&".join(_redact_pair(pair) for pair in body.split("&")) if query else ""
 
@@ -97,7 +137,7 @@ def redact_text(text: str, secrets: Mapping[str, str]) -> str:
             continue
         for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value))):
             if len(value) < _SHORT_SECRET_CHARS:
-                text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", lambda _, name=name: placeholder(name), text)
+                text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
             else:
                 text = text.replace(form, placeholder(name))
     return text
@@ -120,16 +160,22 @@ def redact_action(action: Action, secrets: Mapping[str, str]) -> Action:
     match action:
         case Goto(url=url):
             return Goto(url=redact_address(url, secrets))
-        case Fill(value=str(value)):
-            action = msgspec.structs.replace(action, value=redact_text(value, secrets))
         case _:
-            pass
-    return _map_locator(action, lambda text: redact_text(text, secrets)) if secrets else action
+            return _map_texts(action, lambda text: redact_text(text, secrets)) if secrets else action
 
 
 def reveal_action(action: Action, secrets: Mapping[str, str]) -> Action:
-    """A recorded action as it is performed again: the names of its locator with the values in place."""
-    return _map_locator(action, lambda text: reveal_text(text, secrets)) if secrets else action
+    """A recorded action as it is performed again: placeholders in names and typed text give way to the values."""
+    return _map_texts(action, lambda text: reveal_text(text, secrets)) if secrets else action
+
+
+def without_value(action: Action) -> Action:
+    """``action`` without the text it types: what is kept of one that was refused or failed."""
+    match action:
+        case Fill(value=str()):
+            return msgspec.structs.replace(action, value=REDACTED)
+        case _:
+            return action
 
 
 def secrets_named(action: Action) -> tuple[str, ...]:
@@ -141,15 +187,19 @@ def secrets_named(action: Action) -> tuple[str, ...]:
             return ()
 
 
-def _map_locator(action: Action, change: Callable[[str], str]) -> Action:
+def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
+    """``action`` with ``change`` applied to what it types, chooses or waits for, and to the texts of its locator."""
+    match action:
+        case Fill(value=str(text)):
+            action = msgspec.structs.replace(action, value=change(text))
+        case Select(option=text):
+            action = msgspec.structs.replace(action, option=change(text))
+        case Wait(text=text):
+            action = msgspec.structs.replace(action, text=change(text))
+        case _:
+            pass
     target = target_of(action)
     if target is None:
         return action
-    named = Locator(
-        role=target.role,
-        name=change(target.name),
-        nth=target.nth,
-        frame=target.frame,
-        selectors=tuple(change(selector) for selector in target.selectors),
-    )
-    return with_target(action, named)
+    selectors = tuple(change(selector) for selector in target.selectors)
+    return with_target(action, msgspec.structs.replace(target, name=change(target.name), selectors=selectors))

@@ -1,4 +1,4 @@
-"""How a replay compares with its recording, step by step, and what verdict follows. Pure: pages come in as observations."""
+"""How a replay compares with its recording, step by step, and what verdict follows; pages come in as observations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def _swap(url: str, old: str, new: str) -> str:
 
 
 def rebase(start_url: str, base_url: str) -> Rebase:
-    """The mapping for a session that began at ``start_url`` and is replayed at the origin ``base_url`` (empty: the same).
+    """The mapping for a session that began at ``start_url`` and is replayed at the origin ``base_url`` (empty: the
+    same).
 
     Errors: ``input.invalid`` when ``base_url`` is more or less than an http(s) origin.
     """
@@ -57,7 +58,9 @@ def rebase(start_url: str, base_url: str) -> Rebase:
     except ValueError:
         plain = False
     if not plain or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise MeshError("input.invalid", "the base address must be http(s)://host:port and nothing more", field="base_url")
+        raise MeshError(
+            "input.invalid", "the base address must be http(s)://host:port and nothing more", field="base_url"
+        )
     origin = _ORIGIN.match(start_url)
     return Rebase(origin[0].lower() if origin else "", f"{parts.scheme}://{parts.netloc}".lower())
 
@@ -82,7 +85,8 @@ def compare(
 ) -> StepMatch:
     """How ``page``, met after the action of ``step``, compares with what was recorded.
 
-    Compared, in order: state hash, address, title, extracted text; all after the redactions that the recording went through.
+    Compared, in order: state hash, address, title, extracted text; all after the redactions that the recording went
+    through.
     """
     met = msgspec.structs.replace(page, url=mapping.homeward(page.url))
     state = met.state == step.state
@@ -139,9 +143,9 @@ def replayable(steps: Sequence[Step]) -> list[Step]:
 def check_report(report: ReplayReport, *, session: Session, manifest_digest: bytes, steps: Sequence[Step]) -> None:
     """Raise unless ``report`` fits the recording it names.
 
-    Checks, in order: session id and manifest; entries are the first of the replayable steps, in order; a step counts as matched
-    only if all of it is; only the last entry may be one that was not performed; the count and the verdict follow from the
-    entries. Errors: ``report.invalid``.
+    Checks, in order: session id and manifest; entries are the first of the replayable steps, in order; a step counts
+    as matched only if all of it is; only the last entry may be one that was not performed; the count and the verdict
+    follow from the entries. Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import msgspec
@@ -15,8 +15,8 @@ from node.explorer.replica import Replica
 from node.identity import Identity
 from node.peers import Peers
 from protocol import cbor, ids
-from protocol.entry import STATE_UNKNOWN
 from protocol.errors import MeshError
+from protocol.lease import Event, Lease, LeaseBook
 from protocol.messages import (
     KIND_ASSIGNMENT,
     Assignment,
@@ -75,7 +75,6 @@ class Coordinator:
         self,
         record: SearchRecord,
         spec: SearchSpec,
-        spec_envelope: bytes,
         replica: Replica,
         *,
         identity: Identity,
@@ -91,7 +90,6 @@ class Coordinator:
         self.spec = spec
         self.replica = replica
         self.progress = cbor.decode_as(record.state, Progress) if record.state else Progress()
-        self._spec_envelope = spec_envelope
         self._identity = identity
         self._peers = peers
         self._store = store
@@ -100,7 +98,9 @@ class Coordinator:
         self._verify_claim = verify_claim
         self._work_locally = work_locally
         self._tell = tell
-        self._leases: dict[str, LeaseRecord] = {}
+        self._book = LeaseBook()
+        self._results: set[str] = set()
+        """Leases whose signed result has come."""
         self._opened: set[str] = set()
         self._paused_until_ms: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -112,8 +112,7 @@ class Coordinator:
 
     async def run(self) -> SearchRecord:
         """Search until a verified success, the time limit, or nothing is left to try. Cancelling stops it resumably."""
-        self._leases = {lease.id: lease for lease in await self._store.leases(self.spec.id, status="live")}
-        await self._recall_own_leases()
+        await self._recall_leases()
         last_ms = self._clock.now_ms()
         ticks = 0
         try:
@@ -125,7 +124,7 @@ class Coordinator:
                     break
                 await self._expire(now_ms)
                 await self._deal(now_ms)
-                if not self._leases and not self._verifying.locked() and not self._anything_left():
+                if not self._book.live_by_branch() and not self._verifying.locked() and not self._anything_left():
                     break
                 if ticks % _PROGRESS_EVERY_TICKS == 0:
                     self._tell(self.snapshot())
@@ -146,19 +145,27 @@ class Coordinator:
             pass
         self._wake.clear()
 
-    async def _recall_own_leases(self) -> None:
-        """After a restart this node's own work is gone; peers may still be at theirs."""
-        for lease in list(self._leases.values()):
-            if lease.worker == self._identity.node:
-                await self._end_lease(lease, "expired")
+    async def _recall_leases(self) -> None:
+        """After a restart peers may still be at work; this node's own work is gone."""
+        now_ms = self._clock.now_ms()
+        for record in await self._store.leases(self.spec.id, status="live"):
+            self._book.grant(
+                record.id,
+                branch=record.branch,
+                worker=record.worker,
+                now_ms=now_ms,
+                lifetime_ms=max(0, record.expires_ms - now_ms),
+            )
+            if record.worker == self._identity.node:
                 self.progress.reassigned += 1
+                await self._end(record.id, Event.EXPIRE)
 
     async def _finish(self) -> SearchRecord:
         verified = self.progress.verified
         if verified is None and not self.progress.error:
             self.progress.error = "search.not_found_goal"
-        for lease in list(self._leases.values()):
-            await self._end_lease(lease, "revoked")
+        for lease in self._book.live_by_branch().values():
+            await self._end(lease.id, Event.REVOKE)
         await self.replica.flush()
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
@@ -184,9 +191,9 @@ class Coordinator:
             "seconds": self.progress.used_ms // 1000,
             "of_seconds": self.spec.seconds,
             "branches": self.progress.branches,
-            "live_leases": len(self._leases),
-            "nodes": self.replica.tree.size,
-            "visits": self.replica.tree.visits_by_peer(),
+            "live_leases": len(self._book.live_by_branch()),
+            "nodes": len(self.replica.tree),
+            "visits": {peer: self.replica.tree.spend(peer).visits for peer in self.replica.tree.peers},
             "claims": self.progress.claims,
             "verified": self.progress.verified is not None,
         }
@@ -201,7 +208,7 @@ class Coordinator:
         """Give every idle worker a branch."""
         if self._verifying.locked():
             return  # a claim is being checked: it may be over in a moment
-        busy = [lease.worker for lease in self._leases.values()]
+        busy = [lease.worker for lease in self._book.live_by_branch().values()]
         for worker in self._workers():
             if worker in busy:
                 busy.remove(worker)
@@ -220,11 +227,11 @@ class Coordinator:
 
         Leases count as losses in the scores, so workers spread over the tree.
         """
-        leased = {lease.branch for lease in self._leases.values()}
+        leased = self._book.live_by_branch()
         first_half = self.progress.used_ms * 2 < self.spec.seconds * 1000
         if first_half:
-            for child in self.replica.selector.selectable(self.replica.root):
-                if child not in leased and not self.replica.tree.visits(child):
+            for child in self.replica.choosable(self.replica.root):
+                if child not in leased and not self.replica.visits(child):
                     return child
         way = self.replica.descend(self.replica.root)
         for depth in range(min(2, len(way)), 0, -1):
@@ -239,37 +246,44 @@ class Coordinator:
 
     async def _grant(self, worker: str, branch: bytes, now_ms: int) -> None:
         explore = self._config.explore
-        lease_ms = explore.lease_seconds * 1000
-        steps = self.replica.steps_to(branch)
-        state = self.replica.tree.state(branch) if steps else STATE_UNKNOWN
+        lifetime_ms = explore.lease_seconds * 1000
+        lease = self._book.grant(
+            ids.make_id("lea", self._clock.random(ids.ID_RANDOM_BYTES)),
+            branch=branch,
+            worker=worker,
+            now_ms=now_ms,
+            lifetime_ms=lifetime_ms,
+        )
         assignment = Assignment(
             search=self.spec.id,
-            lease=ids.make_id("lea", self._clock.random(ids.ID_RANDOM_BYTES)),
+            lease=lease.id,
             branch=branch,
-            prefix=tuple(self.replica.action(step.key) for step in steps),
-            prefix_state=b"" if state == STATE_UNKNOWN else state,
+            prefix=tuple(self.replica.action(step.key) for step in self.replica.steps_to(branch)),
+            prefix_state=self.replica.state(branch),
             limits=BranchLimits(
-                iterations=explore.lease_iterations, steps=explore.lease_iterations * 16, milliseconds=lease_ms * 3
+                iterations=explore.lease_iterations, steps=explore.lease_iterations * 16, milliseconds=lifetime_ms * 3
             ),
-            expires_ms=now_ms + lease_ms,
+            expires_ms=lease.expires_ms,
         )
-        signed = self._identity.artefact(KIND_ASSIGNMENT, assignment.lease, assignment)
-        lease = LeaseRecord(
-            id=assignment.lease,
+        signed = self._identity.artefact(KIND_ASSIGNMENT, lease.id, assignment)
+        record = LeaseRecord(
+            id=lease.id,
             search=self.spec.id,
             branch=branch,
             worker=worker,
             status="live",
-            expires_ms=assignment.expires_ms,
+            expires_ms=lease.expires_ms,
             assignment=signed.envelope,
         )
-        await self._store.put_lease(lease)
-        self._leases[lease.id] = lease
+        await self._store.put_lease(record)
         self.progress.branches += 1
-        self.replica.note_lease(branch, worker=worker, lease=lease.id, live=True)
+        self.replica.note_lease(branch, lease.entry())
         await self.replica.flush()
-        work = self._assign(lease) if worker != self._identity.node else self._work(lease, assignment)
-        task = asyncio.create_task(work, name=f"lease {lease.id}")
+        work = self._assign(record) if worker != self._identity.node else self._work(lease, assignment)
+        self._start(work, f"lease {lease.id}")
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -277,7 +291,7 @@ class Coordinator:
         """Hand a lease to a peer; a peer that cannot take it gets a pause, and its branch is open again."""
         try:
             if lease.worker not in self._opened:
-                await self._peers.call(lease.worker, "search/open", SearchOpen(spec=self._spec_envelope), Done)
+                await self._peers.call(lease.worker, "search/open", SearchOpen(spec=self.record.spec), Done)
                 self._opened.add(lease.worker)
             await self._peers.call(lease.worker, "branch/assign", BranchAssign(assignment=lease.assignment), Done)
         except MeshError as error:
@@ -285,16 +299,16 @@ class Coordinator:
             self._opened.discard(lease.worker)
             self._paused_until_ms[lease.worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
             self._tell({"peer": lease.worker, "error": error.code})
-            await self._end_lease(lease, "expired")
+            await self._end(lease.id, Event.EXPIRE)
 
-    async def _work(self, lease: LeaseRecord, assignment: Assignment) -> None:
+    async def _work(self, lease: Lease, assignment: Assignment) -> None:
         """Work on a lease in this node's own browser."""
         try:
             result = await self._work_locally(assignment)
         except MeshError as error:
             log.warning("own branch failed: %s", error)
             self._paused_until_ms[lease.worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
-            await self._end_lease(lease, "expired")
+            await self._end(lease.id, Event.EXPIRE)
             if error.code in ("browser.missing", "browser.launch", "browser.unreachable"):
                 self._tell({"peer": lease.worker, "error": error.code})
             return
@@ -303,58 +317,65 @@ class Coordinator:
     # --- leases ------------------------------------------------------------------------------------------------------
 
     async def _expire(self, now_ms: int) -> None:
-        for lease in list(self._leases.values()):
+        """Take back the leases of peers that fell silent. Own work does not expire: it ends by itself."""
+        for lease in self._book.live_by_branch().values():
             if lease.expires_ms <= now_ms and lease.worker != self._identity.node:
                 self.progress.reassigned += 1
                 self._tell({"peer": lease.worker, "lease_expired": lease.id})
                 self._opened.discard(lease.worker)
                 self._paused_until_ms[lease.worker] = now_ms + int(_PEER_PAUSE_S * 1000)
-                await self._end_lease(lease, "expired")
+                await self._end(lease.id, Event.EXPIRE)
 
-    async def _end_lease(self, lease: LeaseRecord, status: str, result: bytes = b"") -> None:
-        if self._leases.pop(lease.id, None) is None:
+    async def _end(self, lease_id: str, event: Event, result: bytes = b"") -> None:
+        """Close a live lease, in the book, in the store and in the tree."""
+        if not self._book.get(lease_id).live:
             return
-        await self._store.put_lease(msgspec.structs.replace(lease, status=status, result=result))
-        self.replica.note_lease(lease.branch, worker=lease.worker, lease=lease.id, live=False)
-        if status == "revoked" and lease.worker != self._identity.node:
-            revoke = BranchRevoke(search=self.spec.id, lease=lease.id)
+        lease = self._book.close(lease_id, event)
+        record = await self._store.lease(lease_id)
+        if record is not None:
+            await self._store.put_lease(msgspec.structs.replace(record, status=lease.state.value, result=result))
+        self.replica.note_lease(lease.branch, lease.entry())
+        if event is Event.REVOKE and lease.worker != self._identity.node:
             try:
-                await self._peers.call(lease.worker, "branch/revoke", revoke, Done)
+                await self._peers.call(lease.worker, "branch/revoke", BranchRevoke(search=self.spec.id, lease=lease.id), Done)
             except MeshError as error:
                 log.info("%s was not told to stop: %s", ids.short(lease.worker), error)
         self._wake.set()
 
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
         """A worker says it is still at work."""
-        lease = self._leases.get(ask.lease)
-        if lease is None or lease.worker != worker or self._finished:
+        lifetime_ms = self._config.explore.lease_seconds * 1000
+        if self._finished:
             return BranchRenewed(live=False)
-        expires_ms = self._clock.now_ms() + self._config.explore.lease_seconds * 1000
-        self._leases[lease.id] = msgspec.structs.replace(lease, expires_ms=expires_ms)
-        await self._store.put_lease(self._leases[lease.id])
-        return BranchRenewed(live=True, expires_ms=expires_ms)
+        try:
+            lease = self._book.renew(ask.lease, worker=worker, now_ms=self._clock.now_ms(), lifetime_ms=lifetime_ms)
+        except MeshError:
+            return BranchRenewed(live=False)
+        record = await self._store.lease(lease.id)
+        if record is not None:
+            await self._store.put_lease(msgspec.structs.replace(record, expires_ms=lease.expires_ms))
+        return BranchRenewed(live=True, expires_ms=lease.expires_ms)
 
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:
         """End the lease; check the claim, if there is one. A late or repeated result ends nothing and harms nothing.
 
         A claim counts even when its lease has expired: it is checked by replay anyway. Errors: ``lease.unknown``.
         """
-        lease = self._leases.get(result.lease) or await self._store.lease(result.lease)
-        if lease is None or lease.worker != worker or lease.search != self.spec.id or lease.branch != result.branch:
+        record = await self._store.lease(result.lease)
+        if record is None or (record.worker, record.search, record.branch) != (worker, self.spec.id, result.branch):
             raise MeshError("lease.unknown", f"lease {result.lease} is not {ids.short(worker)}'s", lease=result.lease)
-        if lease.result and sealed:
+        if record.result or result.lease in self._results:
             return
-        if lease.id in self._leases:
-            await self._end_lease(lease, "done", sealed)
-        elif sealed:
-            await self._store.put_lease(msgspec.structs.replace(lease, result=sealed))
+        self._results.add(result.lease)
+        if record.status == "live":
+            await self._end(result.lease, Event.RESULT, sealed)
+        else:
+            await self._store.put_lease(msgspec.structs.replace(record, result=sealed))
         if result.outcome == "failed":
             self._paused_until_ms[worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
         if result.outcome == "claim":
             self.progress.claims += 1
-            task = asyncio.create_task(self._check_claim(worker, result), name=f"claim {lease.id}")
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start(self._check_claim(worker, result), f"claim {result.lease}")
 
     async def _check_claim(self, worker: str, result: BranchResult) -> None:
         async with self._verifying:

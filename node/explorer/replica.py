@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -92,16 +93,20 @@ class Replica:
         A stored delta of a peer that is no longer trusted is left out: its share is gone, as if it had never been met.
         Errors: ``store.corrupt``, ``envelope.*``, ``delta.*`` when what is stored is not what was stored.
         """
+        await self.read(find_key, public_keys)
+        for key, entry in self._own_nodes.items():
+            self._own_children.setdefault(entry.parent, []).append(key)
+        self._open_epoch()
+        await self.flush()
+
+    async def read(self, find_key: envelope.KeyFinder, public_keys: Mapping[str, bytes]) -> None:
+        """Merge every stored delta of trusted peers, without an epoch of our own: to look at a search. Errors: those of ``load``."""
         me = self._identity.node
         trusted = {**public_keys, me: self._identity.public_key}
         for record in await self._store.deltas(self.spec.id):
             if record.peer in trusted:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 self._merge(record.peer, trusted[record.peer], opened.payload)
-        for key, entry in self._own_nodes.items():
-            self._own_children.setdefault(entry.parent, []).append(key)
-        self._open_epoch()
-        await self.flush()
 
     def _reader(self, peer: str, public_key: bytes) -> DeltaReader:
         if peer not in self._readers:
@@ -158,6 +163,22 @@ class Replica:
             if entry.key not in self._own_nodes:
                 self._own_nodes[entry.key] = self._new_nodes[entry.key] = entry
                 self._own_children.setdefault(parent, []).append(entry.key)
+
+    def adopt(self, branch: bytes, prefix: Sequence[bytes]) -> None:
+        """Name the nodes of an assigned prefix, in case their deltas have not come yet. Errors: ``delta.invalid``."""
+        parent = self.root
+        entries = []
+        for action in prefix:
+            decode_action(action)
+            entry = NodeEntry(parent=parent, action=action, prior=0, risk=1)
+            entries.append(entry)
+            parent = entry.key
+        if parent != branch:
+            raise MeshError("delta.invalid", "the branch does not follow from its prefix")
+        for entry in entries:
+            if self.tree.row(entry.key) is None and entry.key not in self._own_nodes:
+                self._own_nodes[entry.key] = self._new_nodes[entry.key] = entry
+                self._own_children.setdefault(entry.parent, []).append(entry.key)
 
     def record(self, visit: Visit) -> None:
         """Add one iteration to the registers of every node it passed, the root included."""
@@ -298,6 +319,13 @@ class Replica:
         """The named children of ``key``, most promising first, merged so far."""
         row = self.tree.row(key)
         return [self.tree.key(child) for child in self.tree.children(row).tolist()] if row is not None else []
+
+    def choosable(self, key: bytes) -> list[bytes]:
+        """The children of ``key`` that may be chosen, most promising by prior first: neither risky nor closed."""
+        row = self.tree.row(key)
+        if row is None:
+            return []
+        return [self.tree.key(child) for child in self.tree.children(row).tolist() if self.uct.base[child] > -math.inf]
 
     def untried(self, key: bytes, *, risk_class_max: int) -> list[tuple[bytes, NodeEntry]]:
         """Children of ``key`` that nobody has tried and that may be performed.
