@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
@@ -51,27 +51,58 @@ def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s
 
 
 def signed_by_channel_key(key: SigningKey, *, named: str) -> Credentials:
-    """A certificate that the *channel* key of ``key`` signs, in the name of node ``named``; the real one is sent along."""
+    """A leaf that the *channel* key of ``key`` signs, in the name of node ``named``; the real certificate is sent along."""
     middle = Ed25519PrivateKey.generate()
     now_s = time.time()
-    issued = channel_certificate(
-        bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600
+    issued = channel_certificate(bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600)
+    return _below(issued, middle, named)
+
+
+def authority_below(key: SigningKey) -> Credentials:
+    """A leaf under an authority that ``key`` makes, with everything right but that a peer may make no authorities."""
+    middle = Ed25519PrivateKey.generate()
+    witness = Ed25519PrivateKey.from_private_bytes(bytes(key))
+    name = x509.load_der_x509_certificate(credentials(key).leaf).issuer
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority")])
+    usage = x509.KeyUsage(True, False, False, False, False, True, False, False, False)
+    issued = (
+        _certificate(subject, name, middle.public_key(), witness.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(middle.public_key()), critical=False)
+        .sign(witness, None)
     )
-    leaf_key = Ed25519PrivateKey.generate()
-    day = datetime.timedelta(days=1)
-    moment = datetime.datetime.now(datetime.UTC)
-    builder = (
+    return _below(issued, middle, "anybody")
+
+
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: Ed25519PublicKey, signer: Ed25519PublicKey
+) -> x509.CertificateBuilder:
+    moment, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
+    return (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, named)]))
-        .issuer_name(issued.subject)
-        .public_key(leaf_key.public_key())
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
         .serial_number(7)
         .not_valid_before(moment - day)
         .not_valid_after(moment + day)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(middle.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer), critical=False)
     )
-    return Chain(builder.sign(middle, None), leaf_key, issued)
+
+
+def _below(issued: x509.Certificate, middle: Ed25519PrivateKey, named: str) -> Credentials:
+    leaf_key = Ed25519PrivateKey.generate()
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, named)])
+    usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
+    leaf = (
+        _certificate(subject, issued.subject, leaf_key.public_key(), middle.public_key())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("channel.trailmesh.invalid")]), critical=False)
+        .sign(middle, None)
+    )
+    return Chain(leaf, leaf_key, issued)
 
 
 class Chain(Credentials):
