@@ -13,6 +13,8 @@ from typing import Protocol
 import msgspec
 
 from protocol.action import Action
+from protocol.delta import Delta
+from protocol.entry import TreeUpdate
 from protocol.observation import Observation
 from protocol.risk import GuardPolicy
 from protocol.session import BrowserInfo, Profile, Session, Step
@@ -170,7 +172,9 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Store(Protocol):
     """What a node remembers. Every method is one transaction; a crash at any line leaves a store that opens.
 
-    Errors of every method: ``store.corrupt``, ``store.full``. A missing record is ``None`` or an empty list.
+    Errors of every method: ``store.corrupt``, ``store.full``, ``node.stopped`` (after ``close``); of those that write a
+    record, ``input.invalid`` and ``input.too_large`` (it could not be read back). A missing record is ``None`` or an empty
+    list.
     """
 
     async def get_meta(self, key: str) -> bytes | None: ...
@@ -194,7 +198,7 @@ class Store(Protocol):
         """Insert or replace the container; the steps stay."""
 
     async def append_step(self, session_id: str, step: Step) -> None:
-        """Add the next step. Errors: ``input.not_found``."""
+        """Add the next step. Errors: ``input.not_found``, ``input.invalid`` (its index is not the next one)."""
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         """Replace the container and keep its artefacts, both or neither."""
@@ -240,6 +244,23 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
+
+# --- search tree -----------------------------------------------------------------------------------------------------
+
+
+class TreeWriter(Protocol):
+    """Writes this node's own document of one search and epoch. One task at a time."""
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time for a new epoch."""
+
+    def flush(self, update: TreeUpdate) -> list[Delta]:
+        """The deltas that say ``update``, in order; none if there is nothing new. Errors: ``input.too_large``."""
+
+
+NewTreeWriter = Callable[[bytes, str, int], TreeWriter]
+"""``(public key, search id, epoch) -> writer``"""
 
 # --- transport -------------------------------------------------------------------------------------------------------
 

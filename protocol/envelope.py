@@ -9,7 +9,7 @@ The bytes that were received are the bytes that are verified; nothing is encoded
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import cbor2
@@ -58,7 +58,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 class KeyFinder(Protocol):
     """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects, or None."""
 
-    def __call__(self, issuer: str, key_id: bytes) -> VerifyKey | None: ...
+    def __call__(self, issuer: str, key_id: bytes, /) -> VerifyKey | None: ...
 
 
 def content_type(kind: str) -> str:
@@ -96,13 +96,14 @@ def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
 def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
     """Protected header, payload and signature of an envelope whose outer form is right."""
     try:
-        value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG).value
+        value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG)
     except MeshError as error:
         raise MeshError("envelope.invalid", f"outer form: {error.message}") from error
-    if not isinstance(value, list) or len(value) != 4:
+    # Inside a tag, cbor2 may build the immutable twins: a tuple for an array, a read-only mapping for a map.
+    if not isinstance(value, (list, tuple)) or len(value) != 4:
         raise MeshError("envelope.invalid", "four parts expected")
     protected, unprotected, payload, signature = value
-    if unprotected != {} or not isinstance(unprotected, dict):
+    if not isinstance(unprotected, Mapping) or unprotected:
         raise MeshError("envelope.invalid", "the unprotected header must be empty")
     if not all(isinstance(part, bytes) for part in (protected, payload, signature)) or len(signature) != 64:
         raise MeshError("envelope.invalid", "header, payload and a 64-byte signature must be byte strings")

@@ -1,0 +1,63 @@
+# Every command works from a fresh clone: `install` builds the local environment first when it is missing.
+PYTHON := .venv/bin/python
+ONLY ?=
+SEED ?=
+
+.PHONY: help install demo demo-real test check format lint types contracts unit e2e smoke bench docs clean
+
+help:            ## This list
+	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+.venv/.ready: requirements-dev.lock pyproject.toml scripts/install.sh
+	scripts/install.sh
+
+install: .venv/.ready            ## Locked dependencies into .venv; Chromium if none is found
+
+demo: install            ## The main job: three nodes explore a shop, prove it, replay it elsewhere
+	$(PYTHON) -m scripts.demo
+
+demo-real: install            ## The same journey on Datasette and the Django admin
+	$(PYTHON) -m scripts.demo_real
+
+test: install            ## All tests
+	$(PYTHON) -m pytest
+
+check: install format-check lint types contracts docs-check test            ## Everything CI runs but the smoke test
+
+format: install            ## Format the code
+	$(PYTHON) -m ruff format .
+	$(PYTHON) -m ruff check --fix .
+
+.PHONY: format-check docs-check
+format-check: install
+	$(PYTHON) -m ruff format --check .
+
+lint: install            ## Lint
+	$(PYTHON) -m ruff check .
+
+types: install            ## Strict types
+	$(PYTHON) -m mypy
+
+contracts: install            ## Which room may import which
+	.venv/bin/lint-imports
+
+unit: install            ## The fast tests
+	$(PYTHON) -m pytest tests/unit tests/properties tests/vectors
+
+e2e: install            ## Real browsers, sockets, processes
+	$(PYTHON) -m pytest tests/e2e tests/contract
+
+smoke: install            ## The main promises, through the installed command
+	scripts/smoke.sh
+
+bench: install            ## Benchmarks, or those whose name starts with ONLY
+	$(PYTHON) -m benchmarks $(if $(ONLY),--only $(ONLY))
+
+docs: install            ## Write the generated pages of docs/
+	$(PYTHON) -m scripts.docs
+
+docs-check: install
+	$(PYTHON) -m scripts.docs --check
+
+clean:            ## Remove what the commands above made
+	rm -rf .venv build demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,161 @@
+"""What a page is busy with: navigations, loading frames, requests of its scripts, pop-ups, dialogs, a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Mapping
+from typing import Any, Final, TypeVar
+
+from playwright.async_api import CDPSession, Dialog, Page, Request
+
+from adapters.browser.faults import translated
+from protocol.errors import MeshError
+
+T = TypeVar("T")
+
+_SCRIPTED: Final = frozenset({"fetch", "xhr"})
+
+
+class Activity:
+    """Follows the events of one page. Reads only what Chromium reports; asks the page nothing."""
+
+    def __init__(self) -> None:
+        self.serial = 0
+        """Grows with every navigation and scripted request that begins."""
+        self.popups: list[str] = []
+        self.dialogs: list[str] = []
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loading: set[str] = set()
+        self._requests: set[Request] = set()
+        self._main = ""
+        self._dom_pending = False
+        self._changed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def follow(self, page: Page, session: CDPSession, main_frame: str) -> None:
+        """Listen from now on."""
+        self._main = main_frame
+        session.on("Page.frameRequestedNavigation", self._navigation_requested)
+        session.on("Page.frameStartedLoading", self._started)
+        session.on("Page.frameStoppedLoading", self._stopped)
+        session.on("Page.frameDetached", self._stopped)
+        session.on("Page.domContentEventFired", self._dom_ready)
+        session.on("Page.windowOpen", self._window_opened)
+        page.on("request", self._request_began)
+        page.on("requestfinished", self._request_ended)
+        page.on("requestfailed", self._request_ended)
+        page.on("dialog", self._dialog)
+        page.on("crash", lambda _: self.lost())
+        page.on("close", lambda _: self.lost())
+        # Being listened to is what keeps Chromium from opening its own chooser.
+        page.on("filechooser", lambda _: None)
+
+    # --- events ---
+
+    def _navigation_requested(self, event: Mapping[str, Any]) -> None:
+        if event.get("disposition", "currentTab") == "currentTab":
+            self._began()
+
+    def _started(self, event: Mapping[str, Any]) -> None:
+        self._loading.add(event["frameId"])
+        if event["frameId"] == self._main:
+            self._dom_pending = True
+        self._began()
+
+    def _stopped(self, event: Mapping[str, Any]) -> None:
+        self._loading.discard(event["frameId"])
+        if event["frameId"] == self._main:
+            self._dom_pending = False
+        self._changed.set()
+
+    def _dom_ready(self, _: object) -> None:
+        self._dom_pending = False
+        self._changed.set()
+
+    def _window_opened(self, event: Mapping[str, Any]) -> None:
+        self.popups.append(event["url"])
+        self._changed.set()
+
+    def _request_began(self, request: Request) -> None:
+        if request.resource_type in _SCRIPTED:
+            self._requests.add(request)
+            self._began()
+
+    def _request_ended(self, request: Request) -> None:
+        self._requests.discard(request)
+        self._changed.set()
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.type)
+        self.spawn(dialog.dismiss())
+
+    def _began(self) -> None:
+        self.serial += 1
+        self._changed.set()
+
+    def lost(self) -> None:
+        """The page, or the browser with it, is no more."""
+        if not self.gone.done():
+            self.gone.set_result(None)
+        self._changed.set()
+
+    def spawn(self, work: Awaitable[Any]) -> None:
+        """Run ``work`` beside the flow; how it ends matters to nobody."""
+
+        async def run() -> None:
+            # A listener runs inside Playwright's dispatch: whatever it raised would break the flow of the page.
+            with contextlib.suppress(Exception):
+                await work
+
+        task = asyncio.ensure_future(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- questions ---
+
+    def begin(self) -> None:
+        """An action starts: what was requested before is none of its business (a long poll would never end)."""
+        self._requests.clear()
+
+    @property
+    def navigating(self) -> bool:
+        """Whether the main frame is on its way to a document that is not parsed yet."""
+        return self._dom_pending
+
+    @property
+    def fetching(self) -> bool:
+        """Whether a script waits for an answer to what it asked since the action began."""
+        return bool(self._requests)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing loads."""
+        return not (self._loading or self._requests or self._dom_pending)
+
+    async def changed(self, timeout_s: float) -> None:
+        """Wait for the next event, at most ``timeout_s``."""
+        self._changed.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), timeout_s)
+
+    async def alive(self, work: Awaitable[T], *, timeout_ms: int, otherwise: str, doing: str) -> T:
+        """The result of ``work``, but no later than ``timeout_ms`` and no later than the page's end.
+
+        Errors: ``browser.crashed``, ``browser.timeout``, ``otherwise``.
+        """
+        task = asyncio.ensure_future(work)
+        either: set[asyncio.Future[Any]] = {task, self.gone}
+        try:
+            await asyncio.wait(either, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                with translated(otherwise, doing):
+                    return task.result()
+            if self.gone.done():
+                raise MeshError("browser.crashed", f"the browser went away while {doing}")
+            raise MeshError("browser.timeout", f"{doing} took too long")
+        finally:
+            if not task.done():
+                task.cancel()
+            # Retrieved here, so that a late failure is not reported as one nobody looked at.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -1,0 +1,130 @@
+"""The line format of Playwright's accessibility snapshots, read into a tree. Pure.
+
+One node per line, two spaces of indentation per level::
+
+    - heading "Name" [level=1] [ref=e2]: text
+    - 'link "Quoted: key" [ref=e3] [cursor=pointer]':
+      - /url: /somewhere
+      - text: loose text
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+_KEY: Final = re.compile(r'(?P<role>[\w/-]+)(?: (?P<name>"(?:[^"\\]|\\.)*"))?(?P<attributes>(?: \[[^\]]*\])*)')
+_ATTRIBUTE: Final = re.compile(r"\[([^\]=]+)(?:=([^\]]*))?\]")
+_ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
+_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
+
+
+@dataclass(slots=True)
+class Node:
+    """One node of the snapshot. ``role`` is ``text`` for loose text, which stands in ``text``."""
+
+    role: str
+    name: str = ""
+    ref: str = ""
+    pointer: bool = False
+    """Whether the mouse becomes a hand over it: a script listens, most likely."""
+    attributes: dict[str, str] = field(default_factory=dict)
+    """States such as ``checked`` (empty value) or ``level`` (``2``); without ref and cursor."""
+    properties: dict[str, str] = field(default_factory=dict)
+    """``url``, ``placeholder``."""
+    text: str = ""
+    children: list[Node] = field(default_factory=list)
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, in document order."""
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.children))
+
+
+def parse(snapshot: str) -> list[Node]:
+    """The outermost nodes of ``snapshot``. A line that does not fit the format becomes loose text: nothing is lost."""
+    roots: list[Node] = []
+    # Only "\n" separates lines: names may hold other characters that Python counts as line ends.
+    open_nodes: list[tuple[int, Node]] = []
+    for line in snapshot.split("\n"):
+        stripped = line.lstrip(" ")
+        if not stripped.startswith("- "):
+            continue
+        depth = len(line) - len(stripped)
+        while open_nodes and open_nodes[-1][0] >= depth:
+            open_nodes.pop()
+        parent = open_nodes[-1][1] if open_nodes else None
+        content = stripped[2:]
+        if content.startswith("/") and parent is not None:
+            key, _, value = content[1:].partition(": ")
+            parent.properties[key] = _scalar(value)
+            continue
+        node = _node(content)
+        (parent.children if parent is not None else roots).append(node)
+        if node.role != "text":
+            open_nodes.append((depth, node))
+    return roots
+
+
+def _node(content: str) -> Node:
+    if content.startswith("text: "):
+        return Node("text", text=_scalar(content[6:]))
+    if content.startswith("'"):
+        end = _quote_end(content)
+        key, rest = content[1:end].replace("''", "'"), content[end + 1 :]
+        match = _KEY.fullmatch(key)
+    else:
+        match = _KEY.match(content)
+        rest = content[match.end() :] if match else ""
+    if match is None or (rest and not rest.startswith(":")):
+        return Node("text", text=_scalar(content))
+    node = Node(match["role"], name=_json_text(match["name"] or '""'), text=_scalar(rest[2:]))
+    for name, value in _ATTRIBUTE.findall(match["attributes"]):
+        if name == "ref":
+            node.ref = value
+        elif name == "cursor":
+            node.pointer = value == "pointer"
+        elif name != "box":
+            node.attributes[name] = value
+    return node
+
+
+def _quote_end(content: str) -> int:
+    """Where the single-quoted key that starts ``content`` ends; a doubled quote is part of it."""
+    position = 1
+    while position < len(content):
+        if content[position] == "'":
+            if content[position + 1 : position + 2] != "'":
+                return position
+            position += 1
+        position += 1
+    return len(content)
+
+
+def _json_text(quoted: str) -> str:
+    try:
+        return str(json.loads(quoted, strict=False))
+    except ValueError:
+        return quoted[1:-1]
+
+
+def _scalar(value: str) -> str:
+    """A YAML scalar as the renderer writes it: plain, or in double quotes with escapes."""
+    if len(value) >= 2 and value[0] == value[-1] == '"':
+        return _ESCAPE.sub(_unescape, value[1:-1])
+    if len(value) >= 2 and value[0] == value[-1] == "'":
+        return value[1:-1].replace("''", "'")
+    return value
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    return _ESCAPES.get(code, code)

@@ -1,0 +1,29 @@
+"""A Chromium that runs already: pages get a context of their own there, and it goes on running afterwards."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, Playwright
+
+from adapters.browser.browser import ChromiumBrowser, connected
+from adapters.browser.settings import BrowserSettings
+from adapters.ports import OpenBrowser
+from protocol.errors import MeshError
+
+
+def attacher(settings: BrowserSettings) -> OpenBrowser:
+    """An ``OpenBrowser`` that connects to ``settings.cdp_url``. Errors of the call: ``config.invalid``, ``browser.unreachable``."""
+
+    async def attach() -> ChromiumBrowser:
+        if urlsplit(settings.cdp_url).scheme not in ("http", "https", "ws", "wss"):
+            raise MeshError("config.invalid", "browser.cdp_url must be an http:// or ws:// address")
+
+        async def connect(driver: Playwright) -> Browser:
+            return await driver.chromium.connect_over_cdp(settings.cdp_url, timeout=settings.launch_timeout_ms)
+
+        return await connected(
+            connect, backend="attached", otherwise="browser.unreachable", doing="connecting to the running browser"
+        )
+
+    return attach

@@ -1,0 +1,124 @@
+"""What a launched and an attached Chromium have in common: fresh contexts under a profile and a guard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, cast
+
+from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
+
+from adapters.browser.activity import Activity
+from adapters.browser.faults import translated
+from adapters.browser.network import NetworkGuard
+from adapters.browser.page import ChromiumPage
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.risk import GuardPolicy
+from protocol.session import BrowserInfo, Profile
+
+_CLOSE_TIMEOUT_S = 5.0
+
+
+class ChromiumBrowser:
+    """``adapters.ports.Browser`` on a connected Playwright browser."""
+
+    def __init__(self, driver: Playwright, browser: Browser, backend: str) -> None:
+        self._driver = driver
+        self._browser = browser
+        self._info = BrowserInfo(backend=backend, name="chromium", version=browser.version)
+        self._pages: set[ChromiumPage] = set()
+        self._activities: set[Activity] = set()
+        self._closed = False
+        browser.on("disconnected", lambda _: self._lost())
+
+    @property
+    def info(self) -> BrowserInfo:
+        """Backend, name and version."""
+        return self._info
+
+    def _lost(self) -> None:
+        for activity in self._activities:
+            activity.lost()
+
+    async def open(self, profile: Profile, guard: GuardPolicy) -> ChromiumPage:
+        """``adapters.ports.Browser.open``."""
+        if self._closed or not self._browser.is_connected():
+            raise MeshError("browser.crashed", "the browser is not running")
+        activity = Activity()
+        self._activities.add(activity)
+        try:
+            page = await activity.alive(
+                self._open(profile, guard, activity),
+                timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
+                otherwise="browser.launch",
+                doing="opening a page",
+            )
+        except MeshError:
+            self._activities.discard(activity)
+            raise
+        activity.gone.add_done_callback(lambda _: self._forget(page, activity))
+        self._pages.add(page)
+        return page
+
+    def _forget(self, page: ChromiumPage, activity: Activity) -> None:
+        self._pages.discard(page)
+        self._activities.discard(activity)
+
+    async def _open(self, profile: Profile, policy: GuardPolicy, activity: Activity) -> ChromiumPage:
+        context: BrowserContext = await self._browser.new_context(
+            viewport={"width": profile.width_px, "height": profile.height_px},
+            screen={"width": profile.width_px, "height": profile.height_px},
+            device_scale_factor=1,
+            locale=profile.locale,
+            timezone_id=profile.timezone,
+            reduced_motion="reduce" if profile.reduced_motion else "no-preference",
+            color_scheme=cast(Literal["dark", "light", "no-preference"], profile.color_scheme),
+            service_workers="block",
+            accept_downloads=False,
+            permissions=[],
+        )
+        try:
+            guard = NetworkGuard(policy, activity)
+            _, page = await asyncio.gather(guard.watch_context(context), context.new_page())
+            guard.own(page)
+            driven = ChromiumPage(context, page, await context.new_cdp_session(page), activity, guard)
+            await driven.start()
+        except BaseException:
+            with contextlib.suppress(Exception):  # the failure above is the one to report
+                await context.close()
+            raise
+        return driven
+
+    async def close(self) -> None:
+        """``adapters.ports.Browser.close``."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.gather(*(page.close() for page in list(self._pages)))
+        for work in (self._browser.close, self._driver.stop):
+            # Closing must not raise: the browser may be gone, or the driver's process with it.
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(cast(Any, work)(), _CLOSE_TIMEOUT_S)
+
+
+async def connected(
+    connect: Callable[[Playwright], Awaitable[Browser]], *, backend: str, otherwise: str, doing: str
+) -> ChromiumBrowser:
+    """A browser over a fresh Playwright driver. Errors: ``otherwise`` for whatever Playwright raises."""
+    with translated("browser.launch", "starting the browser driver"):
+        driver = await async_playwright().start()
+    try:
+        try:
+            with translated(otherwise, doing):
+                browser = await connect(driver)
+        except MeshError as error:
+            if error.code in ("browser.crashed", "browser.timeout"):
+                raise MeshError(otherwise, f"{doing} failed") from None
+            raise
+    except BaseException:
+        with contextlib.suppress(Exception):  # the failure above is the one to report
+            await driver.stop()
+        raise
+    return ChromiumBrowser(driver, browser, backend)

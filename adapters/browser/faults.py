@@ -1,0 +1,48 @@
+"""What Playwright raises, as ``MeshError``. Its texts can hold typed values and addresses: none of them is passed on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
+
+from protocol.errors import MeshError
+
+_GONE: Final = re.compile(
+    r"target closed|has been closed|has crashed|target crashed|browser.*disconnected|connection closed|websocket closed"
+    r"|page closed|session closed|pipe closed",
+    re.IGNORECASE,
+)
+_NET: Final = re.compile(r"net::ERR_[A-Z0-9_]+")
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether ``error`` says that the page, the browser or the way to it no longer exists."""
+    if type(error).__name__ == "TargetClosedError":
+        return True
+    return isinstance(error, (PlaywrightError, ConnectionError)) and bool(_GONE.search(str(error)))
+
+
+def net_code(error: BaseException) -> str:
+    """Chromium's name for a network failure (``ERR_CONNECTION_REFUSED``); empty if there is none."""
+    found = _NET.search(str(error))
+    return found[0].removeprefix("net::") if found else ""
+
+
+@contextmanager
+def translated(otherwise: str, doing: str) -> Iterator[None]:
+    """Run a block; foreign exceptions leave it as ``browser.crashed``, ``browser.timeout`` or ``otherwise``."""
+    try:
+        yield
+    except PlaywrightTimeoutError:
+        raise MeshError("browser.timeout", f"{doing} took too long") from None
+    except TimeoutError:
+        raise MeshError("browser.timeout", f"{doing} took too long") from None
+    except (PlaywrightError, OSError) as error:
+        if is_gone(error):
+            raise MeshError("browser.crashed", f"the browser went away while {doing}") from None
+        raise MeshError(otherwise, f"{doing} failed", reason=net_code(error)) from None

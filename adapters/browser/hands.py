@@ -1,0 +1,127 @@
+"""What each kind of action does to a Playwright page. Waiting for its effect is the page driver's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from playwright.async_api import Locator, Page
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
+
+from adapters.browser import scripts
+from adapters.browser.activity import Activity
+from adapters.browser.worlds import Worlds
+from protocol import limits
+from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.errors import MeshError
+from protocol.observation import Element
+
+_SELECTORS: Final = ("css=", "xpath=", "text=")
+_FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
+
+
+class Hands:
+    """Acts on the elements of one page."""
+
+    def __init__(self, page: Page, activity: Activity, worlds: Worlds) -> None:
+        self._page = page
+        self._activity = activity
+        self._worlds = worlds
+
+    async def refs_at(self, selector: str) -> list[str]:
+        """Playwright refs of the one element ``selector`` hits and of what is around it, innermost first."""
+        if not selector.startswith(_SELECTORS):
+            raise MeshError("action.target_missing", "a selector starts with css=, xpath= or text=")
+        handles = await self._page.locator(selector).element_handles()
+        if len(handles) != 1:
+            return []
+        path = await handles[0].evaluate(scripts.PATH_TO)
+        return list(await self._worlds.main(scripts.REF_AT.replace("PATH", json.dumps(path))) or [])
+
+    async def perform(
+        self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], timeout_ms: int
+    ) -> str:
+        """Do ``action`` on the element with the Playwright ref ``internal``; what it read, if it reads."""
+        limit = timeout_ms or (action.timeout_ms if isinstance(action, Wait) else limits.STEP_TIMEOUT_MS)
+        # Playwright's own limit comes first, as it tells why an element could not be used; ours is the wall behind it.
+        return await self._activity.alive(
+            self._dispatch(action, element, internal, secrets, limit),
+            timeout_ms=limit + 1_000,
+            otherwise="action.not_possible",
+            doing=f"performing “{type(action).__name__.lower()}”",
+        )
+
+    async def _dispatch(
+        self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], limit: int
+    ) -> str:
+        match action:
+            case Scroll(direction=direction, amount_px=amount):
+                signed = amount if direction == "down" else -amount
+                await self._worlds.main(scripts.SCROLL.replace("AMOUNT", str(signed)))
+            case Wait(text=text):
+                if text:
+                    await self._page.get_by_text(text).locator("visible=true").first.wait_for(timeout=limit)
+            case Press(key=key, target=None):
+                await self._page.keyboard.press(key)
+            case Extract(target=None):
+                return tidy(await self._page.locator("body").inner_text(timeout=limit))
+            case Goto():
+                raise AssertionError("navigation is the page driver's")
+            case _:
+                if element is None or internal is None:
+                    raise MeshError("action.target_missing", "the action needs an element")
+                value = _value(action, element, secrets) if isinstance(action, Fill) else ""
+                target = self._page.get_by_ref(internal)
+                # A ref that no longer exists would be waited for until the timeout.
+                if not await target.count():
+                    raise MeshError("action.target_missing", "the element is no longer on the page", ref=element.ref)
+                return await self._on(action, element, target, value, limit)
+        return ""
+
+    async def _on(self, action: Action, element: Element, target: Locator, value: str, limit: int) -> str:
+        try:
+            match action:
+                case Click():
+                    await target.click(timeout=limit)
+                case Fill():
+                    await target.fill(value, timeout=limit)
+                case Select(option=option):
+                    if element.options and option not in element.options:
+                        raise MeshError("action.not_possible", "the list has no such option", option=option)
+                    await target.select_option(label=option, timeout=limit)
+                case Check(checked=checked):
+                    await target.set_checked(checked, timeout=limit)
+                case Press(key=key):
+                    await target.press(key, timeout=limit)
+                case _:
+                    return await self._read(element, target, limit)
+        except PlaywrightTimeoutError:
+            raise MeshError(
+                "action.not_possible", "the element is hidden, disabled or covered", role=element.role
+            ) from None
+        return ""
+
+    async def _read(self, element: Element, target: Locator, limit: int) -> str:
+        if element.traits.input_type == "password":
+            return ""
+        if element.role in ("textbox", "searchbox", "spinbutton") and element.traits.tag in _FIELD_TAGS:
+            return await target.input_value(timeout=limit)
+        return tidy(await target.inner_text(timeout=limit))
+
+
+def _value(action: Fill, element: Element, secrets: Mapping[str, str]) -> str:
+    """What to type. Errors: ``action.secret_missing``, ``action.secret_literal``."""
+    if isinstance(action.value, Secret):
+        if action.value.secret not in secrets:
+            raise MeshError("action.secret_missing", name=action.value.secret)
+        return secrets[action.value.secret]
+    if element.traits.input_type == "password":
+        raise MeshError("action.secret_literal")
+    return action.value
+
+
+def tidy(text: str) -> str:
+    """``text`` with white space folded inside lines, and without empty lines."""
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,282 @@
+"""The page driver that launched and attached browsers share: observe, find, perform, wait until still."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from playwright.async_api import BrowserContext, CDPSession
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page as PlaywrightPage
+
+from adapters.browser import scripts
+from adapters.browser.activity import Activity
+from adapters.browser.aria import parse
+from adapters.browser.hands import Hands
+from adapters.browser.network import NetworkGuard
+from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
+from adapters.browser.worlds import Worlds, traits_of
+from adapters.ports import Outcome
+from protocol import limits
+from protocol.action import Action, Goto, Wait
+from protocol.errors import MeshError
+from protocol.observation import Observation
+
+_POLL_S: Final = (0.004, 0.008, 0.016, 0.032)
+_REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
+_SNAPSHOT_ATTEMPTS: Final = 3
+
+
+def require_web(url: str) -> None:
+    """Errors: ``browser.scheme`` unless ``url`` is an http(s) address with a host."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise MeshError("browser.scheme", "the address cannot be read") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise MeshError("browser.scheme", scheme=parts.scheme)
+
+
+class ChromiumPage:
+    """``adapters.ports.Page`` on one Playwright page in its own context."""
+
+    def __init__(
+        self,
+        context: BrowserContext,
+        page: PlaywrightPage,
+        session: CDPSession,
+        activity: Activity,
+        guard: NetworkGuard,
+    ) -> None:
+        self._context = context
+        self._page = page
+        self._session = session
+        self._activity = activity
+        self._guard = guard
+        self._worlds = Worlds(session)
+        self._hands = Hands(page, activity, self._worlds)
+        self._view: View | None = None
+        self._secrets: dict[str, str] = {}
+        self._closed = False
+
+    async def start(self) -> None:
+        """Begin to listen; the page must not have navigated yet."""
+        await asyncio.gather(
+            self._session.send("Page.enable"), self._worlds.start(), self._guard.watch_page(self._session)
+        )
+        self._activity.follow(self._page, self._session, self._worlds.main_frame)
+        self._context.on("page", self._pop_up)
+
+    def _pop_up(self, page: PlaywrightPage) -> None:
+        if page is not self._page:
+            self._activity.spawn(page.close())
+
+    # --- observing ---
+
+    async def observe(self) -> Observation:
+        """The page now; ``adapters.ports.Page.observe``."""
+        work = self._look()
+        self._view = await self._activity.alive(
+            work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
+        )
+        return self._view.observation
+
+    async def _look(self) -> View:
+        for attempt in range(_SNAPSHOT_ATTEMPTS):
+            while self._activity.navigating:
+                # A snapshot taken while one document replaces another is retried by Playwright only after a second.
+                await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
+            serial = self._activity.serial
+            snapshot, title = await asyncio.gather(self._page.aria_snapshot(mode="ai"), self._page.title())
+            roots = parse(snapshot)
+            facts = await self._worlds.facts()
+            missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
+            if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
+                continue  # the page was exchanged between snapshot and facts
+            await self._ask(missing, facts)
+            break
+        mask = masker(self._secrets, sorted(facts.passwords))
+        return assemble(roots, facts, url=self._page.url, title=title, mask=mask)
+
+    async def _ask(self, refs: list[str], facts: Facts) -> None:
+        """The traits of single elements: those of frames whose isolated world is in another process."""
+        for ref in refs[:_REFS_ASKED_MAX]:
+            with contextlib.suppress(PlaywrightError):
+                handle = await self._page.get_by_ref(ref).element_handles()
+                if handle:
+                    facts.traits[ref] = traits_of(await handle[0].evaluate(scripts.ONE_FACT))
+
+    async def find(self, selector: str) -> str | None:
+        """``adapters.ports.Page.find``."""
+        view = self._view
+        if view is None:
+            await self.observe()
+            view = self._view
+        assert view is not None
+        known = {value: key for key, value in view.refs.items()}
+        for ref in await self._activity.alive(
+            self._hands.refs_at(selector),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="action.target_missing",
+            doing="looking for an element",
+        ):
+            if ref in known:
+                return known[ref]
+        return None
+
+    # --- performing ---
+
+    async def perform(
+        self,
+        action: Action,
+        *,
+        ref: str | None = None,
+        expect: bytes | None = None,
+        secrets: Mapping[str, str] | None = None,
+        timeout_ms: int = 0,
+    ) -> Outcome:
+        """``adapters.ports.Page.perform``."""
+        self._secrets.update(secrets or {})
+        if self._activity.gone.done():
+            raise MeshError("browser.crashed")
+        self._activity.begin()
+        self._activity.popups.clear()
+        extracted = ""
+        if isinstance(action, Goto):
+            await self._goto(action.url, timeout_ms)
+        else:
+            extracted = await self._act(action, ref, timeout_ms)
+        settled = await self._settle(expect, self._patience(action, timeout_ms))
+        assert self._view is not None
+        mask = masker(self._secrets)
+        dialogs, self._activity.dialogs = tuple(self._activity.dialogs), []
+        return Outcome(
+            observation=self._view.observation,
+            extracted=mask(extracted),
+            blocked=self._guard.taken(mask),
+            dialogs=dialogs,
+            settled=settled,
+        )
+
+    @staticmethod
+    def _patience(action: Action, timeout_ms: int) -> int:
+        if isinstance(action, Wait) and not action.text:
+            return timeout_ms or action.timeout_ms
+        return limits.SETTLE_TIMEOUT_MS
+
+    async def _goto(self, url: str, timeout_ms: int) -> None:
+        require_web(url)
+        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        work = self._page.goto(url, wait_until="domcontentloaded", timeout=limit)
+        try:
+            await self._activity.alive(
+                work, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"
+            )
+        except MeshError as error:
+            if error.code == "browser.navigation" and self._guard.reports():
+                raise MeshError("browser.navigation", "the network guard refused the address", reason="guard") from None
+            raise
+
+    async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
+        element = internal = None
+        if ref is not None:
+            if self._view is None:
+                raise MeshError("action.target_missing", "the page was not observed yet")
+            element, internal = self._view.element(ref), self._view.refs.get(ref)
+            if element is None or internal is None:
+                raise MeshError("action.target_missing", f"no element {ref} in the last observation")
+        return await self._hands.perform(action, element, internal, self._secrets, timeout_ms)
+
+    # --- settling ---
+
+    async def _settle(self, expect: bytes | None, patience_ms: int) -> bool:
+        """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout."""
+        if expect is not None and await self._has(expect):
+            return True
+        # Only now, as asking the page whether it rests competes with reading it.
+        still = asyncio.ensure_future(self._until_still(patience_ms))
+        try:
+            attempt = 0
+            while expect is not None and not still.done():
+                await asyncio.wait({still}, timeout=_POLL_S[min(attempt, len(_POLL_S) - 1)])
+                attempt += 1
+                if not still.done() and await self._has(expect):
+                    return True
+            settled = await still
+            if await self._follow_pop_up():
+                settled = await self._until_still(patience_ms)
+            await self.observe()
+            return settled
+        finally:
+            still.cancel()
+
+    async def _has(self, expect: bytes) -> bool:
+        """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
+        await self._follow_pop_up()
+        observation = await self.observe()
+        return observation.state == expect and not (
+            self._activity.navigating or self._activity.fetching or self._activity.popups
+        )
+
+    async def _follow_pop_up(self) -> bool:
+        """Open in the page what it wanted to open beside it."""
+        if not self._activity.popups:
+            return False
+        url = self._activity.popups.pop()
+        self._activity.popups.clear()
+        if urlsplit(url).scheme not in ("http", "https"):
+            return False
+        with contextlib.suppress(MeshError):  # refused by the guard, or it does not load: the page stays as it is
+            await self._goto(url, 0)
+        return True
+
+    async def _until_still(self, patience_ms: int) -> bool:
+        """Wait for loading to end and then for a stretch without a change; False if that never came.
+
+        A navigation on its way is waited for longer than scripts that never rest.
+        """
+        began = time.monotonic()
+        quiet = scripts.QUIET.replace("QUIET_MS", str(limits.SETTLE_QUIET_MS))
+        while not self._activity.gone.done():
+            patience = limits.NAVIGATION_TIMEOUT_MS if self._activity.navigating else patience_ms
+            left = patience / 1000 - (time.monotonic() - began)
+            if left <= 0:
+                return False
+            if not self._activity.idle:
+                await self._activity.changed(left)
+                continue
+            serial = self._activity.serial
+            try:
+                answers = await asyncio.wait_for(self._worlds.everywhere(quiet, wait=True), left)
+            except TimeoutError:
+                return False
+            if answers and self._activity.idle and self._activity.serial == serial:
+                return True
+            if not answers:
+                await asyncio.sleep(_POLL_S[1])  # between two documents there is no world to ask
+        raise MeshError("browser.crashed", "the browser went away while the page was settling")
+
+    # --- the rest ---
+
+    async def screenshot(self) -> bytes:
+        """``adapters.ports.Page.screenshot``."""
+        hidden = [frame.locator("input[type=password]") for frame in self._page.frames]
+        work = self._page.screenshot(type="png", animations="disabled", caret="hide", scale="css", mask=hidden)
+        return await self._activity.alive(
+            work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="taking a screenshot"
+        )
+
+    async def close(self) -> None:
+        """``adapters.ports.Page.close``."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(MeshError):
+            await self._activity.alive(
+                self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
+            )
+        self._activity.lost()

@@ -1,0 +1,128 @@
+"""The few scripts that run in a page, as text. They run in an isolated world, where the page cannot replace built-ins.
+
+What a page *can* do there is DOM clobbering (``<input name=method>`` hides ``form.method``): so attributes are read through
+``Element.prototype`` and forms through the prototypes' getters.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TRAITS: Final = r"""
+const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
+const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
+const formOf = e => {
+  for (const kind of [HTMLButtonElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement])
+    if (e instanceof kind) return getter(kind.prototype, 'form').call(e);
+  return Element.prototype.closest.call(e, 'form');
+};
+const isPassword = e => e instanceof HTMLInputElement && getter(HTMLInputElement.prototype, 'type').call(e) === 'password';
+const icons = e => {
+  const found = [];
+  for (const i of Array.prototype.slice.call(Element.prototype.querySelectorAll.call(e, 'i,svg,use,img,span[class],path'), 0, 8))
+    found.push(attribute(i, 'class'), attribute(i, 'data-icon'), attribute(i, 'title'),
+      (attribute(i, 'href') || attribute(i, 'xlink:href')).split('#')[1] || '',
+      i instanceof HTMLImageElement && !attribute(i, 'src').startsWith('data:') ? attribute(i, 'src').split(/[?#]/)[0].split('/').pop().slice(0, 60) : '');
+  return found;
+};
+const tokens = e => {
+  const raw = [attribute(e, 'id'), attribute(e, 'class'), attribute(e, 'name'), attribute(e, 'title'),
+    attribute(e, 'data-icon'), attribute(e, 'data-action'), attribute(e, 'formaction'),
+    e.tagName === 'INPUT' || e.tagName === 'SELECT' || e.tagName === 'TEXTAREA' ? '' : icons(e).join(' ')].join(' ');
+  const words = raw.slice(0, 2000).replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/);
+  const kept = words.filter(w => w.length > 1 && w.length < 25 && (!/\d/.test(w) || /^(2fa|mfa2)$/.test(w)));
+  return [...new Set(kept)].slice(0, 24);
+};
+const action = (form, own) => {
+  const value = own || attribute(form, 'action');
+  try {
+    const url = new URL(value || document.URL, document.baseURI);
+    return /^https?:$/.test(url.protocol) ? url.pathname : '';
+  } catch (_) { return ''; }
+};
+const traits = e => {
+  const tag = e.tagName.toLowerCase();
+  const form = formOf(e);
+  const type = attribute(e, 'type').toLowerCase();
+  const kind = isPassword(e) ? 'password' : type;
+  let method = '', path = '', submits = false;
+  if (form) {
+    submits = (tag === 'button' && type !== 'button' && type !== 'reset') || (tag === 'input' && (type === 'submit' || type === 'image'));
+    const own = submits ? attribute(e, 'formmethod') : '';
+    const ownAction = submits ? attribute(e, 'formaction') : '';
+    const stated = (own || attribute(form, 'method')).toLowerCase();
+    method = ['get', 'post', 'dialog'].includes(stated) ? stated : 'get';
+    const explicit = own || ownAction || Element.prototype.hasAttribute.call(form, 'method') || Element.prototype.hasAttribute.call(form, 'action');
+    path = explicit ? action(form, ownAction) : '';
+  }
+  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64)];
+};
+"""
+
+FACTS: Final = (
+    "(() => {"
+    + _TRAITS
+    + r"""
+const items = [], secrets = [];
+const roles = new Set(ROLES);
+const visit = root => {
+  for (const e of root.querySelectorAll('*')) {
+    const known = e._ariaRef;
+    if (isPassword(e)) { const v = getter(HTMLInputElement.prototype, 'value').call(e); if (v) secrets.push(v); }
+    if (known && (roles.has(known.role) || e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement || e.tagName === 'SUMMARY'))
+      items.push([known.ref, ...traits(e)]);
+    if (e.shadowRoot) visit(e.shadowRoot);
+  }
+};
+visit(document);
+return {base: document.baseURI, items, secrets};
+})()"""
+)
+
+ONE_FACT: Final = "e => {" + _TRAITS + "return traits(e);}"
+"""The traits of one element, in the page's own world: for frames whose isolated world is out of reach."""
+
+PATH_TO: Final = r"""e => {
+  const path = [];
+  for (let node = e; node; ) {
+    const parent = node.parentNode;
+    if (parent) path.unshift(Array.prototype.indexOf.call(parent.childNodes, node));
+    if (parent instanceof ShadowRoot) { path.unshift(-1); node = parent.host; } else node = parent;
+  }
+  return path;
+}"""
+
+REF_AT: Final = r"""(path => {
+  let node = document;
+  for (const index of path) node = index < 0 ? node.shadowRoot : node && node.childNodes[index];
+  const refs = [];
+  for (; node; node = node.parentNode || node.host) if (node._ariaRef) refs.push(node._ariaRef.ref);
+  return refs;
+})(PATH)"""
+
+QUIET: Final = r"""new Promise(done => {
+  const began = performance.now(); let timer = 0;
+  const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
+  const end = () => { if (document.readyState !== 'complete') return arm(); observer.disconnect(); done(true); };
+  const observer = new MutationObserver(records => {
+    if (performance.now() - began > 1000 && records.every(r => r.type === 'attributes' && r.attributeName === 'style')) return;
+    arm();
+  });
+  const options = {subtree: true, childList: true, characterData: true, attributes: true};
+  const visit = root => {
+    observer.observe(root, options);
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) visit(e.shadowRoot);
+  };
+  visit(document); arm();
+})"""
+
+SCROLL: Final = r"""(amount => {
+  const middle = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+  for (let e = middle; e; e = e.parentElement) {
+    if (e.scrollHeight > e.clientHeight && /auto|scroll/.test(getComputedStyle(e).overflowY)) {
+      const before = e.scrollTop; e.scrollBy({top: amount, behavior: 'instant'});
+      if (e.scrollTop !== before) return;
+    }
+  }
+  window.scrollBy({top: amount, behavior: 'instant'});
+})(AMOUNT)"""

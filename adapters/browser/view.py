@@ -1,0 +1,292 @@
+"""From a parsed snapshot and the facts about its controls to an ``Observation``. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote, quote_plus, urljoin
+
+from adapters.browser.aria import Node
+from protocol import limits
+from protocol.observation import INTERACTIVE_ROLES, Element, Observation, Traits, truncate
+
+Mask = Callable[[str], str]
+
+_FIELD_ROLES: Final = frozenset("textbox searchbox spinbutton combobox slider".split())
+_GROUP_ROLES: Final = frozenset("listitem row article region form group dialog alertdialog figure tabpanel".split())
+_CONTEXT_CHARS_MAX: Final = 80
+_NAME_CHARS_MAX: Final = 400
+_HEADINGS_TRIED_MAX: Final = 50
+_PREFIX: Final = re.compile(r"(f\d+)?e\d+$")
+_SPACE: Final = re.compile(r"\s+")
+
+
+@dataclass(slots=True)
+class Facts:
+    """What one evaluation per frame found."""
+
+    traits: dict[str, Traits] = field(default_factory=dict)
+    """By Playwright ref."""
+    bases: dict[str, str] = field(default_factory=dict)
+    """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
+    passwords: set[str] = field(default_factory=set)
+    """What password fields hold now, to be removed wherever it shows."""
+
+
+@dataclass(slots=True)
+class View:
+    """An observation, and which Playwright ref each of its refs stands for."""
+
+    observation: Observation
+    refs: dict[str, str]
+
+    def element(self, ref: str) -> Element | None:
+        """The element with this ref."""
+        return next((item for item in self.observation.elements if item.ref == ref), None)
+
+
+def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
+    """A function that replaces secret values, also where they are percent-encoded or their white space is folded."""
+    table: dict[str, str] = {}
+    for value in passwords:
+        table[value] = "‹password›"
+    for name, value in secrets.items():
+        table[value] = f"‹secret:{name}›"
+    full: dict[str, str] = {}
+    for value, shown in table.items():
+        for form in (value, _SPACE.sub(" ", value).strip(), quote(value), quote(value, safe=""), quote_plus(value)):
+            if form:
+                full.setdefault(form, shown)
+    if not full:
+        return lambda text: text
+    # Longest first, so that a secret which holds another one is replaced whole.
+    pattern = re.compile("|".join(re.escape(form) for form in sorted(full, key=lambda form: (-len(form), form))))
+    return lambda text: pattern.sub(lambda match: full[match[0]], text)
+
+
+def wanted_refs(roots: Sequence[Node]) -> list[str]:
+    """Playwright refs of the nodes whose traits an observation needs."""
+    return [
+        node.ref
+        for root in roots
+        for node in root.walk()
+        if node.ref and (node.role in INTERACTIVE_ROLES or node.pointer)
+    ]
+
+
+def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
+    """The observation of a page, with refs numbered in snapshot order."""
+    builder = _Builder(roots, facts, url, mask)
+    elements = builder.elements()
+    text = truncate("\n".join(builder.lines()))
+    observation = Observation(url=mask(url), title=mask(title), text=text, elements=tuple(elements))
+    return View(observation, builder.refs)
+
+
+class _Builder:
+    def __init__(self, roots: Sequence[Node], facts: Facts, url: str, mask: Mask) -> None:
+        self.refs: dict[str, str] = {}
+        self._facts = facts
+        self._url = url
+        self._mask = mask
+        self._order: list[Node] = []
+        self._end: list[int] = []
+        self._parent: list[int] = []
+        # Playwright counts frames over the page's life, the main one included; here they count from this snapshot.
+        self._frames: dict[str, str] = {self._prefix(next((root.ref for root in roots if root.ref), "")): ""}
+        self._counts: dict[str, int] = {}
+        self._number(roots)
+        self._headings = [i for i, node in enumerate(self._order) if node.role == "heading"]
+        self._labels: dict[int, str] = {}
+
+    def _number(self, roots: Sequence[Node]) -> None:
+        """Lay the tree out in document order; iterative, as a page can nest deeper than Python can recurse."""
+        pending = [(root, -1) for root in reversed(roots)]
+        while pending:
+            node, parent = pending.pop()
+            self._clean(node)
+            index = len(self._order)
+            self._order.append(node)
+            self._parent.append(parent)
+            self._end.append(index + 1)
+            pending.extend((child, index) for child in reversed(node.children))
+        for index in range(len(self._order) - 1, -1, -1):
+            parent = self._parent[index]
+            if parent >= 0:
+                self._end[parent] = max(self._end[parent], self._end[index])
+
+    def _clean(self, node: Node) -> None:
+        """Take secrets out of a node before anything else reads it."""
+        if node.role in _FIELD_ROLES and node.ref and self._hides(node):
+            node.text = ""
+            node.children = [child for child in node.children if child.role != "text"]
+        node.name, node.text = self._mask(node.name), self._mask(node.text)
+        for key, value in node.properties.items():
+            node.properties[key] = self._mask(value)
+
+    def _hides(self, node: Node) -> bool:
+        """A password field, or a field nothing is known about: it could be one."""
+        traits = self._facts.traits.get(node.ref)
+        return traits is None or traits.input_type == "password"
+
+    # --- elements ---
+
+    def elements(self) -> list[Element]:
+        """Every node with a ref, but for mere wrappers."""
+        found: list[Element] = []
+        for index, node in enumerate(self._order):
+            if not node.ref or (node.role == "generic" and not node.pointer and not node.name):
+                continue
+            if len(found) == limits.OBSERVATION_ELEMENTS_MAX:
+                break
+            found.append(self._element(index, node))
+        return found
+
+    def _element(self, index: int, node: Node) -> Element:
+        frame = self._frame(node.ref)
+        self._counts[frame] = self._counts.get(frame, 0) + 1
+        ref = f"{frame}e{self._counts[frame]}"
+        self.refs[ref] = node.ref
+        name = self._name(index, node)
+        selected = [child for child in node.children if child.role == "option" and "selected" in child.attributes]
+        value = ""
+        if node.role in _FIELD_ROLES:
+            value = node.text or " ".join(child.text for child in node.children if child.role == "text")
+            value = value or (selected[0].name if selected else "")
+        return Element(
+            ref=ref,
+            role=node.role,
+            name=name,
+            frame=frame,
+            value=value,
+            states=tuple(sorted(key + (f"={kept}" if kept else "") for key, kept in node.attributes.items())),
+            url=self._link(node),
+            context=self._context(index, name),
+            options=tuple(child.name for child in node.children if child.role == "option" and not child.ref),
+            traits=self._facts.traits.get(node.ref, Traits()),
+        )
+
+    def _frame(self, ref: str) -> str:
+        prefix = self._prefix(ref)
+        if prefix not in self._frames:
+            self._frames[prefix] = f"f{len(self._frames)}"
+        return self._frames[prefix]
+
+    @staticmethod
+    def _prefix(ref: str) -> str:
+        match = _PREFIX.match(ref)
+        return (match[1] or "") if match else ""
+
+    def _link(self, node: Node) -> str:
+        if "url" not in node.properties:
+            return ""
+        base = self._facts.bases.get(self._prefix(node.ref), self._url)
+        try:
+            return self._mask(urljoin(base, node.properties["url"].strip()))[: limits.URL_CHARS_MAX]
+        except ValueError:
+            return ""
+
+    def _name(self, index: int, node: Node) -> str:
+        """The accessible name; where the snapshot leaves it out because it repeats the content, the content."""
+        if node.name:
+            return node.name[:_NAME_CHARS_MAX]
+        if node.role in _FIELD_ROLES:
+            return node.properties.get("placeholder", "")
+        if node.role in INTERACTIVE_ROLES or node.role == "heading" or node.pointer:
+            return self._content(index)[:_NAME_CHARS_MAX]
+        return ""
+
+    def _content(self, index: int) -> str:
+        parts: list[str] = []
+        for item in self._order[index : self._end[index]]:
+            if item.role not in _FIELD_ROLES:
+                parts.extend(part for part in (item.name, item.text) if part)
+        return _SPACE.sub(" ", " ".join(parts)).strip()
+
+    # --- context ---
+
+    def _context(self, index: int, name: str) -> str:
+        """What tells the element from its look-alikes: its group's name, or the heading nearest to it in its group."""
+        own = self._order[index].role
+        parent = self._parent[index]
+        while parent >= 0:
+            group = self._order[parent]
+            label = self._label(parent) if group.role in _GROUP_ROLES else self._only_heading(parent)
+            if label and label != name and not (own == "heading" and group.role == "generic"):
+                return label[:_CONTEXT_CHARS_MAX]
+            parent = self._parent[parent]
+        nearest = "" if own == "heading" else self._heading_above(index)
+        return nearest[:_CONTEXT_CHARS_MAX] if nearest != name else ""
+
+    def _heading_above(self, index: int) -> str:
+        """The last heading before the element that does not belong to another group, such as an earlier list item."""
+        position = bisect_left(self._headings, index)
+        for heading in reversed(self._headings[max(0, position - _HEADINGS_TRIED_MAX) : position]):
+            group = self._parent[heading]
+            while group >= 0 and self._order[group].role not in _GROUP_ROLES:
+                group = self._parent[group]
+            if group < 0 or group < index < self._end[group]:
+                return self._content(heading)
+        return ""
+
+    def _label(self, index: int) -> str:
+        """Name of a group: its own, else its first heading, else the first thing it says."""
+        if index not in self._labels:
+            node = self._order[index]
+            label = "" if node.role == "row" else node.name
+            label = label or self._first_heading(index)
+            if not label and node.role in ("listitem", "row", "article", "figure"):
+                label = next(filter(None, (self._said(i) for i in range(index + 1, self._end[index]))), "") or node.text
+            self._labels[index] = label or node.name
+        return self._labels[index]
+
+    def _said(self, index: int) -> str:
+        node = self._order[index]
+        return "" if node.role in _FIELD_ROLES else node.name or node.text
+
+    def _first_heading(self, index: int) -> str:
+        position = bisect_left(self._headings, index)
+        if position < len(self._headings) and self._headings[position] < self._end[index]:
+            return self._content(self._headings[position])
+        return ""
+
+    def _only_heading(self, index: int) -> str:
+        """The heading of a wrapper that holds exactly one."""
+        start, end = bisect_left(self._headings, index), bisect_left(self._headings, self._end[index])
+        return self._content(self._headings[start]) if end - start == 1 else ""
+
+    # --- text ---
+
+    def lines(self) -> list[str]:
+        """The snapshot without refs, cursors and wrappers, one line per node."""
+        listed: list[str] = []
+        shift = [0] * len(self._order)
+        for index, node in enumerate(self._order):
+            parent = self._parent[index]
+            level = shift[parent] if parent >= 0 else 0
+            wrapper = (
+                node.role == "generic" and not node.name and not node.text and not node.attributes.keys() - {"active"}
+            )
+            shift[index] = level if wrapper else level + 1
+            if wrapper:
+                continue
+            listed.append("  " * level + self._line(node))
+        return listed
+
+    @staticmethod
+    def _line(node: Node) -> str:
+        if node.role == "text":
+            return f"- {node.text}"
+        states = "".join(
+            f" [{key}={value}]" if value else f" [{key}]"
+            for key, value in sorted(node.attributes.items())
+            if key != "active"
+        )
+        name = f' "{_SPACE.sub(" ", node.name)}"' if node.name else ""
+        role = "" if node.role == "generic" and not name else f"{node.role}{name}"
+        text = _SPACE.sub(" ", node.text)
+        head = f"{role}{states}"
+        return f"- {head}: {text}" if head and text else f"- {head or text}"

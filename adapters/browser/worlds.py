@@ -1,0 +1,95 @@
+"""Evaluation in Playwright's isolated worlds over one CDP session.
+
+Playwright marks each element of a snapshot with its ref in an isolated world of its own (``_ariaRef``). Reading all marks of a
+frame at once costs one round trip, where a query per ref costs one each. Nothing else depends on that mark: where it is
+missing, callers fall back to a query per ref.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from playwright.async_api import CDPSession
+from playwright.async_api import Error as PlaywrightError
+
+from adapters.browser import scripts
+from adapters.browser.view import Facts
+from protocol.observation import INTERACTIVE_ROLES, Traits
+
+_WORLD: Final = "__playwright_utility_world_"
+_FACTS: Final = scripts.FACTS.replace("ROLES", json.dumps(sorted(INTERACTIVE_ROLES | {"generic", "img", "cell"})), 1)
+
+
+class Worlds:
+    """The isolated worlds of a page's frames, as they come and go."""
+
+    def __init__(self, session: CDPSession) -> None:
+        self._session = session
+        self._ids: dict[int, str] = {}
+        self.main_frame = ""
+        session.on("Runtime.executionContextCreated", self._created)
+        session.on("Runtime.executionContextDestroyed", self._destroyed)
+        session.on("Runtime.executionContextsCleared", lambda _: self._ids.clear())
+
+    def _created(self, event: Mapping[str, Any]) -> None:
+        context = event["context"]
+        if context["name"].startswith(_WORLD):
+            self._ids[context["id"]] = context.get("auxData", {}).get("frameId", "")
+
+    def _destroyed(self, event: Mapping[str, Any]) -> None:
+        self._ids.pop(event["executionContextId"], None)
+
+    async def start(self) -> None:
+        """Learn which worlds there are."""
+        await self._session.send("Runtime.enable")
+        tree = await self._session.send("Page.getFrameTree")
+        self.main_frame = tree["frameTree"]["frame"]["id"]
+
+    async def everywhere(self, expression: str, *, wait: bool = False) -> list[Any]:
+        """The value of ``expression`` in each frame; frames that went away meanwhile are left out."""
+        values = await asyncio.gather(*(self._in(context, expression, wait) for context in list(self._ids)))
+        return [value for value in values if value is not None]
+
+    async def main(self, expression: str) -> Any:
+        """The value of ``expression`` in the main frame; None if it went away meanwhile."""
+        context = next((key for key, frame in self._ids.items() if frame == self.main_frame), None)
+        return None if context is None else await self._in(context, expression, False)
+
+    async def _in(self, context: int, expression: str, wait: bool) -> Any:
+        try:
+            answer = await self._session.send(
+                "Runtime.evaluate",
+                {"expression": expression, "contextId": context, "returnByValue": True, "awaitPromise": wait},
+            )
+        except PlaywrightError:
+            return None  # the frame navigated; the caller asks again once it has arrived
+        return answer["result"].get("value")
+
+    async def facts(self) -> Facts:
+        """Traits of the controls of every frame in reach, by Playwright ref."""
+        facts = Facts()
+        for value in await self.everywhere(_FACTS):
+            prefix = ""
+            for ref, *traits in value["items"]:
+                facts.traits[ref] = traits_of(traits)
+                prefix = ref[: ref.rindex("e")]
+            facts.bases[prefix] = value["base"]
+            facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
+        return facts
+
+
+def traits_of(listed: Sequence[Any]) -> Traits:
+    """The record of what the traits script returns."""
+    tag, kind, submits, method, action, tokens, autocomplete = listed
+    return Traits(
+        tag=tag,
+        input_type=kind,
+        submits=submits,
+        form_method=method,
+        form_action=action,
+        tokens=tuple(tokens),
+        autocomplete=autocomplete,
+    )

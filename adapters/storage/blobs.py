@@ -1,0 +1,112 @@
+"""Blobs: files named by their SHA-256, ``blobs/ab/<64 hex>``.
+
+A blob is written to a temporary file in its own directory, synced, renamed, and the directory synced: whoever sees the
+name sees the whole content, also after a power cut. Used from one thread of the process that owns the data directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from adapters.storage.faults import translated
+from protocol.errors import MeshError
+
+DIGEST_BYTES: Final = 32
+DIRECTORY_MODE: Final = 0o700
+_TEMPORARY: Final = ".tmp-"
+
+
+def make_directory(path: Path) -> None:
+    """Create ``path`` for its owner only, durably; one that is there already is closed to others."""
+    if not path.is_dir():
+        missing = [path, *(parent for parent in path.parents if not parent.exists())]
+        for directory in reversed(missing):
+            directory.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+            sync_directory(directory.parent)
+    if path.stat().st_mode & 0o077:
+        path.chmod(DIRECTORY_MODE)
+
+
+def sync_directory(path: Path) -> None:
+    """Make names in ``path`` durable: syncing a file alone leaves its name to chance."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Blobs:
+    """The blob files under one directory."""
+
+    def __init__(self, root: Path) -> None:
+        """Open ``root`` and remove what a crash left half-written. Errors: ``store.full``, ``store.corrupt``."""
+        self._root = root
+        with translated():
+            make_directory(root)
+            for stale in root.glob(f"*/{_TEMPORARY}*"):
+                stale.unlink()
+
+    def path_of(self, digest: bytes) -> Path:
+        """Where the blob of this digest lies, if it is there."""
+        name = digest.hex()
+        return self._root / name[:2] / name
+
+    def put(self, data: bytes) -> bytes:
+        """The SHA-256 of ``data``, once it is on disk. Errors: ``store.full``, ``store.corrupt``.
+
+        A sound file of that name is left as it is; a damaged one is replaced, so importing a session again heals it.
+        """
+        digest = hashlib.sha256(data).digest()
+        path = self.path_of(digest)
+        with translated():
+            if self._read(path) == data:
+                # Its writer may have died between the rename and this: the name becomes durable before it is relied on.
+                sync_directory(path.parent)
+                return digest
+            make_directory(path.parent)
+            self._write(path, data)
+        return digest
+
+    def get(self, digest: bytes) -> bytes:
+        """The bytes of a blob, checked against ``digest``. Errors: ``blob.missing``, ``store.corrupt``."""
+        data: bytes | None = None
+        if len(digest) == DIGEST_BYTES:
+            with translated():
+                data = self._read(self.path_of(digest))
+        if data is None:
+            raise MeshError("blob.missing", f"no blob {digest.hex()[:16]}…", digest=digest.hex())
+        if hashlib.sha256(data).digest() != digest:
+            raise MeshError("blob.missing", f"blob {digest.hex()[:16]}… does not match its hash", digest=digest.hex())
+        return data
+
+    def has(self, digest: bytes) -> bool:
+        """Whether a file of this digest is there; its content is checked by ``get``."""
+        return len(digest) == DIGEST_BYTES and self.path_of(digest).is_file()
+
+    @staticmethod
+    def _read(path: Path) -> bytes | None:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    @staticmethod
+    def _write(path: Path, data: bytes) -> None:
+        handle, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)  # mkstemp creates files with mode 0600
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            with suppress(OSError):  # a disk error is already under way; the next open removes what stays
+                os.unlink(name)
+            raise
+        sync_directory(path.parent)

@@ -1,0 +1,55 @@
+"""Foreign exceptions of disk and database, as ``MeshError``."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from protocol.errors import MeshError
+
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_PRIMARY = 0xFF
+"""SQLite keeps its primary result code in the low byte of an extended one."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Run a block; what it raises about disk, database or an unstorable value leaves as ``MeshError``.
+
+    Errors: ``store.full``, ``store.corrupt``, ``node.locked`` (another process writes), ``input.invalid`` (a number or
+    text the database cannot hold), ``input.too_large``.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise of_sqlite(error) from error
+    except OSError as error:
+        raise of_os(error) from error
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise MeshError("input.invalid", "a number or a text is outside of what can be stored") from error
+
+
+def of_sqlite(error: sqlite3.Error) -> MeshError:
+    """The one ``MeshError`` a database error stands for."""
+    primary = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    name = getattr(error, "sqlite_errorname", "")
+    if primary == sqlite3.SQLITE_FULL:
+        return MeshError("store.full", sqlite=name)
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return MeshError("node.locked", "another process writes to the store", sqlite=name)
+    if primary == sqlite3.SQLITE_TOOBIG:
+        return MeshError("input.too_large", "the record is larger than the database takes", sqlite=name)
+    if primary == sqlite3.SQLITE_CONSTRAINT or isinstance(error, sqlite3.ProgrammingError):
+        # The methods check before they write, so a broken constraint is a mistake of this package, not of the disk.
+        return MeshError("internal.fault", str(error), sqlite=name)
+    return MeshError("store.corrupt", f"the database reports: {error}", sqlite=name)
+
+
+def of_os(error: OSError) -> MeshError:
+    """The one ``MeshError`` a file system error stands for."""
+    reason = errno.errorcode.get(error.errno or 0, "")
+    if error.errno in _NO_SPACE:
+        return MeshError("store.full", errno=reason)
+    return MeshError("store.corrupt", f"the data directory reports: {error.strerror}", errno=reason)

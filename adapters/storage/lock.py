@@ -1,0 +1,91 @@
+"""One process per data directory.
+
+The lock is the kernel's (``flock`` through filelock), so it ends with its process, however that ends; child processes
+do not inherit it. The pid lies in a file of its own and only tells a person whom to stop; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from adapters.storage.blobs import make_directory
+from adapters.storage.faults import translated
+from protocol.errors import MeshError
+
+LOCK_FILE: Final = "node.lock"
+PID_FILE: Final = "node.pid"
+_FILE_MODE: Final = 0o600
+
+
+class DirectoryLock:
+    """Ownership of a data directory, from ``acquire`` to ``release``."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        # Not per thread: the loop's thread may take what another one gives back.
+        self._lock = FileLock(directory / LOCK_FILE, timeout=0, mode=_FILE_MODE, thread_local=False)
+
+    def acquire(self) -> None:
+        """Own the directory (created if missing), or raise at once.
+
+        Errors: ``node.locked`` (detail: the holder's ``pid``, 0 if not known), ``store.full``, ``store.corrupt``.
+        """
+        with translated():
+            make_directory(self._directory)
+            try:
+                self._lock.acquire()
+            except Timeout:
+                pid = holder(self._directory)
+                raise MeshError("node.locked", f"process {pid or '?'} owns the data directory", pid=pid) from None
+            try:
+                self._write_pid()
+            except OSError:
+                self._lock.release()
+                raise
+
+    def release(self) -> None:
+        """Give the directory up. Never raises; twice is once."""
+        if not self._lock.is_locked:
+            return
+        with suppress(OSError):  # the pid is for display; the lock itself is what has to go
+            (self._directory / PID_FILE).unlink()
+        self._lock.release(force=True)
+
+    def _write_pid(self) -> None:
+        path = self._directory / PID_FILE
+        temporary = path.with_suffix(".tmp")
+        temporary.unlink(missing_ok=True)  # of a crash; the lock is ours
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "w") as file:
+            file.write(f"{os.getpid()}\n")
+        os.replace(temporary, path)  # a reader sees a whole number
+
+
+def holder(directory: Path) -> int:
+    """The pid last written by an owner of ``directory``; 0 if there is none or that process has ended."""
+    try:
+        pid = int((directory / PID_FILE).read_text())
+        if pid <= 0:
+            return 0  # to the system these mean groups of processes
+        os.kill(pid, 0)
+    except PermissionError:
+        return pid  # it lives, under another user
+    except (OSError, ValueError, OverflowError):
+        return 0
+    return pid
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Own ``directory`` for a block. Errors: those of ``DirectoryLock.acquire``."""
+    lock = DirectoryLock(directory)
+    lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

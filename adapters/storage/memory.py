@@ -1,0 +1,242 @@
+"""The in-memory twin of the store: same answers, same errors, nothing on disk.
+
+It keeps encoded bodies, not objects, so that it refuses what the database could not read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.storage import records
+from adapters.storage.records import integer, pack, unpack
+from protocol.errors import MeshError
+from protocol.session import Session, Step
+
+
+class MemoryStore:
+    """Implements ``adapters.ports.Store``. Nothing in a method waits, so each is atomic on its event loop.
+
+    Dictionaries keep the order of first insertion, also when a value is replaced: the ``seq`` of the database.
+    """
+
+    def __init__(self) -> None:
+        self._meta: dict[str, bytes] = {}
+        self._peers: dict[str, bytes] = {}
+        self._invites: dict[bytes, bytes] = {}
+        self._sessions: dict[str, bytes] = {}
+        self._steps: dict[str, list[bytes]] = {}
+        self._artefacts: dict[bytes, bytes] = {}
+        self._searches: dict[str, bytes] = {}
+        self._deltas: dict[tuple[str, str, int, int], bytes] = {}
+        self._leases: dict[str, bytes] = {}
+        self._blobs: dict[bytes, bytes] = {}
+        self._closed = False
+
+    # --- meta, peers, invites ---
+
+    async def get_meta(self, key: str) -> bytes | None:
+        self._open()
+        return self._meta.get(_text(key))
+
+    async def put_meta(self, key: str, value: bytes) -> None:
+        self._open()
+        self._meta[_text(key)] = value
+
+    async def put_peer(self, peer: PeerRecord) -> None:
+        self._open()
+        integer(peer.paired_ms)
+        self._peers[peer.node] = pack(peer)
+
+    async def peers(self) -> list[PeerRecord]:
+        self._open()
+        found = [unpack(body, PeerRecord) for body in self._peers.values()]
+        return sorted(found, key=lambda peer: (peer.paired_ms, peer.node))
+
+    async def remove_peer(self, node: str) -> bool:
+        self._open()
+        return self._peers.pop(node, None) is not None
+
+    async def put_invite(self, invite: InviteRecord) -> None:
+        self._open()
+        integer(invite.expires_s)
+        self._invites[invite.token_hash] = pack(invite)
+
+    async def invites(self) -> list[InviteRecord]:
+        self._open()
+        found = [unpack(body, InviteRecord) for body in self._invites.values()]
+        return sorted(found, key=lambda invite: invite.expires_s)
+
+    async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
+        self._open()
+        body = self._invites.pop(token_hash, None)
+        return None if body is None else unpack(body, InviteRecord)
+
+    # --- sessions, artefacts ---
+
+    async def put_session(self, session: Session) -> None:
+        await self.commit_session(session, ())
+
+    async def append_step(self, session_id: str, step: Step) -> None:
+        self._open()
+        if session_id not in self._sessions:
+            raise records.no_session(session_id)
+        records.check_next(session_id, len(self._steps[session_id]), step)
+        self._steps[session_id].append(pack(step))
+
+    async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
+        self._open()
+        # All is packed, and so refused, before anything is kept.
+        body, kept = _packed(session), {artefact.digest: _packed_artefact(artefact) for artefact in reversed(artefacts)}
+        self._sessions[session.id] = body
+        self._steps.setdefault(session.id, [])
+        self._keep(kept, artefacts)
+
+    async def import_session(
+        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+    ) -> None:
+        self._open()
+        records.check_whole(session, steps)
+        bodies = [pack(step) for step in steps]
+        await self.commit_session(session, artefacts)
+        self._steps[session.id] = bodies
+
+    async def session(self, session_id: str) -> Session | None:
+        self._open()
+        body = self._sessions.get(session_id)
+        return None if body is None else unpack(body, Session)
+
+    async def steps(self, session_id: str) -> list[Step]:
+        self._open()
+        return [unpack(body, Step) for body in self._steps.get(session_id, ())]
+
+    async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
+        self._open()
+        wanted, count = text.casefold(), records.check_limit(limit)
+        found = [unpack(body, Session) for body in reversed(self._sessions.values())]
+        found = [session for session in found if wanted in records.search_text(session)]
+        return sorted(found, key=lambda session: -session.created_ms)[:count]
+
+    async def put_artefact(self, artefact: ArtefactRecord) -> None:
+        self._open()
+        self._keep({artefact.digest: _packed_artefact(artefact)}, [artefact])
+
+    async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
+        self._open()
+        found = [unpack(body, ArtefactRecord) for body in self._artefacts.values()]
+        found = [item for item in found if subject in ("", item.subject) and kind in ("", item.kind)]
+        return sorted(found, key=lambda item: item.issued_s)
+
+    # --- searches, deltas, leases ---
+
+    async def put_search(self, search: SearchRecord) -> None:
+        self._open()
+        integer(search.created_ms)
+        self._searches[search.id] = pack(search)
+
+    async def search(self, search_id: str) -> SearchRecord | None:
+        self._open()
+        body = self._searches.get(search_id)
+        return None if body is None else unpack(body, SearchRecord)
+
+    async def searches(self, *, status: str = "") -> list[SearchRecord]:
+        self._open()
+        found = [unpack(body, SearchRecord) for body in reversed(self._searches.values())]
+        found = [search for search in found if status in ("", search.status)]
+        return sorted(found, key=lambda search: -search.created_ms)
+
+    async def append_delta(self, delta: DeltaRecord) -> bool:
+        self._open()
+        key = (delta.search, delta.peer, integer(delta.epoch), integer(delta.seq))
+        if key not in self._deltas:
+            pack(delta)
+            self._deltas[key] = delta.envelope
+            return True
+        if self._deltas[key] != delta.envelope:
+            raise records.equivocation(delta)
+        return False
+
+    async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
+        self._open()
+        return [
+            DeltaRecord(search=search, peer=by, epoch=of, seq=seq, envelope=envelope)
+            for (search, by, of, seq), envelope in sorted(self._deltas.items())
+            if search == search_id and peer in ("", by) and epoch in (0, of) and seq > after_seq
+        ]
+
+    async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
+        self._open()
+        gone = [
+            key for key in self._deltas if key[:2] == (search_id, peer) and (not before_epoch or key[2] < before_epoch)
+        ]
+        for key in gone:
+            del self._deltas[key]
+        return len(gone)
+
+    async def put_lease(self, lease: LeaseRecord) -> None:
+        self._open()
+        self._leases[lease.id] = pack(lease)
+
+    async def lease(self, lease_id: str) -> LeaseRecord | None:
+        self._open()
+        body = self._leases.get(lease_id)
+        return None if body is None else unpack(body, LeaseRecord)
+
+    async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
+        self._open()
+        found = [unpack(body, LeaseRecord) for body in self._leases.values()]
+        return [lease for lease in found if lease.search == search_id and status in ("", lease.status)]
+
+    # --- blobs, whole store ---
+
+    async def put_blob(self, data: bytes) -> bytes:
+        self._open()
+        digest = hashlib.sha256(data).digest()
+        self._blobs[digest] = bytes(data)
+        return digest
+
+    async def blob(self, digest: bytes) -> bytes:
+        self._open()
+        if digest not in self._blobs:
+            raise MeshError("blob.missing", f"no blob {digest.hex()[:16]}…", digest=digest.hex())
+        return self._blobs[digest]
+
+    async def check(self) -> list[str]:
+        self._open()
+        faults = []
+        for session_id in sorted(self._steps):
+            for step in await self.steps(session_id):
+                for digest in (step.snapshot, step.screenshot):
+                    if digest and digest not in self._blobs:
+                        faults.append(records.missing_blob(session_id, step.index, digest))
+        return faults
+
+    async def close(self) -> None:
+        self._closed = True
+
+    def _open(self) -> None:
+        if self._closed:
+            raise records.closed()
+
+    def _keep(self, packed: dict[bytes, bytes], order: Sequence[ArtefactRecord]) -> None:
+        for artefact in order:
+            self._artefacts.setdefault(artefact.digest, packed[artefact.digest])
+
+
+def _packed(session: Session) -> bytes:
+    integer(session.created_ms)
+    return pack(session)
+
+
+def _packed_artefact(artefact: ArtefactRecord) -> bytes:
+    integer(artefact.issued_s)
+    return pack(artefact)
+
+
+def _text(key: str) -> str:
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        raise MeshError("input.invalid", "a number or a text is outside of what can be stored") from error
+    return key

@@ -1,0 +1,88 @@
+"""The schema, as ordered migrations.
+
+Migration *n* brings a store from ``PRAGMA user_version`` *n - 1* to *n*, in one transaction with that number, so a
+crash leaves a store of a whole version. Migrations are append-only: one that was released is never edited.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from protocol.errors import MeshError
+
+APPLICATION_ID: Final = 0x74_6D_73_68
+"""``tmsh`` in the header of the database file: tells a store from any other SQLite file."""
+
+_FIRST: Final = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT",
+    "CREATE TABLE peers (node TEXT PRIMARY KEY, paired_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
+    """CREATE TABLE invites (
+        seq INTEGER PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, expires_s INTEGER NOT NULL,
+        body BLOB NOT NULL) STRICT""",
+    # seq orders records of one instant by insertion; unlike a bare rowid it survives VACUUM.
+    """CREATE TABLE sessions (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, created_ms INTEGER NOT NULL, search_text TEXT NOT NULL,
+        body BLOB NOT NULL) STRICT""",
+    "CREATE INDEX sessions_by_time ON sessions (created_ms, seq)",
+    """CREATE TABLE steps (
+        session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+        snapshot BLOB NOT NULL, screenshot BLOB NOT NULL, body BLOB NOT NULL, PRIMARY KEY (session, number)) STRICT""",
+    """CREATE TABLE artefacts (
+        seq INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, subject TEXT NOT NULL,
+        issuer TEXT NOT NULL, issued_s INTEGER NOT NULL, envelope BLOB NOT NULL) STRICT""",
+    "CREATE INDEX artefacts_by_subject ON artefacts (subject, kind)",
+    """CREATE TABLE searches (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, status TEXT NOT NULL, created_ms INTEGER NOT NULL,
+        body BLOB NOT NULL) STRICT""",
+    # All of a delta is columns; without rowid its rows lie in the order they are read in.
+    """CREATE TABLE deltas (
+        search TEXT NOT NULL, peer TEXT NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL, envelope BLOB NOT NULL,
+        PRIMARY KEY (search, peer, epoch, seq)) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE leases (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, search TEXT NOT NULL, status TEXT NOT NULL,
+        body BLOB NOT NULL) STRICT""",
+    "CREATE INDEX leases_by_search ON leases (search, status)",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST,)
+VERSION: Final = len(MIGRATIONS)
+
+
+def version_of(db: sqlite3.Connection, *, newest: int = VERSION) -> int:
+    """The version of an open database; 0 for an empty one. Nothing is written.
+
+    Checks, in order: it is a store (or empty); it is not newer than this program.
+    Errors: ``store.corrupt``, ``store.newer``.
+    """
+    application = int(db.execute("PRAGMA application_id").fetchone()[0])
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    tables = int(db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+    if application != APPLICATION_ID and (application or version or tables):
+        raise MeshError("store.corrupt", "the database file is not a trailmesh store")
+    if version > newest:
+        message = f"the store has version {version}, this program knows {newest}"
+        raise MeshError("store.newer", message, version=version, known=newest)
+    return version
+
+
+def migrate(db: sqlite3.Connection, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> int:
+    """Bring ``db`` (in autocommit mode) to the newest version; how many migrations ran.
+
+    Errors: ``store.corrupt``, ``store.newer``.
+    """
+    before = version_of(db, newest=len(migrations))
+    for number, statements in enumerate(migrations[before:], before + 1):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in statements:
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")  # a PRAGMA takes no parameters
+            db.execute(f"PRAGMA user_version = {number:d}")
+            db.execute("COMMIT")
+        except sqlite3.Error:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+    return len(migrations) - before

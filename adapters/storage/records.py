@@ -1,0 +1,96 @@
+"""Records as bytes: one strict-CBOR body per record, and what both stores agree on about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+import msgspec
+
+from adapters.ports import DeltaRecord
+from protocol import cbor, limits
+from protocol.errors import MeshError
+from protocol.session import Session, Step
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+RECORD_BYTES_MAX: Final = 64 * limits.MIB
+"""A guard against runaway growth, far above every record of this protocol; wire limits are checked before the store."""
+RECORD_ITEMS_MAX: Final = 1_000_000
+_BOUNDS: Final = {"bytes_max": RECORD_BYTES_MAX, "items_max": RECORD_ITEMS_MAX}
+
+
+def pack(record: msgspec.Struct) -> bytes:
+    """The body of ``record``, once it is known that ``unpack`` reads the same record back.
+
+    Field limits are checked by msgspec only when it decodes; without reading back here, a record that was built with
+    too long a text would be stored and could never be read again. Errors: ``input.invalid``, ``input.too_large``.
+    """
+    try:
+        body = cbor.encode(record)
+        cbor.decode_as(body, type(record), **_BOUNDS)
+    except MeshError as error:
+        code = "input.too_large" if error.code == "cbor.limit" else "input.invalid"
+        raise MeshError(code, f"{type(record).__name__}: {error.message}") from error
+    except (TypeError, ValueError, OverflowError) as error:  # of msgspec and cbor2, for what they cannot encode
+        raise MeshError("input.invalid", f"{type(record).__name__}: {error}"[:200]) from error
+    return body
+
+
+def unpack(body: bytes, record: type[T]) -> T:
+    """The record that ``pack`` made ``body`` of. Errors: ``store.corrupt``."""
+    try:
+        return cbor.decode_as(body, record, **_BOUNDS)
+    except MeshError as error:
+        raise MeshError("store.corrupt", f"a stored {record.__name__} cannot be read: {error.message}") from error
+
+
+def integer(value: int) -> int:
+    """``value``, once it fits the database. Errors: ``input.invalid``."""
+    if not -(2**63) <= value < 2**63:
+        raise MeshError("input.invalid", "a number is outside of what can be stored")
+    return value
+
+
+def search_text(session: Session) -> str:
+    """What the text of a session search is looked for in; both sides are case-folded, as SQLite folds ASCII only."""
+    return "\n".join((session.title, session.start_url, session.id)).casefold()
+
+
+def check_limit(limit: int) -> int:
+    """``limit``, once it is a count. Errors: ``input.invalid``."""
+    if limit < 0:
+        raise MeshError("input.invalid", "a limit is zero or more", limit=limit)
+    return integer(limit)
+
+
+def check_next(session_id: str, last: int, step: Step) -> None:
+    """Nothing, if ``step`` follows number ``last``. Errors: ``input.invalid``."""
+    if step.index != last + 1:
+        raise MeshError("input.invalid", f"step {step.index} does not follow step {last}", session=session_id)
+
+
+def check_whole(session: Session, steps: Sequence[Step]) -> None:
+    """Nothing, if ``steps`` are numbered from 1 without a hole. Errors: ``input.invalid``."""
+    for last, step in enumerate(steps):
+        check_next(session.id, last, step)
+
+
+def no_session(session_id: str) -> MeshError:
+    """The error for a step of a session that is not here."""
+    return MeshError("input.not_found", f"no session {session_id}", session=session_id)
+
+
+def equivocation(delta: DeltaRecord) -> MeshError:
+    """The error for other bytes under the sequence number of ``delta``."""
+    return MeshError("delta.equivocation", search=delta.search, peer=delta.peer, epoch=delta.epoch, seq=delta.seq)
+
+
+def missing_blob(session_id: str, number: int, digest: bytes) -> str:
+    """The fault of a step whose blob is not there."""
+    return f"step {number} of {session_id} names blob {digest.hex()[:16]}…, which is missing"
+
+
+def closed() -> MeshError:
+    """The error of every method after ``close``."""
+    return MeshError("node.stopped", "the store is closed")

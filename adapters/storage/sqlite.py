@@ -1,0 +1,329 @@
+"""The store of a node on SQLite and blob files.
+
+Each method is one transaction on the one thread of its ``Database``; records are a few typed columns (keys and what is
+queried) and their strict-CBOR body.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.storage import records
+from adapters.storage.blobs import Blobs
+from adapters.storage.database import Database
+from adapters.storage.records import pack, unpack
+from protocol.errors import MeshError
+from protocol.session import Session, Step
+
+DATABASE_FILE: Final = "store.db"
+BLOBS_DIRECTORY: Final = "blobs"
+
+
+class SqliteStore:
+    """Implements ``adapters.ports.Store``. The caller owns the data directory (``adapters.storage.lock``)."""
+
+    def __init__(self, database: Database, blobs: Blobs) -> None:
+        self._database = database
+        self._blobs = blobs
+
+    @classmethod
+    async def open(cls, directory: Path) -> SqliteStore:
+        """The store in ``directory``, created or brought to this program's version.
+
+        Errors: ``store.corrupt``, ``store.newer``, ``store.full``, ``node.locked``.
+        """
+        database = await Database.open(directory / DATABASE_FILE)
+        try:
+            blobs = await database.run(lambda: Blobs(directory / BLOBS_DIRECTORY))
+        except BaseException:
+            await database.close()
+            raise
+        return cls(database, blobs)
+
+    # --- meta, peers, invites ---
+
+    async def get_meta(self, key: str) -> bytes | None:
+        def work(db: sqlite3.Connection) -> bytes | None:
+            row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+            return bytes(row[0]) if row else None
+
+        return await self._database.read(work)
+
+    async def put_meta(self, key: str, value: bytes) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            sql = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            db.execute(sql, (key, value))
+
+        await self._database.write(work)
+
+    async def put_peer(self, peer: PeerRecord) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "INSERT INTO peers (node, paired_ms, body) VALUES (?, ?, ?)"
+                " ON CONFLICT (node) DO UPDATE SET paired_ms = excluded.paired_ms, body = excluded.body",
+                (peer.node, peer.paired_ms, pack(peer)),
+            )
+
+        await self._database.write(work)
+
+    async def peers(self) -> list[PeerRecord]:
+        def work(db: sqlite3.Connection) -> list[PeerRecord]:
+            rows = db.execute("SELECT body FROM peers ORDER BY paired_ms, node")
+            return [unpack(body, PeerRecord) for (body,) in rows]
+
+        return await self._database.read(work)
+
+    async def remove_peer(self, node: str) -> bool:
+        return await self._database.write(
+            lambda db: db.execute("DELETE FROM peers WHERE node = ?", (node,)).rowcount > 0
+        )
+
+    async def put_invite(self, invite: InviteRecord) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "INSERT INTO invites (token_hash, expires_s, body) VALUES (?, ?, ?)"
+                " ON CONFLICT (token_hash) DO UPDATE SET expires_s = excluded.expires_s, body = excluded.body",
+                (invite.token_hash, invite.expires_s, pack(invite)),
+            )
+
+        await self._database.write(work)
+
+    async def invites(self) -> list[InviteRecord]:
+        def work(db: sqlite3.Connection) -> list[InviteRecord]:
+            rows = db.execute("SELECT body FROM invites ORDER BY expires_s, seq")
+            return [unpack(body, InviteRecord) for (body,) in rows]
+
+        return await self._database.read(work)
+
+    async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
+        def work(db: sqlite3.Connection) -> InviteRecord | None:
+            rows = db.execute("DELETE FROM invites WHERE token_hash = ? RETURNING body", (token_hash,)).fetchall()
+            return unpack(rows[0][0], InviteRecord) if rows else None
+
+        return await self._database.write(work)
+
+    # --- sessions, artefacts ---
+
+    async def put_session(self, session: Session) -> None:
+        await self._database.write(lambda db: _put_session(db, session))
+
+    async def append_step(self, session_id: str, step: Step) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            if not db.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone():
+                raise records.no_session(session_id)
+            last = db.execute("SELECT max(number) FROM steps WHERE session = ?", (session_id,)).fetchone()[0]
+            records.check_next(session_id, last or 0, step)
+            _add_step(db, session_id, step)
+
+        await self._database.write(work)
+
+    async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            _put_session(db, session)
+            for artefact in artefacts:
+                _put_artefact(db, artefact)
+
+        await self._database.write(work)
+
+    async def import_session(
+        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+    ) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            records.check_whole(session, steps)
+            _put_session(db, session)
+            db.execute("DELETE FROM steps WHERE session = ?", (session.id,))
+            for step in steps:
+                _add_step(db, session.id, step)
+            for artefact in artefacts:
+                _put_artefact(db, artefact)
+
+        await self._database.write(work)
+
+    async def session(self, session_id: str) -> Session | None:
+        def work(db: sqlite3.Connection) -> Session | None:
+            row = db.execute("SELECT body FROM sessions WHERE id = ?", (session_id,)).fetchone()
+            return unpack(row[0], Session) if row else None
+
+        return await self._database.read(work)
+
+    async def steps(self, session_id: str) -> list[Step]:
+        def work(db: sqlite3.Connection) -> list[Step]:
+            rows = db.execute("SELECT body FROM steps WHERE session = ? ORDER BY number", (session_id,))
+            return [unpack(body, Step) for (body,) in rows]
+
+        return await self._database.read(work)
+
+    async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
+        def work(db: sqlite3.Connection) -> list[Session]:
+            rows = db.execute(
+                "SELECT body FROM sessions WHERE ?1 = '' OR instr(search_text, ?1)"
+                " ORDER BY created_ms DESC, seq DESC LIMIT ?2",
+                (text.casefold(), records.check_limit(limit)),
+            )
+            return [unpack(body, Session) for (body,) in rows]
+
+        return await self._database.read(work)
+
+    async def put_artefact(self, artefact: ArtefactRecord) -> None:
+        await self._database.write(lambda db: _put_artefact(db, artefact))
+
+    async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
+        def work(db: sqlite3.Connection) -> list[ArtefactRecord]:
+            rows = db.execute(
+                "SELECT digest, kind, subject, issuer, issued_s, envelope FROM artefacts"
+                " WHERE (?1 = '' OR subject = ?1) AND (?2 = '' OR kind = ?2) ORDER BY issued_s, seq",
+                (subject, kind),
+            )
+            names = ArtefactRecord.__struct_fields__
+            return [ArtefactRecord(**dict(zip(names, row, strict=True))) for row in rows]
+
+        return await self._database.read(work)
+
+    # --- searches, deltas, leases ---
+
+    async def put_search(self, search: SearchRecord) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "INSERT INTO searches (id, status, created_ms, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
+                " SET status = excluded.status, created_ms = excluded.created_ms, body = excluded.body",
+                (search.id, search.status, search.created_ms, pack(search)),
+            )
+
+        await self._database.write(work)
+
+    async def search(self, search_id: str) -> SearchRecord | None:
+        def work(db: sqlite3.Connection) -> SearchRecord | None:
+            row = db.execute("SELECT body FROM searches WHERE id = ?", (search_id,)).fetchone()
+            return unpack(row[0], SearchRecord) if row else None
+
+        return await self._database.read(work)
+
+    async def searches(self, *, status: str = "") -> list[SearchRecord]:
+        def work(db: sqlite3.Connection) -> list[SearchRecord]:
+            sql = "SELECT body FROM searches WHERE ?1 = '' OR status = ?1 ORDER BY created_ms DESC, seq DESC"
+            return [unpack(body, SearchRecord) for (body,) in db.execute(sql, (status,))]
+
+        return await self._database.read(work)
+
+    async def append_delta(self, delta: DeltaRecord) -> bool:
+        def work(db: sqlite3.Connection) -> bool:
+            key = (delta.search, delta.peer, delta.epoch, delta.seq)
+            row = db.execute(
+                "SELECT envelope FROM deltas WHERE search = ? AND peer = ? AND epoch = ? AND seq = ?", key
+            ).fetchone()
+            if row is None:
+                pack(delta)  # all of it is columns; this refuses what could not be read back
+                db.execute("INSERT INTO deltas VALUES (?, ?, ?, ?, ?)", (*key, delta.envelope))
+            elif row[0] != delta.envelope:
+                raise records.equivocation(delta)
+            return row is None
+
+        return await self._database.write(work)
+
+    async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
+        def work(db: sqlite3.Connection) -> list[DeltaRecord]:
+            rows = db.execute(
+                "SELECT peer, epoch, seq, envelope FROM deltas WHERE search = ?1 AND (?2 = '' OR peer = ?2)"
+                " AND (?3 = 0 OR epoch = ?3) AND seq > ?4 ORDER BY peer, epoch, seq",
+                (search_id, peer, epoch, after_seq),
+            )
+            return [
+                DeltaRecord(search=search_id, peer=by, epoch=of, seq=seq, envelope=envelope)
+                for by, of, seq, envelope in rows
+            ]
+
+        return await self._database.read(work)
+
+    async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
+        return await self._database.write(
+            lambda db: (
+                db.execute(
+                    "DELETE FROM deltas WHERE search = ?1 AND peer = ?2 AND (?3 = 0 OR epoch < ?3)",
+                    (search_id, peer, before_epoch),
+                ).rowcount
+            )
+        )
+
+    async def put_lease(self, lease: LeaseRecord) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            db.execute(
+                "INSERT INTO leases (id, search, status, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
+                " SET search = excluded.search, status = excluded.status, body = excluded.body",
+                (lease.id, lease.search, lease.status, pack(lease)),
+            )
+
+        await self._database.write(work)
+
+    async def lease(self, lease_id: str) -> LeaseRecord | None:
+        def work(db: sqlite3.Connection) -> LeaseRecord | None:
+            row = db.execute("SELECT body FROM leases WHERE id = ?", (lease_id,)).fetchone()
+            return unpack(row[0], LeaseRecord) if row else None
+
+        return await self._database.read(work)
+
+    async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
+        def work(db: sqlite3.Connection) -> list[LeaseRecord]:
+            sql = "SELECT body FROM leases WHERE search = ?1 AND (?2 = '' OR status = ?2) ORDER BY seq"
+            return [unpack(body, LeaseRecord) for (body,) in db.execute(sql, (search_id, status))]
+
+        return await self._database.read(work)
+
+    # --- blobs, whole store ---
+
+    async def put_blob(self, data: bytes) -> bytes:
+        return await self._database.run(lambda: self._blobs.put(data))
+
+    async def blob(self, digest: bytes) -> bytes:
+        return await self._database.run(lambda: self._blobs.get(digest))
+
+    async def check(self) -> list[str]:
+        """Faults, in order: pages and indexes of the database, references between tables, blobs that steps name."""
+        try:
+            return await self._database.read(self._faults)
+        except MeshError as error:
+            if error.code != "store.corrupt":
+                raise
+            return [error.message]  # too damaged to be searched for faults is itself the fault
+
+    def _faults(self, db: sqlite3.Connection) -> list[str]:
+        faults = [str(line) for (line,) in db.execute("PRAGMA quick_check") if line != "ok"]
+        dangling = db.execute("PRAGMA foreign_key_check")
+        faults += [f"row {row} of {table} refers to nothing in {parent}" for table, row, parent, _ in dangling]
+        named = db.execute(
+            "SELECT session, number, snapshot FROM steps WHERE snapshot <> x'' UNION ALL"
+            " SELECT session, number, screenshot FROM steps WHERE screenshot <> x'' ORDER BY 1, 2"
+        )
+        faults += [records.missing_blob(*row) for row in named if not self._blobs.has(row[2])]
+        return faults
+
+    async def close(self) -> None:
+        await self._database.close()
+
+
+def _put_session(db: sqlite3.Connection, session: Session) -> None:
+    db.execute(
+        "INSERT INTO sessions (id, created_ms, search_text, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
+        " SET created_ms = excluded.created_ms, search_text = excluded.search_text, body = excluded.body",
+        (session.id, session.created_ms, records.search_text(session), pack(session)),
+    )
+
+
+def _add_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
+    db.execute(
+        "INSERT INTO steps (session, number, snapshot, screenshot, body) VALUES (?, ?, ?, ?, ?)",
+        (session_id, step.index, step.snapshot, step.screenshot, pack(step)),
+    )
+
+
+def _put_artefact(db: sqlite3.Connection, artefact: ArtefactRecord) -> None:
+    pack(artefact)  # all of it is columns; this refuses what could not be read back
+    # The digest stands for the content, so the first copy stays; evidence is never replaced.
+    db.execute(
+        "INSERT INTO artefacts (digest, kind, subject, issuer, issued_s, envelope) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (digest) DO NOTHING",
+        (artefact.digest, artefact.kind, artefact.subject, artefact.issuer, artefact.issued_s, artefact.envelope),
+    )

@@ -1,0 +1,37 @@
+"""The one place that maps error codes to exit codes and HTTP status."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.errors import CODES, Blame, MeshError
+
+EXIT_OK: Final = 0
+
+_EXIT_BY_BLAME: Final = {Blame.OUTCOME: 1, Blame.CALLER: 2, Blame.ENVIRONMENT: 3, Blame.PEER: 4}
+_EXIT_BY_CODE: Final = {"internal.fault": 70, "internal.cancelled": 130}
+_STATUS_BY_BLAME: Final = {Blame.OUTCOME: 409, Blame.CALLER: 400, Blame.ENVIRONMENT: 503, Blame.PEER: 403}
+_STATUS_BY_CODE: Final = {
+    "input.not_found": 404,
+    "input.too_large": 413,
+    "control.unauthorised": 401,
+    "internal.fault": 500,
+}
+
+
+def exit_code(code: str) -> int:
+    """The exit code of a command that failed with ``code``: 1 the answer is no, 2 the call, 3 the machine, 4 a peer."""
+    return _EXIT_BY_CODE.get(code, _EXIT_BY_BLAME[CODES[code].blame])
+
+
+def http_status(code: str) -> int:
+    """The HTTP status of an answer that failed with ``code``."""
+    return _STATUS_BY_CODE.get(code, _STATUS_BY_BLAME[CODES[code].blame])
+
+
+def from_dict(value: object) -> MeshError:
+    """The error another process of ours reported. An unknown code is a defect, not a crash."""
+    if isinstance(value, dict) and value.get("code") in CODES:
+        detail = value.get("detail")
+        return MeshError(str(value["code"]), str(value.get("message", "")), **(detail if isinstance(detail, dict) else {}))
+    return MeshError("internal.fault", "an error of unknown form was reported")

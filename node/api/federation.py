@@ -1,0 +1,59 @@
+"""The peer API: what other nodes may ask of this one.
+
+Every request passes, in order: the channel (who calls), the route, the scope of the caller, the envelope (signed by the caller, for this
+node, for this route, fresh, not seen before), the record of the route. Only then a handler sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from adapters.ports import Clock
+from node.peers import PATH_PREFIX, Peers
+from protocol import cbor, limits
+from protocol.envelope import ReplayWindow, route_binding, verify_message
+from protocol.errors import MeshError
+from protocol.messages import KIND_MESSAGE, ROUTES
+
+Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
+"""``(node id of the caller, record) -> answer record``"""
+
+
+class FederationApi:
+    """Checks requests of peers and hands them to handlers."""
+
+    def __init__(self, peers: Peers, clock: Clock) -> None:
+        self._peers = peers
+        self._clock = clock
+        self._window = ReplayWindow(clock.now_ms() // 1000)
+        self._handlers: dict[str, Handler] = {}
+
+    def serve(self, route: str, handler: Handler) -> None:
+        """Answer ``route`` with ``handler``."""
+        assert route in ROUTES
+        self._handlers[route] = handler
+
+    async def handle(self, caller: str, route: str, body: bytes) -> bytes:
+        """The answer to one request. Errors: ``input.not_found``, ``peer.*``, ``envelope.*``, ``message.invalid``, the handler's."""
+        known = ROUTES.get(route)
+        handler = self._handlers.get(route)
+        if known is None or handler is None:
+            raise MeshError("input.not_found", f"no route {route}")
+        self._peers.require(caller, known.scope)
+        opened = verify_message(
+            body,
+            kinds=frozenset({KIND_MESSAGE}),
+            find_key=self._peers.find_key,
+            binding=route_binding("POST", PATH_PREFIX + route),
+            audience=self._peers.me,
+            now_s=self._clock.now_ms() // 1000,
+            window=self._window,
+        )
+        if opened.claims.issuer != caller:
+            raise MeshError("envelope.issuer", "signed by another node than the one that called")
+        record = cbor.decode_as(opened.payload, known.request, bytes_max=limits.PEER_BODY_BYTES_MAX)
+        await self._peers.saw(caller)
+        return cbor.encode(await handler(caller, record))

@@ -1,0 +1,125 @@
+"""What every command does alike: find the node, run a verb, show progress, print a result or an error, choose an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from node.api.errors import exit_code
+from protocol.errors import MeshError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Result = dict[str, Any]
+
+
+def common_options(command: F) -> F:
+    """``--home`` and ``--json``, and one way to end."""
+
+    @click.option(
+        "--home", metavar="DIR", help="Data directory of the node.  [default: $TRAILMESH_HOME, else the user's data directory]"
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+    @functools.wraps(command)
+    def run(*args: Any, as_json: bool, **kwargs: Any) -> None:
+        try:
+            command(*args, as_json=as_json, **kwargs)
+        except MeshError as error:
+            fail(error, as_json=as_json)
+        except KeyboardInterrupt:
+            fail(MeshError("internal.cancelled", "interrupted; what was committed is kept"), as_json=as_json)
+
+    return run  # type: ignore[return-value]
+
+
+def home_path(home: str | None) -> Path:
+    """The data directory as a path."""
+    from node.config import home_directory
+
+    return home_directory(home)
+
+
+def run_verb(home: str | None, verb: str, params: dict[str, Any], *, as_json: bool, show: Any = None) -> Any:
+    """The result of ``verb``; progress goes to standard error, through ``show(event) -> line`` when a person reads."""
+    from node.client import call
+
+    def tell(event: dict[str, Any]) -> None:
+        if as_json or show is None:
+            return
+        line = show(event)
+        if line:
+            click.echo(line, err=True)
+
+    return run_async(call(home_path(home), verb, params, tell))
+
+
+def run_async(work: Any) -> Any:
+    """Run a coroutine; Ctrl-C and SIGTERM cancel it so that it can clean up, then raise ``KeyboardInterrupt``."""
+
+    async def guarded() -> Any:
+        task = asyncio.ensure_future(work)
+        interrupted = False
+
+        def stop() -> None:
+            nonlocal interrupted
+            interrupted = True
+            task.cancel()
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if interrupted:
+                raise KeyboardInterrupt from None
+            raise
+
+    return asyncio.run(guarded())
+
+
+def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
+    """Print ``result`` as JSON, or let ``text`` print it for a person."""
+    if as_json:
+        click.echo(json.dumps(result, ensure_ascii=False, indent=2))
+    else:
+        text(result)
+
+
+def fail(error: MeshError, *, as_json: bool) -> NoReturn:
+    """Print the one form of an error and leave with its exit code."""
+    if as_json:
+        click.echo(json.dumps({"error": error.to_dict()}, ensure_ascii=False, indent=2))
+    else:
+        click.echo(click.style("error", fg="red", bold=True) + f" [{error.code}] {error.message}", err=True)
+        click.echo(f"  → {error.remedy}", err=True)
+    sys.exit(exit_code(error.code))
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    """Print a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=title, title_justify="left", header_style="bold")
+    for column in columns:
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        # Text, not str: what a page or a peer wrote is never markup here.
+        shown.add_row(*(Text(cell) for cell in row))
+    Console().print(shown)
+
+
+def moment(milliseconds: int) -> str:
+    """A time in UTC for people; empty for 0."""
+    from datetime import UTC, datetime
+
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else ""

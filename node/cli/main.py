@@ -1,0 +1,52 @@
+"""``trailmesh``: the groups, and what every command shares."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+_GROUPS = {
+    "node": ("node.cli.node", "Create, run, pair and check this node."),
+    "session": ("node.cli.session", "Record, verify, hand over and replay browser sessions."),
+    "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose subgroups are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_GROUPS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _GROUPS:
+            return None
+        module: click.Command = importlib.import_module(_GROUPS[cmd_name][0]).group
+        return module
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _GROUPS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="trailmesh")
+def main() -> None:
+    """Memory, policy, replay and distributed planning underneath browser agents.
+
+    Each installation runs one node. It records browser work as signed sessions that others can verify and re-drive, and
+    explores sites together with the peers it trusts.
+
+    \b
+    First steps:
+      trailmesh node init                     create a node on this machine
+      trailmesh node doctor                   check everything it needs
+      trailmesh node serve                    run it
+      trailmesh node invite                   let another node pair with it
+      trailmesh session record actions.yaml   drive a browser and record it
+      trailmesh explore run --help            search a site for a goal
+
+    Every command takes --json. Exit codes: 0 done, 1 the answer is no, 2 wrong call, 3 trouble of this machine, 4 trouble
+    with a peer, 130 interrupted; docs/errors.md lists every code.
+    """

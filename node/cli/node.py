@@ -1,0 +1,156 @@
+"""``trailmesh node``: create, run, pair and check this node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, table
+
+
+@click.group(name="node", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Create, run, pair and check this node."""
+
+
+@group.command()
+@click.option("--name", metavar="NAME", help="How peers see this node.  [default: the host's name]")
+@click.option("--listen", metavar="HOST:PORT", help="Where peers reach it.  [default: 127.0.0.1 and a free port, then kept]")
+@click.option("--config", "config_file", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Start from this file; see configs/.")
+@common_options
+def init(home: str | None, name: str | None, listen: str | None, config_file: str | None, as_json: bool) -> None:
+    """Create a node: a data directory, a witness key, a configuration.
+
+    \b
+    Example:
+      trailmesh node init --name laptop --listen 192.168.1.20:7443
+    """
+    from node.setup import init_home
+
+    result = init_home(home_path(home), name=name, listen=listen, config_file=config_file)
+    emit(result, as_json=as_json, text=_show_init)
+
+
+def _show_init(result: Result) -> None:
+    click.echo(f"node    {result['node']}")
+    click.echo(f"name    {result['name']}")
+    click.echo(f"home    {result['home']}")
+    click.echo(f"listen  {result['listen']}")
+    click.echo("\nnext: `trailmesh node doctor`, then `trailmesh node serve`")
+
+
+@group.command()
+@common_options
+def serve(home: str | None, as_json: bool) -> None:
+    """Run the node until Ctrl-C.
+
+    Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
+    when the node last stopped are resumed.
+    """
+    from node.runtime import serve as run
+
+    def ready(info: Result) -> None:
+        emit(info, as_json=as_json, text=lambda r: click.echo(f"node {r['name']} {r['short']} serves peers at {r['address']}"))
+
+    run_async(run(home_path(home), ready))
+
+
+@group.command()
+@click.option("--grant", metavar="SCOPES", default="", help="What the other node may do here: scopes or a preset, comma-separated.  [default: nothing but status]")
+@click.option("--minutes", metavar="N", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid.")
+@common_options
+def invite(home: str | None, grant: str, minutes: int, as_json: bool) -> None:
+    """Print an invite for one other node. It works once, for a few minutes.
+
+    \b
+    Presets: explore (take part in searches), audit (read sessions). Example, on both machines:
+      trailmesh node invite --grant explore
+      trailmesh node join --peer tmi1.… --grant explore
+    """
+    result = run_verb(home, "node.invite", {"grant": _scopes(grant), "minutes": minutes}, as_json=as_json)
+
+    def text(r: Result) -> None:
+        click.echo(r["invite"])
+        click.echo(f"\nvalid until {moment(r['expires_s'] * 1000)} UTC, once; on the other machine:", err=True)
+        click.echo("  trailmesh node join --peer <the line above>", err=True)
+
+    emit(result, as_json=as_json, text=text)
+
+
+@group.command()
+@click.option("--peer", "invite_text", metavar="INVITE", required=True, help="The invite the other node printed (tmi1.…).")
+@click.option("--grant", metavar="SCOPES", default="", help="What the other node may do here.  [default: nothing but status]")
+@common_options
+def join(home: str | None, invite_text: str, grant: str, as_json: bool) -> None:
+    """Pair with the node that printed an invite.
+
+    An address alone never pairs: the invite carries the other node's key hash and a one-time token.
+    """
+    result = run_verb(home, "node.join", {"invite": invite_text, "grant": _scopes(grant)}, as_json=as_json)
+
+    def text(r: Result) -> None:
+        click.echo(f"paired with {r['name']} ({r['node']})")
+        click.echo(f"  it may do here:  {_listed(r['scopes'])}")
+        click.echo(f"  we may do there: {_listed(r['granted_us'])}")
+
+    emit(result, as_json=as_json, text=text)
+
+
+@group.command()
+@common_options
+def peers(home: str | None, as_json: bool) -> None:
+    """List the peers of this node and what each may do here."""
+    result = run_verb(home, "node.peers", {}, as_json=as_json)
+
+    def text(r: Result) -> None:
+        if not r["peers"]:
+            click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
+            return
+        rows = [[p["name"], p["node"][:7], ", ".join(p["addresses"]), _listed(p["scopes"]), moment(p["seen_ms"])] for p in r["peers"]]
+        table("peers", ["name", "node", "address", "may do here", "last seen (UTC)"], rows)
+
+    emit(result, as_json=as_json, text=text)
+
+
+@group.command()
+@common_options
+def status(home: str | None, as_json: bool) -> None:
+    """Say who this node is, whether it runs, and what it is doing."""
+    result = run_verb(home, "node.status", {}, as_json=as_json)
+
+    def text(r: Result) -> None:
+        for key in ("name", "node", "version", "home", "serving", "address", "peers", "sessions", "searches_running"):
+            click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
+        refused = ", ".join(f"{reason} {count}" for reason, count in r["refusals"].items())
+        click.echo(f"{'refused':<17} {refused or 'nothing'}")
+
+    emit(result, as_json=as_json, text=text)
+
+
+@group.command()
+@click.option("--no-browser", is_flag=True, help="Do not start a browser for the check.")
+@common_options
+def doctor(home: str | None, no_browser: bool, as_json: bool) -> None:
+    """Check everything this node needs; each fault comes with a remedy."""
+    result = run_verb(home, "node.doctor", {"browser": not no_browser}, as_json=as_json)
+    emit(result, as_json=as_json, text=_show_doctor)
+    if not result["healthy"]:
+        raise SystemExit(1)
+
+
+def _show_doctor(result: Result) -> None:
+    marks = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fault": ("✗", "red")}
+    for check in result["checks"]:
+        mark, color = marks[check["status"]]
+        click.echo(f"{click.style(mark, fg=color, bold=True)} {check['name']:<14} {check['finding']}")
+        if check["status"] != "ok" and check["remedy"]:
+            click.echo(f"    → {check['remedy']}")
+
+
+def _scopes(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _listed(scopes: list[Any]) -> str:
+    return ", ".join(scopes) or "status only"

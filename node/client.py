@@ -1,0 +1,75 @@
+"""How a command reaches its node: through the control API while the node runs, else in this process.
+
+Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from node.api.control import CONTROL_FILE, ControlInfo, socket_path
+from node.api.errors import from_dict
+from node.plain import plain
+from protocol.errors import MeshError
+
+Tell = Callable[[dict[str, Any]], None]
+_LINE_BYTES_MAX = 64 * 1024 * 1024
+
+
+def control_info(home: Path) -> ControlInfo | None:
+    """How to reach the node that serves ``home``; None when none does."""
+    try:
+        info = msgspec.json.decode((home / CONTROL_FILE).read_bytes(), type=ControlInfo)
+        os.kill(info.pid, 0)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return info
+
+
+async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell) -> Any:
+    """Run ``verb`` on the node of ``home``. Errors: those of the verb, ``node.stopped``."""
+    info = control_info(home)
+    if info is not None:
+        try:
+            return await _remote(home, info, verb, params, tell)
+        except aiohttp.ClientConnectorError:
+            pass  # its node died without a word: the lock decides whether this process may work
+    from node.wiring import open_node
+
+    async with open_node(home) as node:
+        return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+
+
+async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, Any], tell: Tell) -> Any:
+    directory = os.open(home, os.O_RDONLY)
+    try:
+        connector = aiohttp.UnixConnector(path=socket_path(home, directory))
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=5)
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=_LINE_BYTES_MAX) as session,
+            session.post(
+                f"http://node/v1/{verb}", json=params, headers={"Authorization": f"Bearer {info.token}"}
+            ) as response,
+        ):
+            async for line in response.content:
+                message = msgspec.json.decode(line)
+                if "event" in message:
+                    tell(message["event"])
+                elif "error" in message:
+                    raise from_dict(message["error"])
+                else:
+                    return message["result"]
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
+        raise MeshError("node.stopped", "the node ended during the command") from error
+    finally:
+        os.close(directory)
+    raise MeshError("node.stopped", "the node ended during the command")

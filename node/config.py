@@ -1,0 +1,120 @@
+"""The configuration of a node: one frozen object, one reader of file and environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import platformdirs
+import yaml
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.session import Profile
+
+CONFIG_FILE = "config.yaml"
+HOME_VARIABLE = "TRAILMESH_HOME"
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Listen(_Record):
+    """Where peers reach this node."""
+
+    host: str = "127.0.0.1"
+    port: Port = 0
+    """0 takes a free port once and keeps it."""
+    advertise: tuple[str, ...] = ()
+    """Addresses given to peers (``https://host:port``); empty gives the listening one."""
+
+
+class BrowserConfig(_Record):
+    """Which Chromium, and how it is driven."""
+
+    executable: str = ""
+    """Path of a Chromium; empty looks for Playwright's own, then for the system's."""
+    cdp_url: str = ""
+    """Attach to a Chromium that runs already (``http://127.0.0.1:9222``) instead of starting one."""
+    headless: bool = True
+    sandbox: bool = True
+    """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
+    step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
+    navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
+    profile: Profile = Profile()
+
+
+class PolicyConfig(_Record):
+    """What this node performs, whoever asks: a coordinator cannot relax it."""
+
+    origins: tuple[str, ...] = ()
+    """Origins that may be visited (``https://host:port``); empty allows every origin."""
+    allow_requests: tuple[str, ...] = ()
+    """Requests other than GET that may be sent: ``METHOD URL-glob``."""
+    risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
+    """Highest risk class performed without an approval; 4 and above never are."""
+
+
+class ExploreConfig(_Record):
+    """How much exploring this node does at once."""
+
+    workers: Annotated[int, msgspec.Meta(ge=0, le=16)] = 1
+    """Branches this node explores at the same time; 0 only coordinates."""
+    lease_seconds: Annotated[int, msgspec.Meta(ge=2, le=600)] = 20
+    lease_iterations: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
+    rollout_steps: Annotated[int, msgspec.Meta(ge=0, le=16)] = 3
+
+
+class Config(_Record):
+    """Everything that can be configured; each field has a default that works on one machine."""
+
+    name: Name = "node"
+    listen: Listen = Listen()
+    browser: BrowserConfig = BrowserConfig()
+    policy: PolicyConfig = PolicyConfig()
+    explore: ExploreConfig = ExploreConfig()
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
+    """The configuration in YAML ``text``. Errors: ``config.invalid`` with the place."""
+    try:
+        plain: Any = yaml.safe_load(text) or {}
+        return msgspec.convert(plain, Config)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error
+    except msgspec.ValidationError as error:
+        raise MeshError("config.invalid", f"{source}: {error}", source=source) from error
+
+
+def load(home: Path) -> Config:
+    """The configuration of the node in ``home``. Errors: ``node.not_initialised``, ``config.invalid``."""
+    path = home / CONFIG_FILE
+    try:
+        return parse(path.read_text(), source=str(path))
+    except FileNotFoundError as error:
+        raise MeshError("node.not_initialised", f"no node in {home}", home=str(home)) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshError("config.invalid", f"{path} cannot be read", source=str(path)) from error
+
+
+def render(config: Config) -> str:
+    """``config`` as YAML."""
+    return yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False, allow_unicode=True)
+
+
+def home_directory(given: str | None) -> Path:
+    """The data directory: the option, else ``TRAILMESH_HOME``, else the user's data directory."""
+    if given:
+        return Path(given).expanduser().absolute()
+    if from_environment := os.environ.get(HOME_VARIABLE):
+        return Path(from_environment).expanduser().absolute()
+    return Path(platformdirs.user_data_dir("trailmesh"))

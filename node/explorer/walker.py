@@ -1,0 +1,115 @@
+"""Drives one page along the branches of a search tree, by the shortest way that leads to the same state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from adapters.ports import Outcome, Page
+from node.acting import Gate, prepare
+from protocol.action import Action, Goto
+from protocol.errors import MeshError
+from protocol.observation import Observation
+
+
+class WalkStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One edge of a path: the tree node it leads to, the action, and the state expected there (empty: unknown)."""
+
+    key: bytes
+    action: Action
+    state: bytes = b""
+
+
+class Reopening(msgspec.Struct):
+    """What is known about opening a tree node's address directly."""
+
+    url: str
+    state: bytes
+    works: bool | None = None
+    """None: not tried yet."""
+
+
+class Walker:
+    """A page and where it stands. One task at a time."""
+
+    def __init__(self, page: Page, start_url: str, gate: Gate, count_step: Callable[[], None]) -> None:
+        self._page = page
+        self._start = Goto(url=start_url)
+        self._gate = gate
+        self._count_step = count_step
+        self._path: tuple[bytes, ...] | None = None
+        self._observation: Observation | None = None
+        self._known: dict[bytes, Reopening] = {}
+        self._done = 0
+
+    async def reach(self, steps: Sequence[WalkStep]) -> Observation:
+        """The page at the end of ``steps``.
+
+        Goes on from where it stands, or reopens the nearest address on the way whose reopening gave the same state, or replays
+        from the start. Errors: ``risk.refused``, ``action.*``, ``browser.*``.
+        """
+        keys = tuple(step.key for step in steps)
+        self._done = 0
+        self._done = await self._approach(steps, keys)
+        for step in steps[self._done :]:
+            await self.advance(step)
+            self._done += 1
+        assert self._observation is not None
+        return self._observation
+
+    async def _approach(self, steps: Sequence[WalkStep], keys: tuple[bytes, ...]) -> int:
+        """Stand at some prefix of ``steps``; how long it is."""
+        here = self._path
+        if here is not None and self._observation is not None and keys[: len(here)] == here:
+            return len(here)
+        for length in range(len(steps), 0, -1):
+            known = self._known.get(keys[length - 1])
+            if known is None or known.works is False:
+                continue
+            if await self._reopen(known, keys[:length]):
+                return length
+        self._observation = None
+        await self._do(self._start)
+        self._path = ()
+        return 0
+
+    async def _reopen(self, known: Reopening, path: tuple[bytes, ...]) -> bool:
+        try:
+            outcome = await self._do(Goto(url=known.url), expect=known.state)
+        except MeshError as error:
+            if error.code in ("browser.crashed", "browser.unreachable"):
+                raise
+            known.works = False
+            return False
+        known.works = outcome.observation.state == known.state
+        if known.works:
+            self._path = path
+        return known.works
+
+    async def advance(self, step: WalkStep) -> Outcome:
+        """Perform one more step from where the page stands. Errors: ``risk.refused``, ``action.*``, ``browser.*``."""
+        assert self._observation is not None and self._path is not None
+        before = self._observation.url
+        path = (*self._path, step.key)
+        outcome = await self._do(step.action, expect=step.state)
+        self._path = path
+        if outcome.observation.url != before and step.key not in self._known:
+            self._known[step.key] = Reopening(url=outcome.observation.url, state=outcome.observation.state)
+        return outcome
+
+    async def _do(self, action: Action, *, expect: bytes = b"") -> Outcome:
+        # Until the action has succeeded nobody knows where the page stands.
+        self._path = None
+        self._count_step()
+        observation = self._observation or await self._page.observe()
+        prepared, self._observation = await prepare(self._page, observation, action)
+        self._gate.admit(prepared.action, prepared.risk)
+        outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect or None)
+        self._observation = outcome.observation
+        return outcome
+
+    def forget(self) -> int:
+        """Trust the page's position no more; how many steps of the last path had succeeded."""
+        self._path = None
+        return self._done

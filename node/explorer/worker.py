@@ -1,0 +1,207 @@
+"""Works on one leased branch: descend, reach, look, expand, roll out, record; again until the lease is spent."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from adapters.ports import Clock, Page
+from node.acting import Gate
+from node.config import Config
+from node.explorer.replica import Replica, Visit
+from node.explorer.walker import Walker, WalkStep
+from protocol import limits
+from protocol.condition import holds
+from protocol.entry import decode_action
+from protocol.errors import MeshError
+from protocol.goal import parse_goal
+from protocol.messages import Assignment, BranchResult, Spend
+from protocol.observation import Observation
+from protocol.policy import candidates, value
+
+_LENGTH_COST = 0.02
+"""A success is worth this much less for every step of its path: of two ways the shorter one wins."""
+_BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
+_LOOKS_CLOSED = frozenset({"action.target_missing", "action.target_ambiguous", "action.not_possible", "risk.refused"})
+
+
+class Worker:
+    """Explores with one page. One lease at a time."""
+
+    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, seed: int) -> None:
+        self._replica = replica
+        self._clock = clock
+        self._config = config
+        self._goal = parse_goal(replica.spec.goal)
+        self._random = random.Random(seed)  # noqa: S311 (reproducible exploration, nothing secret)
+        self._visits_of: Counter[bytes] = Counter()
+        self._steps = 0
+        self._walker = Walker(
+            page,
+            replica.spec.start_url,
+            Gate(risk_max=config.policy.risk_class_max),
+            self._count_step,
+        )
+
+    def _count_step(self) -> None:
+        self._steps += 1
+
+    async def work(self, assignment: Assignment, after_iteration: Callable[[Spend], Awaitable[bool]]) -> BranchResult:
+        """Explore below the assignment's branch until its limits, a claim, or ``after_iteration`` says that it is enough.
+
+        Errors: ``browser.crashed`` and its like; everything else that goes wrong on a page is a finding about that page.
+        """
+        began_ms, began_steps = self._clock.now_ms(), self._steps
+        spend = Spend()
+        outcome, claim = "spent", ()
+        while True:
+            found, exhausted = await self._iterate(assignment.branch)
+            spend = Spend(
+                iterations=spend.iterations + 1,
+                steps=self._steps - began_steps,
+                milliseconds=self._clock.now_ms() - began_ms,
+            )
+            await self._replica.flush()
+            wanted = await after_iteration(spend)
+            if found is not None:
+                outcome, claim = "claim", found
+                break
+            if exhausted:
+                outcome = "closed"
+                break
+            if not wanted or not _within(spend, assignment):
+                break
+        return BranchResult(
+            search=assignment.search,
+            lease=assignment.lease,
+            branch=assignment.branch,
+            outcome=outcome,
+            spend=spend,
+            claim=claim,
+        )
+
+    async def _target(self, branch: bytes) -> bytes | None:
+        """Where the next iteration goes: the end of the most promising way down; None when the branch is exhausted.
+
+        A node whose children are all closed is closed itself, which may close its parent, and so on up to the branch.
+        """
+        replica = self._replica
+        for _ in range(limits.TREE_NODES_MAX):
+            below = replica.descend(branch)
+            target = below[-1] if below else branch
+            if not replica.expanded(target):
+                return target
+            if target == branch:
+                return None
+            replica.close_node(target)
+            await replica.flush()
+        return None
+
+    async def _iterate(self, branch: bytes) -> tuple[tuple[bytes, ...] | None, bool]:
+        """One iteration; the claimed path of actions, if the goal was reached, and whether the branch is exhausted."""
+        replica = self._replica
+        target = await self._target(branch)
+        if target is None:
+            if branch != replica.root:
+                replica.close_node(branch)
+            return None, True
+        steps = replica.steps_to(target)
+        trail = [step.key for step in steps]
+        began_ms = self._clock.now_ms()
+        states: dict[bytes, bytes] = {}
+        try:
+            page = await self._walker.reach(steps)
+        except MeshError as error:
+            if error.code in _BROWSER_GONE:
+                raise
+            # Blame the step that failed, not the branch it was on the way to.
+            broken = tuple(trail[: self._walker.forget() + 1])
+            replica.record(
+                Visit(
+                    trail=broken,
+                    value=0.0,
+                    cost_ms=self._clock.now_ms() - began_ms,
+                    failed=bool(broken),
+                    closed=bool(broken) and error.code in _LOOKS_CLOSED,
+                )
+            )
+            return None, False
+        best, reached, dead = self._look(trail, page, states)
+        rolled = 0
+        while not reached and not dead and rolled < self._config.explore.rollout_steps:
+            step = self._choose(trail[-1] if trail else replica.root)
+            if step is None:
+                break
+            rolled += 1
+            try:
+                page = (await self._walker.advance(step)).observation
+            except MeshError as error:
+                if error.code in _BROWSER_GONE:
+                    raise
+                self._walker.forget()
+                self._fail_child(trail, step.key, closed=error.code in _LOOKS_CLOSED)
+                break
+            trail.append(step.key)
+            seen, reached, dead = self._look(trail, page, states)
+            best = max(best, seen * 0.97**rolled)
+        if reached:
+            best = max(0.5, 1.0 - _LENGTH_COST * len(trail))
+        replica.record(
+            Visit(
+                trail=tuple(trail),
+                value=best,
+                cost_ms=self._clock.now_ms() - began_ms,
+                success=reached,
+                closed=dead and bool(trail),
+                states=states,
+            )
+        )
+        claim = tuple(replica.action(key) for key in trail) if reached else None
+        return claim, False
+
+    def _look(self, trail: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
+        """Value of the page at the end of ``trail``, whether it meets the condition, and whether it leads nowhere new."""
+        replica = self._replica
+        key = trail[-1] if trail else replica.root
+        state = page.state
+        states[key] = state
+        reached = holds(replica.spec.condition, page)
+        worth = value(self._goal, page, reached=reached, visits_of_state=self._visits_of[state])
+        self._visits_of[state] += 1
+        if reached:
+            return worth, True, False
+        if key != replica.root and self._seen_nearer(trail, state):
+            return worth * 0.5, False, True
+        if not replica.expanded(key):
+            replica.add_children(key, candidates(self._goal, page))
+        return worth, False, False
+
+    def _seen_nearer(self, trail: list[bytes], state: bytes) -> bool:
+        """Whether the same state stands at another node that is at least as near to the start: then this way adds nothing."""
+        known = self._replica.nearest_with_state(state)
+        return known is not None and known != trail[-1] and self._replica.depth(known) <= len(trail)
+
+    def _choose(self, key: bytes) -> WalkStep | None:
+        """An untried child of ``key``, drawn by prior; None if there is none that may be performed."""
+        open_children = self._replica.untried(key, risk_class_max=self._config.policy.risk_class_max)
+        if not open_children:
+            return None
+        weights = [math.exp(6.0 * entry.prior / 1_000_000) for _, entry in open_children]
+        child, entry = self._random.choices(open_children, weights=weights)[0]
+        return WalkStep(key=child, action=decode_action(entry.action))
+
+    def _fail_child(self, trail: list[bytes], child: bytes, *, closed: bool) -> None:
+        self._replica.record(Visit(trail=(*trail, child), value=0.0, cost_ms=0, failed=True, closed=closed))
+
+
+def _within(spend: Spend, assignment: Assignment) -> bool:
+    bounds = assignment.limits
+    return spend.iterations < bounds.iterations and spend.steps < bounds.steps and spend.milliseconds < bounds.milliseconds
+
+
+def seed_of(spec_seed: int, node: str) -> int:
+    """A worker's own seed: peers roll out differently, runs repeat."""
+    return spec_seed ^ int.from_bytes(hashlib.sha256(node.encode()).digest()[:6], "big")

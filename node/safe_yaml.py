@@ -1,0 +1,86 @@
+"""YAML as people write it in action files: maps, lists and text with line numbers, and nothing else.
+
+Every scalar stays the text that was written, so ``name: Yes`` and ``value: 007`` mean what they say. Aliases, tags and
+duplicate keys are refused: the first make small files huge, the second build objects, the third hide a value.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import yaml
+
+from protocol.errors import MeshError
+
+DEPTH_MAX: Final = 8
+NODES_MAX: Final = 50_000
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One value and the line (from 1) it begins on."""
+
+    value: str | list[Node] | dict[str, Node]
+    line: int
+
+
+def load(text: str) -> Node:
+    """The one document in ``text``. Errors: ``input.invalid``, with the line."""
+    try:
+        # First as a stream of events, within limits: composing would already follow aliases and nesting.
+        _check_events(text)
+        root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise _bad(mark.line + 1 if mark is not None else 1, error.problem or "not YAML") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise _bad(1, "not YAML") from error
+    if root is None:
+        raise _bad(1, "the file is empty")
+    return _plain(root)
+
+
+def _bad(line: int, reason: str) -> MeshError:
+    return MeshError("input.invalid", f"line {line}: {reason}", line=line)
+
+
+def _check_events(text: str) -> None:
+    depth = nodes = documents = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark is not None else 1
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                raise _bad(line, "only one document is allowed")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.NodeEvent):
+            nodes += 1
+            if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+                raise _bad(line, "anchors and aliases are not allowed")
+            if getattr(event, "tag", None) is not None:
+                raise _bad(line, "tags are not allowed")
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+        if depth > DEPTH_MAX or nodes > NODES_MAX:
+            raise _bad(line, f"nested deeper than {DEPTH_MAX}, or more than {NODES_MAX} values")
+
+
+def _plain(node: yaml.Node) -> Node:
+    line = node.start_mark.line + 1
+    match node:
+        case yaml.ScalarNode():
+            return Node(node.value, line)
+        case yaml.SequenceNode():
+            return Node([_plain(item) for item in node.value], line)
+        case yaml.MappingNode():
+            pairs: dict[str, Node] = {}
+            for key, item in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    raise _bad(line, "a key must be text")
+                if key.value in pairs:
+                    raise _bad(key.start_mark.line + 1, f"the key “{key.value[:40]}” stands twice")
+                pairs[key.value] = _plain(item)
+            return Node(pairs, line)
+        case _:
+            raise _bad(line, "a value of unknown kind")

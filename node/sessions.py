@@ -1,0 +1,341 @@
+"""Sessions of this node: record, list, show, verify, export, import, replay."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from adapters.ports import ArtefactRecord, Clock, Store
+from node.acting import Gate
+from node.action_files import parse_actions
+from node.browsers import Browsers
+from node.config import Config
+from node.files import write_atomic
+from node.identity import Identity, artefact_record
+from node.peers import Peers
+from node.recorder import Recording, record, record_actions
+from node.replayer import Recorded, ReplayPlan, open_report, replay
+from protocol import cbor, envelope, ids, limits
+from protocol.action import describe
+from protocol.bundle import KIND, Bundle, blobs_of, open_bundle, verify_bundle, write_bundle
+from protocol.errors import MeshError
+from protocol.messages import KIND_REPLAY_REPORT
+from protocol.risk import GuardPolicy
+from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
+
+Tell = Callable[[dict[str, Any]], None]
+_ZIP_START = b"PK"
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with everything that is known about it."""
+
+    session: Session
+    steps: tuple[Step, ...]
+    described: tuple[str, ...]
+    """What each step does, in words."""
+    signed_by: str
+    """Node id; empty while it is not committed."""
+    manifest: str
+    """SHA-256 of the signed manifest, hex."""
+    reports: tuple[ReplayReport, ...]
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verification found. Raised errors are the other outcome."""
+
+    what: Literal["session", "bundle", "replay-report"]
+    id: str
+    session: str
+    signer: str
+    """Node id."""
+    signer_name: str
+    issued_s: int
+    manifest: str
+    steps: int
+    matched: int = 0
+    """Replay reports only."""
+    verdict: Verdict = Verdict.PASS
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay and where its signed report lies."""
+
+    report: ReplayReport
+    described: tuple[str, ...]
+    signed_by: str
+    out: str = ""
+
+
+class Sessions:
+    """The room of recorded sessions."""
+
+    def __init__(
+        self, identity: Identity, config: Config, store: Store, clock: Clock, browsers: Browsers, peers: Peers
+    ) -> None:
+        self._identity = identity
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._browsers = browsers
+        self._peers = peers
+
+    def guard(self, allow: tuple[str, ...] = ()) -> GuardPolicy:
+        """This node's network policy; ``allow`` adds requests a person approved for one run."""
+        policy = self._config.policy
+        return GuardPolicy(read_only=True, allow=(*policy.allow_requests, *allow), origins=policy.origins)
+
+    # --- making ------------------------------------------------------------------------------------------------------
+
+    async def record(
+        self, text: str, *, name: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, tell: Tell
+    ) -> Session:
+        """Drive the actions of an action file and record them.
+
+        ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: ``input.*``, ``browser.*``,
+        ``action.*``, ``risk.refused``; what happened until then is kept as a session, whose id is in the error's detail.
+        """
+        file = parse_actions(text.encode(), name)
+        missing = sorted(set(file.secrets) - secrets.keys())
+        if missing:
+            raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
+        plan = Recording(
+            title=file.title,
+            start_url=file.start_url,
+            profile=file.profile,
+            browser=await self._browsers.info(),
+            secrets=secrets,
+            gate=Gate(risk_max=max(self._config.policy.risk_class_max, approve_class)),
+        )
+
+        def on_step(step: Step) -> None:
+            tell({"step": step.index, "of": len(file.actions), "did": describe(step.action), "ok": step.ok})
+
+        async with self._browsers.page(file.profile, self.guard(allow)) as page:
+            recording = record(self._store, page, self._clock, self._identity, plan, on_step=on_step)
+            async with recording as recorder:
+                try:
+                    await record_actions(recorder, file.actions)
+                except MeshError as error:
+                    error.detail.setdefault("session", recorder.session.id)
+                    raise
+            return recorder.session
+
+    async def replay(
+        self, session_id: str, *, base_url: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, out: str, tell: Tell
+    ) -> Replayed:
+        """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
+        recorded = await self._recorded(session_id)
+        plan = ReplayPlan(
+            browser=await self._browsers.info(),
+            secrets=secrets,
+            gate=Gate(risk_max=max(self._config.policy.risk_class_max, approve_class)),
+            base_url=base_url,
+        )
+        total = len(recorded.steps)
+
+        def on_step(match: StepMatch) -> None:
+            tell({"step": match.index, "of": total, "matched": match.matched, "error": match.error})
+
+        async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
+            done = await replay(recorded, page, self._clock, self._identity, plan, on_step=on_step)
+        await self._store.put_artefact(done.artefact)
+        if out:
+            await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
+        return Replayed(
+            report=done.report,
+            described=tuple(describe(step.action) for step in recorded.steps),
+            signed_by=self._identity.node,
+            out=out,
+        )
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    async def sessions(self, text: str, limit: int) -> list[Session]:
+        """Newest first."""
+        return await self._store.sessions(text=text, limit=limit)
+
+    async def show(self, session_id: str) -> Shown:
+        """Errors: ``input.not_found``, ``id.invalid``."""
+        session = await self._session(session_id)
+        steps = await self._store.steps(session.id)
+        signed = await self._signature(session.id)
+        reports = await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT)
+        found = []
+        for artefact in reports:
+            opened = self._open(artefact)
+            if opened is not None and signed is not None:
+                recorded = Recorded(session=session, steps=steps, manifest=envelope.peek(signed.envelope).payload)
+                found.append(open_report(artefact.envelope, self._peers.find_key, recorded))
+        return Shown(
+            session=session,
+            steps=tuple(steps),
+            described=tuple(describe(step.action) for step in steps),
+            signed_by=signed.issuer if signed else "",
+            manifest=envelope.peek(signed.envelope).payload.hex() if signed else "",
+            reports=tuple(found),
+        )
+
+    def _open(self, artefact: ArtefactRecord) -> envelope.Envelope | None:
+        """The verified envelope; None when its signer is not trusted any more."""
+        try:
+            return envelope.verify(artefact.envelope, kinds=frozenset({artefact.kind}), find_key=self._peers.find_key)
+        except MeshError:
+            return None
+
+    async def _session(self, session_id: str) -> Session:
+        session = await self._store.session(ids.parse_id("ses", session_id))
+        if session is None:
+            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
+        return session
+
+    async def _signature(self, session_id: str) -> ArtefactRecord | None:
+        signed = await self._store.artefacts(subject=session_id, kind=KIND)
+        return signed[-1] if signed else None
+
+    async def _recorded(self, session_id: str) -> Recorded:
+        """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
+        session = await self._session(session_id)
+        signed = await self._signature(session.id)
+        if signed is None or session.verdict in (Verdict.OPEN, Verdict.INTERRUPTED):
+            raise MeshError("session.not_committed", id=session_id)
+        opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
+        return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
+
+    # --- verifying, handing over -------------------------------------------------------------------------------------
+
+    async def verify(self, target: str) -> Verified:
+        """Check a stored session (by id), a bundle, or a replay report (by path).
+
+        A report that verifies is kept with its session. Errors: ``bundle.*``, ``envelope.*``, ``report.invalid``, ``input.not_found``.
+        """
+        if target.lower().startswith("ses-"):
+            with tempfile.TemporaryFile() as file:
+                await self._write_bundle(target, file)
+                bundle = await asyncio.to_thread(verify_bundle, file, self._peers.find_key)
+                return self._verified("session", bundle)
+        path = Path(target)
+        with _open_file(path) as file:
+            if file.read(2) == _ZIP_START:
+                file.seek(0)
+                return self._verified("bundle", await asyncio.to_thread(verify_bundle, file, self._peers.find_key))
+            file.seek(0)
+            return await self._verify_report(file.read(limits.ARTEFACT_BYTES_MAX + 1))
+
+    def _verified(self, what: Literal["session", "bundle"], bundle: Bundle) -> Verified:
+        return Verified(
+            what=what,
+            id=bundle.session.id,
+            session=bundle.session.id,
+            signer=bundle.claims.issuer,
+            signer_name=self._name(bundle.claims.issuer),
+            issued_s=bundle.claims.issued_s,
+            manifest=bundle.manifest_digest.hex(),
+            steps=bundle.session.steps,
+            verdict=bundle.session.verdict,
+        )
+
+    async def _verify_report(self, sealed: bytes) -> Verified:
+        claimed = envelope.peek(sealed)
+        opened = envelope.verify(sealed, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=self._peers.find_key)
+        session_id = msgspec.convert(_field(opened.payload, "session"), str)
+        recorded = await self._recorded(session_id)
+        report = open_report(sealed, self._peers.find_key, recorded)
+        await self._store.put_artefact(artefact_record(sealed, KIND_REPLAY_REPORT, session_id, claimed.claims))
+        return Verified(
+            what="replay-report",
+            id=report.id,
+            session=session_id,
+            signer=report.node,
+            signer_name=self._name(report.node),
+            issued_s=claimed.claims.issued_s,
+            manifest=report.manifest.hex(),
+            steps=len(report.steps),
+            matched=report.matched,
+            verdict=report.verdict,
+        )
+
+    def _name(self, node: str) -> str:
+        if node == self._identity.node:
+            return self._config.name
+        return next((record.name for record in self._peers.records() if record.node == node), "")
+
+    async def export(self, session_id: str, out: str) -> Verified:
+        """Write the bundle of a session to ``out``, whole or not at all. Errors: ``session.not_committed``, ``blob.missing``, …"""
+        path = Path(out)
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        except OSError as error:
+            raise MeshError("input.invalid", f"{path.parent} cannot be written: {error.strerror}") from error
+        try:
+            with os.fdopen(handle, "w+b") as file:
+                await self._write_bundle(session_id, file)
+                file.flush()
+                os.fsync(file.fileno())
+                bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
+                verified = self._verified("bundle", bundle)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return verified
+
+    async def _write_bundle(self, session_id: str, file: Any) -> None:
+        recorded = await self._recorded(session_id)
+        signed = await self._signature(recorded.session.id)
+        assert signed is not None, "a recorded session is signed"
+        manifest = await self._store.blob(recorded.manifest)
+        loop = asyncio.get_running_loop()
+
+        def read_blob(digest: bytes) -> bytes:
+            # Called in the thread that writes; the store lives on this loop.
+            return asyncio.run_coroutine_threadsafe(self._store.blob(digest), loop).result()
+
+        await asyncio.to_thread(
+            write_bundle, file, signature=signed.envelope, manifest=manifest, steps=recorded.steps, read_blob=read_blob
+        )
+
+    async def import_bundle(self, source: str) -> Verified:
+        """Verify a bundle, then keep it. Nothing of one that fails is kept. Errors: ``bundle.*``, ``envelope.*``, ``input.*``."""
+        with _open_file(Path(source)) as file:
+            bundle = await asyncio.to_thread(verify_bundle, file, self._peers.find_key)
+            steps = await asyncio.to_thread(bundle.steps)
+            for digest in blobs_of(steps):
+                await self._store.put_blob(await asyncio.to_thread(bundle.blob, digest))
+            await self._store.put_blob(bundle.manifest_bytes)
+            signed = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.claims)
+            await self._store.import_session(bundle.session, steps, [signed])
+            return self._verified("bundle", bundle)
+
+
+def _field(payload: bytes, name: str) -> Any:
+    value = cbor.decode(payload, bytes_max=limits.ARTEFACT_BYTES_MAX)
+    if not isinstance(value, dict) or not isinstance(value.get(name), str):
+        raise MeshError("report.invalid", f"it names no {name}")
+    return value[name]
+
+
+def _open_file(path: Path) -> Any:
+    """``path`` opened for reading, its size within the limit of bundles. Errors: ``input.not_found``, ``input.too_large``."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+    if os.fstat(file.fileno()).st_size > limits.BUNDLE_BYTES_MAX:
+        file.close()
+        raise MeshError("input.too_large", f"{path} is larger than {limits.BUNDLE_BYTES_MAX // limits.MIB} MiB")
+    return file
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=str(path)) from error
+

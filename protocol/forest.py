@@ -1,0 +1,136 @@
+"""Rows of the search tree: which node stands where, whose child it is, and which rows hang together with the root.
+
+A row lives as long as something refers to it: a peer's share (``hold``) or a named child (its parent's row).
+Children may come before their parents; they are attached, with all below them, once the parent is named and
+attached itself. When the last reference goes, the row goes, as if it had never been.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import limits
+
+ROOT = 0
+"""Row of the root."""
+_DETACHED = -1
+
+
+class Forest:
+    """Nodes by row. Rows are reused; ``touched`` collects every row whose place in the tree changed."""
+
+    def __init__(self, root_key: bytes, capacity: int) -> None:
+        self.index: dict[bytes, int] = {root_key: ROOT}
+        """Row by key."""
+        self.keys: list[bytes] = [root_key]
+        """Key by row; empty where the row is free."""
+        self.parent: list[int] = [_DETACHED]
+        """Row of the parent by row; -1 while nobody names the node."""
+        self.action: list[bytes] = [b""]
+        """Encoded action by row."""
+        self.depth: NDArray[np.int16] = np.full(capacity, _DETACHED, np.int16)
+        """Steps from the root by row, shape ``(capacity,)``; -1 for free and unattached rows, and below
+        ``TREE_DEPTH_MAX``.
+        """
+        self.depth[ROOT] = 0
+        self.children: dict[int, list[int]] = {}
+        """Named children by row, in no order."""
+        self.touched: set[int] = set()
+        self._names = [0]
+        self._holds = [1]
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def rows(self) -> int:
+        """Rows in use or free: every row is below this."""
+        return len(self.keys)
+
+    def grow(self, capacity: int) -> None:
+        """Make room for ``capacity`` rows in ``depth``."""
+        depth = np.full(capacity, _DETACHED, np.int16)
+        depth[: self.depth.size] = self.depth
+        self.depth = depth
+
+    def intern(self, key: bytes) -> int:
+        """The row of ``key``, a new unreferenced one if needed. The caller holds it, or names a child of it."""
+        row = self.index.get(key)
+        if row is not None:
+            return row
+        if self._free:
+            row = self._free.pop()
+            self.keys[row] = key
+        else:
+            row = len(self.keys)
+            self.keys.append(key)
+            self.parent.append(_DETACHED)
+            self.action.append(b"")
+            self._names.append(0)
+            self._holds.append(0)
+        self.index[key] = row
+        return row
+
+    def hold(self, row: int) -> None:
+        """One more reference to ``row``."""
+        self._holds[row] += 1
+
+    def release(self, row: int) -> None:
+        """One reference less; the row is freed with the last, and its parent's row after it if that was the last
+        there.
+        """
+        self._holds[row] -= 1
+        if self._holds[row] == 0:
+            del self.index[self.keys[row]]
+            self.keys[row] = b""
+            self._free.append(row)
+            self.touched.add(row)
+
+    def name(self, row: int, parent: bytes, action: bytes) -> None:
+        """One more peer says that ``row`` is ``action`` after ``parent``; the first gives it its place."""
+        self._names[row] += 1
+        if self._names[row] > 1:
+            return
+        above = self.intern(parent)
+        self.hold(above)
+        self.parent[row], self.action[row] = above, action
+        self.children.setdefault(above, []).append(row)
+        self.touched.add(row)
+        self._attach(row)
+
+    def unname(self, row: int) -> None:
+        """One peer less names ``row``; with the last it loses its place, and all below it with it."""
+        self._names[row] -= 1
+        if self._names[row]:
+            return
+        self._detach(row)
+        above = self.parent[row]
+        siblings = self.children[above]
+        siblings.remove(row)
+        if not siblings:
+            del self.children[above]
+        self.parent[row], self.action[row] = _DETACHED, b""
+        self.touched.update((row, above))
+        self.release(above)
+
+    def _attach(self, row: int) -> None:
+        """Give ``row`` and all below it their depth, as far as they hang together with the root."""
+        pending = [row]
+        while pending:
+            row = pending.pop()
+            above = int(self.depth[self.parent[row]])
+            if _DETACHED < above < limits.TREE_DEPTH_MAX:
+                self.depth[row] = above + 1
+                self.touched.add(row)
+                pending.extend(self.children.get(row, ()))
+
+    def _detach(self, row: int) -> None:
+        pending = [row]
+        while pending:
+            row = pending.pop()
+            if self.depth[row] != _DETACHED:
+                self.depth[row] = _DETACHED
+                self.touched.add(row)
+                pending.extend(self.children.get(row, ()))

@@ -1,0 +1,213 @@
+"""What travels between nodes: every record, every route, and the scope a route needs.
+
+A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``delta``, ``assignment``,
+``result``, ``session``, ``replay-report``) are envelopes that stand on their own and travel inside messages as bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from protocol import limits
+from protocol.condition import Condition
+from protocol.session import Profile
+
+PROTOCOL_VERSION: Final = 1
+
+KIND_MESSAGE: Final = "message"
+KIND_SEARCH: Final = "search"
+KIND_DELTA: Final = "delta"
+KIND_ASSIGNMENT: Final = "assignment"
+KIND_RESULT: Final = "result"
+KIND_SESSION: Final = "session"
+KIND_REPLAY_REPORT: Final = "replay-report"
+
+Id = Annotated[str, msgspec.Meta(max_length=80, min_length=1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Key = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
+Envelope = Annotated[bytes, msgspec.Meta(max_length=limits.ARTEFACT_BYTES_MAX)]
+ActionBytes = Annotated[bytes, msgspec.Meta(max_length=limits.CHUNK_VALUE_BYTES_MAX)]
+Path = Annotated[tuple[ActionBytes, ...], msgspec.Meta(max_length=limits.TREE_DEPTH_MAX)]
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class BranchLimits(_Record):
+    """What one lease may spend; the worker stops by itself."""
+
+    iterations: Annotated[int, msgspec.Meta(ge=1, le=1_000)]
+    steps: Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+    milliseconds: Annotated[int, msgspec.Meta(ge=1_000, le=3_600_000)]
+
+
+class SearchSpec(_Record):
+    """A search, as its coordinator announces it; signed as an artefact of kind ``search``."""
+
+    id: Id
+    coordinator: Id
+    goal: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX)]
+    start_url: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
+    condition: Condition
+    profile: Profile
+    participants: Annotated[tuple[Id, ...], msgspec.Meta(max_length=limits.SEARCH_PARTICIPANTS_MAX)]
+    """Node ids that merge deltas, coordinator included."""
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)]
+    created_ms: Count
+    seed: Count
+
+
+class Assignment(_Record):
+    """A leased branch: explore below ``prefix`` until the limits or the expiry."""
+
+    search: Id
+    lease: Id
+    branch: Key
+    prefix: Path
+    """Actions from the start page to the branch."""
+    prefix_state: Annotated[bytes, msgspec.Meta(max_length=16)]
+    """State hash at the end of the prefix; empty if nobody was there yet."""
+    limits: BranchLimits
+    expires_ms: Count
+
+
+class Spend(_Record):
+    """What exploring has cost."""
+
+    iterations: Count = 0
+    steps: Count = 0
+    milliseconds: Count = 0
+
+
+class BranchResult(_Record):
+    """How a lease ended."""
+
+    search: Id
+    lease: Id
+    branch: Key
+    outcome: Annotated[str, msgspec.Meta(pattern="^(claim|spent|closed|failed)$")]
+    """claim: the goal was reached along ``claim``; spent: limits used up; closed: nothing left below; failed: could not work."""
+    spend: Spend
+    claim: Path = ()
+    error: Annotated[str, msgspec.Meta(max_length=64)] = ""
+
+
+class StatusAsk(_Record):
+    """Who are you? Any peer may ask."""
+
+
+class StatusTell(_Record):
+    """The answer; ``now_ms`` lets the asker compare clocks."""
+
+    node: Id
+    name: Annotated[str, msgspec.Meta(max_length=limits.PEER_NAME_CHARS_MAX)]
+    version: Annotated[str, msgspec.Meta(max_length=32)]
+    protocol: Count
+    now_ms: Count
+    scopes: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)]
+    """What the asker may do here."""
+
+
+class SearchOpen(_Record):
+    """A signed ``SearchSpec``: take part."""
+
+    spec: Envelope
+
+
+class SearchClose(_Record):
+    """The coordinator has ended the search."""
+
+    search: Id
+
+
+class BranchAssign(_Record):
+    """A signed ``Assignment``."""
+
+    assignment: Envelope
+
+
+class BranchRenew(_Record):
+    """Still at work."""
+
+    search: Id
+    lease: Id
+    spend: Spend
+
+
+class BranchRenewed(_Record):
+    """``live`` is False when the work is no longer wanted."""
+
+    live: bool
+    expires_ms: Count = 0
+
+
+class BranchReturn(_Record):
+    """A signed ``BranchResult``."""
+
+    search: Id
+    result: Envelope
+
+
+class BranchRevoke(_Record):
+    """Stop working on a lease."""
+
+    search: Id
+    lease: Id
+
+
+class DeltaPush(_Record):
+    """The sender's own deltas, in order, each a signed artefact."""
+
+    search: Id
+    deltas: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.DELTAS_PER_MESSAGE_MAX)]
+
+
+class DeltaHave(_Record):
+    """What the answering node holds of the asker's deltas."""
+
+    epoch: Count
+    seq: Count
+
+
+class DeltaPull(_Record):
+    """Ask for the answering node's own deltas after this point."""
+
+    search: Id
+    epoch: Count
+    after_seq: Count
+
+
+class DeltaBatch(_Record):
+    """The answer to a pull; ``more`` when it did not fit."""
+
+    deltas: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.DELTAS_PER_MESSAGE_MAX)]
+    more: bool = False
+
+
+class Done(_Record):
+    """Understood and done."""
+
+
+class Route(NamedTuple):
+    """One route of the peer API."""
+
+    scope: str | None
+    """The scope the caller needs here; None for any peer."""
+    request: type[msgspec.Struct]
+    answer: type[msgspec.Struct]
+
+
+ROUTES: Final[dict[str, Route]] = {
+    "status": Route(None, StatusAsk, StatusTell),
+    "search/open": Route("branch:assign", SearchOpen, Done),
+    "search/close": Route("branch:assign", SearchClose, Done),
+    "branch/assign": Route("branch:assign", BranchAssign, Done),
+    "branch/revoke": Route("branch:assign", BranchRevoke, Done),
+    "branch/renew": Route("branch:accept", BranchRenew, BranchRenewed),
+    "branch/return": Route("branch:accept", BranchReturn, Done),
+    "deltas/push": Route("deltas:write", DeltaPush, DeltaHave),
+    "deltas/pull": Route("deltas:read", DeltaPull, DeltaBatch),
+}

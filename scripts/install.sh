@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Locked dependencies into .venv, and Chromium where none is found. Safe to run again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-}
+if [ -z "$python" ]; then
+  for candidate in python3.11 python3.12 python3; do
+    if command -v "$candidate" >/dev/null && "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
+      python=$candidate
+      break
+    fi
+  done
+fi
+[ -n "$python" ] || { echo "trailmesh needs Python 3.11 or 3.12 (automerge has wheels for no later one): apt-get install python3.11" >&2; exit 2; }
+
+packages=()
+"$python" -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome || [ -n "${TRAILMESH_BROWSER:-}" ]; }
+find_chromium >/dev/null || packages+=(chromium)
+if [ ${#packages[@]} -gt 0 ]; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "installing ${packages[*]} …"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+  else
+    echo "please install first: apt-get install ${packages[*]}" >&2
+    exit 2
+  fi
+fi
+
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+echo "installing the locked dependencies …"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
+# The project itself, without letting pip look for anything that is not in the lock file.
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+touch .venv/.ready

@@ -1,0 +1,159 @@
+"""A store whose process is killed at any moment loses nothing it had committed.
+
+This file is also the process that is killed: ``python -m tests.e2e.test_store_crash HOME ROUND`` writes until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import random
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from adapters.ports import ArtefactRecord, DeltaRecord, PeerRecord
+from adapters.storage.lock import LOCK_FILE, locked
+from adapters.storage.sqlite import BLOBS_DIRECTORY, SqliteStore
+from protocol.action import Goto
+from protocol.session import BrowserInfo, Profile, Session, Step, Verdict
+
+ROOT = Path(__file__).parents[2]
+KILLS = 10
+SEED = 20_260_101
+STEPS_PER_SESSION = 5
+
+
+def _session(session_id: str) -> Session:
+    browser = BrowserInfo(backend="launched", name="chromium", version="1")
+    return Session(
+        id=session_id,
+        node="NODE",
+        created_ms=1,
+        title="Crash",
+        start_url="https://shop.example/",
+        profile=Profile(),
+        browser=browser,
+        verdict=Verdict.OPEN,
+        steps=0,
+        duration_ms=0,
+    )
+
+
+def _step(index: int, snapshot: bytes) -> Step:
+    url = "https://shop.example/"
+    return Step(
+        index=index,
+        action=Goto(url=url),
+        ok=True,
+        url=url,
+        title="",
+        state=bytes(16),
+        risk=1,
+        started_ms=0,
+        duration_ms=1,
+        snapshot=snapshot,
+    )
+
+
+async def _write_until_killed(directory: Path, round_: int) -> None:
+    def committed(*words: object) -> None:
+        # One write call per line and no buffer: what the reader has seen was committed before.
+        os.write(1, (" ".join(map(str, words)) + "\n").encode())
+
+    store = await SqliteStore.open(directory)
+    number = 0
+    while True:
+        number += 1
+        session_id = f"ses-{round_}-{number}"
+        await store.put_session(_session(session_id))
+        committed("session", session_id)
+        for index in range(1, STEPS_PER_SESSION + 1):
+            digest = await store.put_blob(f"{session_id} {index}".encode() * 2_000)
+            committed("blob", digest.hex())
+            await store.append_step(session_id, _step(index, digest))
+            committed("step", session_id, index)
+        await store.append_delta(DeltaRecord(search="sea-1", peer="P", epoch=round_, seq=number, envelope=b"e" * 5_000))
+        committed("delta", round_, number)
+        envelope = session_id.encode()
+        digest = hashlib.sha256(envelope).digest()
+        proof = ArtefactRecord(
+            digest=digest, kind="manifest", subject=session_id, issuer="NODE", issued_s=1, envelope=envelope
+        )
+        whole = [_step(index, b"") for index in range(1, 4)]
+        await store.import_session(_session(f"{session_id}-copy"), whole, [proof])
+        committed("import", f"{session_id}-copy", digest.hex())
+        peer = PeerRecord(
+            node=session_id, name="p", public_key=bytes(32), addresses=(), scopes=("search",), paired_ms=number
+        )
+        await store.put_peer(peer)
+        committed("peer", session_id)
+
+
+def _kill_a_writer(directory: Path, round_: int, seed: random.Random) -> list[str]:
+    """Start a writer, kill it at a seeded moment, return what it said was committed."""
+    command = [sys.executable, "-m", "tests.e2e.test_store_crash", str(directory), str(round_)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own interpreter
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(seed.randint(1, 40))]
+        with suppress(subprocess.TimeoutExpired):  # it never ends by itself: this is the moment of the kill
+            process.wait(timeout=seed.uniform(0, 0.02))
+        process.kill()
+        lines += process.stdout.readlines()
+    assert process.returncode == -9
+    return [line.decode().strip() for line in lines if line.endswith(b"\n")]
+
+
+async def _lost(store: SqliteStore, said: list[str]) -> list[str]:
+    """The lines of ``said`` whose record is not in the store."""
+    peers = {peer.node for peer in await store.peers()}
+    deltas = {f"{delta.epoch} {delta.seq}" for delta in await store.deltas("sea-1")}
+    artefacts = {artefact.digest.hex() for artefact in await store.artefacts()}
+    steps = {found.id: len(await store.steps(found.id)) for found in await store.sessions(limit=100_000)}
+    lost = []
+    for line in said:
+        match line.split():
+            case ["session", session_id]:
+                there = session_id in steps
+            case ["step", session_id, index]:
+                there = steps.get(session_id, 0) >= int(index)
+            case ["import", session_id, digest]:
+                there = steps.get(session_id) == 3 and digest in artefacts
+            case ["delta", epoch, seq]:
+                there = f"{epoch} {seq}" in deltas
+            case ["peer", node]:
+                there = node in peers
+            case ["blob", digest]:
+                there = bool(await store.blob(bytes.fromhex(digest)))
+            case _:
+                there = False
+        if not there:
+            lost.append(line)
+    # An import is all or nothing also when nobody was told about it.
+    lost += [session_id for session_id, count in steps.items() if session_id.endswith("-copy") and count != 3]
+    return lost
+
+
+async def test_a_store_that_was_killed_opens_sound_with_all_that_was_committed(tmp_path: Path) -> None:
+    seed = random.Random(SEED)  # noqa: S311 - moments, not secrets
+    home, said = tmp_path / "home", list[str]()
+    for round_ in range(1, KILLS + 1):
+        now = await asyncio.to_thread(_kill_a_writer, home, round_, seed)
+        assert now, "the writer died before it wrote anything"
+        said += now
+        with locked(home):  # the kernel has released what the killed process held
+            store = await SqliteStore.open(home)
+            try:
+                assert await store.check() == []
+                assert await _lost(store, said) == [], f"seed {SEED}, round {round_}"
+            finally:
+                await store.close()
+        assert list((home / BLOBS_DIRECTORY).glob("*/.tmp-*")) == []
+    assert (home / LOCK_FILE).exists()
+
+
+if __name__ == "__main__":
+    with locked(Path(sys.argv[1])):
+        asyncio.run(_write_until_killed(Path(sys.argv[1]), int(sys.argv[2])))
