@@ -263,7 +263,8 @@ class Joiner:
         signer: the key that signed the listener's TLS leaf, as the adapter verified; leaf_hash: SHA-256 of that leaf.
         Errors: ``peer.identity``.
         """
-        assert not self._request and len(leaf_hash) == LEAF_HASH_BYTES
+        assert not self._request
+        assert len(leaf_hash) == LEAF_HASH_BYTES
         if len(signer) != PUBLIC_KEY_BYTES or not hmac.compare_digest(ids.node_id(signer), self._invite.node):
             raise MeshError("peer.identity", "another node answers at the invite's address", expected=self._invite.node)
         body = cbor.encode(self._said)

@@ -41,7 +41,10 @@ async def echo(node: str, route: str, body: bytes) -> bytes:
 
 
 def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s: float = 3600) -> Credentials:
-    """A channel certificate that ``key`` signs. node: whom it names as its issuer; times relative to now, in seconds."""
+    """A channel certificate that ``key`` signs.
+
+    node: whom it names as its issuer. from_s, until_s: relative to now.
+    """
     channel = Ed25519PrivateKey.generate()
     now_s = time.time()
     certificate = channel_certificate(
@@ -51,7 +54,7 @@ def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s
 
 
 def signed_by_channel_key(key: SigningKey, *, named: str) -> Credentials:
-    """A leaf that the *channel* key of ``key`` signs, in the name of node ``named``; the real certificate is sent along."""
+    """A leaf that the *channel* key of ``key`` signs, in the name of ``named``; the real certificate is sent along."""
     middle = Ed25519PrivateKey.generate()
     now_s = time.time()
     issued = channel_certificate(bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600)
@@ -73,6 +76,23 @@ def authority_below(key: SigningKey) -> Credentials:
         .sign(witness, None)
     )
     return _below(issued, middle, "anybody")
+
+
+def impostor(key: SigningKey, *, signer: SigningKey) -> Credentials:
+    """A certificate that names ``key`` and its node as its issuer, and is signed by ``signer``."""
+    name = x509.load_der_x509_certificate(credentials(key).leaf).issuer
+    leaf_key, forger = Ed25519PrivateKey.generate(), Ed25519PrivateKey.from_private_bytes(bytes(signer))
+    claimed = Ed25519PublicKey.from_public_bytes(bytes(key.verify_key))
+    usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "channel")])
+    leaf = (
+        _certificate(subject, name, leaf_key.public_key(), claimed)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("channel.trailmesh.invalid")]), critical=False)
+        .sign(forger, None)
+    )
+    return Credentials(leaf, leaf_key, 0)
 
 
 def _certificate(
@@ -147,6 +167,12 @@ class Raw:
         async with asyncio.timeout(WAIT_S):
             return cls(*await asyncio.open_connection(host, int(port), ssl=context, server_hostname=name))
 
+    @property
+    def leaf(self) -> bytes:
+        """The certificate the server showed (DER)."""
+        channel: ssl.SSLObject = self.writer.get_extra_info("ssl_object")
+        return channel.getpeercert(True) or b""
+
     async def status(self) -> int:
         """Status of the next answer, its body read; 0 if the connection ended instead."""
         try:
@@ -201,6 +227,6 @@ async def drip(raw: Raw, chunk: bytes, pause_s: float) -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Yield to the loop until ``condition`` holds, within the bound."""
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(WAIT_S):  # noqa: ASYNC110  (a counter has no event to wait for)
         while not condition():
-            await asyncio.sleep(0.005)  # noqa: ASYNC110  (a server's counter has no event to wait for)
+            await asyncio.sleep(0.005)

@@ -87,7 +87,8 @@ def test_an_expired_invite_is_refused_by_both_sides() -> None:
     alice = inviter()
     with pytest.raises(MeshError) as error:
         alice.handle(joiner().request(key(ALICE), LEAF), LEAF, EXPIRES_S)
-    assert code_of(error) == "invite.expired" and alice.failures == 0
+    assert code_of(error) == "invite.expired"
+    assert alice.failures == 0
 
 
 def test_three_failures_close_the_invite_for_the_right_token_too() -> None:

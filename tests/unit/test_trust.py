@@ -78,8 +78,10 @@ def test_a_set_is_never_changed() -> None:
     second = first.with_peer(peer(BOB, "session:read")).with_peer(peer(CAROL))
     third = second.without(node_of(BOB))
     assert code(first.require, node_of(BOB), Scope.SESSION_READ) == "peer.scope"
-    assert second.require(node_of(BOB), Scope.SESSION_READ) and len(second) == 2
-    assert node_of(BOB) not in third and list(third.keys) == [node_of(CAROL)]
+    assert second.require(node_of(BOB), Scope.SESSION_READ)
+    assert len(second) == 2
+    assert node_of(BOB) not in third
+    assert list(third.keys) == [node_of(CAROL)]
 
 
 def test_a_set_with_a_bad_entry_is_not_made() -> None:

@@ -1,7 +1,7 @@
 """Writes the test vectors: ``python -m tests.vectors.generate`` (``--check`` only compares).
 
-Vectors are for other implementations as much as for this one: what they say is laid down here by hand, and bytes are put together
-without the code under test. ``test_vectors.py`` holds the code to them.
+Vectors are for other implementations as much as for this one: what they say is laid down here by hand, and bytes are
+put together without the code under test. ``test_vectors.py`` holds the code to them.
 """
 
 from __future__ import annotations
@@ -115,7 +115,11 @@ def id_cases() -> list[Case]:
         {"name": "lower case", "parse": alice.lower(), "node": alice},
         {"name": "without dashes", "parse": alice.replace("-", ""), "node": alice},
         {"name": "with spaces", "parse": alice.replace("-", " "), "node": alice},
-        {"name": "one character mistyped", "parse": ("B" if alice[0] == "A" else "A") + alice[1:], "code": "id.invalid"},
+        {
+            "name": "one character mistyped",
+            "parse": ("B" if alice[0] == "A" else "A") + alice[1:],
+            "code": "id.invalid",
+        },
         {"name": "two neighbours swapped", "parse": swapped, "code": "id.invalid"},
         {"name": "one group missing", "parse": alice[8:], "code": "id.invalid"},
         {"name": "a character that is no base32", "parse": "0" + alice[1:], "code": "id.invalid"},
@@ -152,7 +156,9 @@ def envelope(
     return cbor2.dumps(body if tag is None else cbor2.CBORTag(tag, body), canonical=True).hex()
 
 
-def _with(changes: dict[int, Any], *, claims: dict[int, Any] | None = None, without: tuple[int, ...] = ()) -> dict[int, Any]:
+def _with(
+    changes: dict[int, Any], *, claims: dict[int, Any] | None = None, without: tuple[int, ...] = ()
+) -> dict[int, Any]:
     merged = _HEADER | changes | {15: _HEADER[15] | (claims or {})}
     inner = {name: value for name, value in merged[15].items() if name not in without}
     return merged | {15: inner}
@@ -170,7 +176,12 @@ def envelope_cases() -> list[Case]:
         ("61 s after it ended", right, "envelope.time", 1_181),
         ("signature changed", flipped.hex(), "envelope.signature", 1_000),
         ("signed by another key", envelope(key=BOB), "envelope.signature", 1_000),
-        ("signed for another route", envelope(binding=cbor2.dumps(["tm1", "POST", "/peer/v1/x"])), "envelope.signature", 1_000),
+        (
+            "signed for another route",
+            envelope(binding=cbor2.dumps(["tm1", "POST", "/peer/v1/x"])),
+            "envelope.signature",
+            1_000,
+        ),
         ("signed for no route", envelope(binding=b""), "envelope.signature", 1_000),
         ("key id of another key", envelope(header=_with({4: b"k" * 8})), "envelope.key_unknown", 1_000),
         ("issuer nobody knows", envelope(header=_with({}, claims={1: "nobody"})), "envelope.key_unknown", 1_000),
@@ -191,7 +202,12 @@ def envelope_cases() -> list[Case]:
         ("an unprotected header", envelope(unprotected={4: b"k" * 8}), "envelope.invalid", 1_000),
         ("protected header not shortest", envelope(protected=bytes.fromhex("b80001")), "envelope.invalid", 1_000),
         ("an empty protected header", envelope(protected=b""), "envelope.invalid", 1_000),
-        ("a protected header of 513 bytes", envelope(header=_with({}, claims={1: "x" * 400})), "envelope.invalid", 1_000),
+        (
+            "a protected header of 513 bytes",
+            envelope(header=_with({}, claims={1: "x" * 400})),
+            "envelope.invalid",
+            1_000,
+        ),
         ("three parts", envelope(parts=3), "envelope.invalid", 1_000),
         ("without tag", envelope(tag=None), "envelope.invalid", 1_000),
         ("tag of another structure", envelope(tag=98), "envelope.invalid", 1_000),

@@ -97,7 +97,9 @@ def test_sealing_gives_the_bytes_of_the_vector() -> None:
         unique=b"u" * 16,
     )
     binding = envelope.route_binding("POST", "/peer/v1/probe")
-    assert envelope.seal(b"payload", kind="probe", key=alice, claims=claims, binding=binding).hex() == generate.envelope()
+    assert (
+        envelope.seal(b"payload", kind="probe", key=alice, claims=claims, binding=binding).hex() == generate.envelope()
+    )
 
 
 @pytest.mark.parametrize("case", cases("invite"))
