@@ -15,7 +15,7 @@ from typing import Any, Final
 import jinja2
 import msgspec
 
-from node.tree_picture import Picture, TreeNode, draw
+from node.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
 from protocol import ids
 from protocol.action import describe
 from protocol.replay import differences
@@ -98,7 +98,14 @@ def render_report(data: ReportInput) -> str:
     peers = [node.name for node in data.nodes]
     picture: Picture | None = draw(data.tree, peers) if data.tree is not None else None
     return env.get_template(_TEMPLATE).render(
-        data=data, policy=policy, style=style, picture=picture, steps=_steps(data), replays=_replays(data)
+        data=data,
+        policy=policy,
+        style=style,
+        picture=picture,
+        box_width=BOX_WIDTH,
+        box_height=BOX_HEIGHT,
+        steps=_steps(data),
+        replays=_replays(data),
     )
 
 
