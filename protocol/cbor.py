@@ -36,14 +36,15 @@ def decode(
     depth_max: int = limits.CBOR_DEPTH_MAX,
     tag: int | None = None,
 ) -> Any:
-    """The value of ``data``; ``tag`` names the one tag that may (and then must) stand outermost.
+    """The value of ``data``; ``tag`` names the one tag that must stand outermost (the value inside it is returned).
 
     Checks, in order: size; one pass for shortest lengths, definite lengths, UTF-8, sorted unique keys, no floats, no other
     tags, depth, item count, no trailing bytes. Errors: ``cbor.invalid``, ``cbor.limit``.
     """
     scan(data, bytes_max=bytes_max, items_max=items_max, depth_max=depth_max, tag=tag)
     try:
-        return cbor2.loads(data)
+        # The tag is cut off first: what cbor2 finds inside a tag it builds of immutable types.
+        return cbor2.loads(data if tag is None else data[_head_bytes(data) :])
     except (cbor2.CBORDecodeError, ValueError, RecursionError) as error:
         raise MeshError("cbor.invalid", "not decodable") from error
 
@@ -59,6 +60,12 @@ def convert(value: Any, record: type[T]) -> T:
         return msgspec.convert(value, record, strict=True, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise MeshError("message.invalid", str(error)[:200]) from error
+
+
+def _head_bytes(data: bytes) -> int:
+    """Length of the first head in ``data``, which was scanned."""
+    info = data[0] & 31
+    return 1 if info < 24 else 1 + (1 << (info - 24))
 
 
 def _bad(reason: str) -> MeshError:

@@ -46,7 +46,7 @@ REGISTER: Final = np.dtype(
     ]
 )
 """The wire layout of a register: packed, little endian, 53 bytes; the same as ``Register.pack``."""
-assert REGISTER.itemsize == _REGISTER.size  # noqa: S101 - guards our own layout
+assert REGISTER.itemsize == _REGISTER.size
 
 Key = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 

@@ -58,7 +58,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 class KeyFinder(Protocol):
     """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects, or None."""
 
-    def __call__(self, issuer: str, key_id: bytes) -> VerifyKey | None: ...
+    def __call__(self, issuer: str, key_id: bytes, /) -> VerifyKey | None: ...
 
 
 def content_type(kind: str) -> str:
@@ -96,7 +96,7 @@ def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
 def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
     """Protected header, payload and signature of an envelope whose outer form is right."""
     try:
-        value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG).value
+        value = cbor.decode(data, bytes_max=bytes_max, items_max=8, depth_max=2, tag=_TAG)
     except MeshError as error:
         raise MeshError("envelope.invalid", f"outer form: {error.message}") from error
     # Inside a tag, cbor2 may build the immutable twins: a tuple for an array, a read-only mapping for a map.

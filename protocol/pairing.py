@@ -1,7 +1,8 @@
 """Pairing: two nodes learn each other's keys through one string that a person carries from one to the other.
 
-The invite names the inviter's pairing listener, its node id, and a one-time token. The joiner opens TLS, is told by its adapter
-which key signed the TLS leaf, and goes on only if that key has the node id of the invite. Then one exchange::
+The invite names the inviter's pairing listener, its node id, and a one-time token. The joiner opens TLS, is told by
+its adapter which key signed the TLS leaf, and goes on only if that key has the node id of the invite. Then one
+exchange::
 
     joiner  → inviter   body {key, nonce, name, addresses, grants}, HMAC(token, T1), signature(joiner, T1)
     inviter → joiner    body {key, name, addresses, grants},        HMAC(token, T2), signature(inviter, T2)
@@ -9,9 +10,10 @@ which key signed the TLS leaf, and goes on only if that key has the node id of t
     T1 = cbor([domain, inviter's key, SHA-256 of the TLS leaf, request body])
     T2 = cbor([domain, SHA-256 of the whole request, SHA-256 of the TLS leaf, answer body])
 
-What each part is for: the HMAC shows that the other side holds the invite; the leaf hash that nobody sits in between; the signature
-that it owns its key; the body inside the transcript that names, addresses and grants are those of its author; the nonce that the
-answer is to this very request. An invite is used once, closes after three failures, and ends at its expiry.
+What each part is for: the HMAC shows that the other side holds the invite; the leaf hash that nobody sits in between;
+the signature that it owns its key; the body inside the transcript that names, addresses and grants are those of its
+author; the nonce that the answer is to this very request. An invite is used once, closes after three failures, and
+ends at its expiry.
 """
 
 from __future__ import annotations
@@ -89,7 +91,9 @@ def make_invite(*, address: str, node: str, token: bytes, expires_s: int, scopes
     """The invite string. Errors: ``invite.url``, ``id.invalid``, ``message.invalid`` (scopes)."""
     assert len(token) == limits.INVITE_TOKEN_BYTES
     parse_address(address)
-    invite = Invite(address=address, node=ids.parse_node_id(node), token=token, expires_s=expires_s, scopes=check_scopes(scopes))
+    invite = Invite(
+        address=address, node=ids.parse_node_id(node), token=token, expires_s=expires_s, scopes=check_scopes(scopes)
+    )
     raw = cbor.encode(invite)
     return _PREFIX + base64.urlsafe_b64encode(raw + _checksum(raw)).decode().rstrip("=")
 
@@ -101,8 +105,8 @@ def _checksum(raw: bytes) -> bytes:
 def parse_invite(text: str, now_s: int) -> Invite:
     """The invite in ``text``, which may be wrapped over lines.
 
-    Checks, in order: not a mere address; prefix and length; base64url in its one form; checksum; strict CBOR of exactly the
-    fields; node id, token length, scopes; address; expiry.
+    Checks, in order: not a mere address; prefix and length; base64url in its one form; checksum; strict CBOR of
+    exactly the fields; node id, token length, scopes; address; expiry.
     Errors: ``invite.url``, ``invite.invalid``, ``invite.expired``.
     """
     if len(text) > 2 * limits.INVITE_CHARS_MAX:
@@ -196,7 +200,10 @@ def _sign(body: bytes, transcript: bytes, token: bytes, key: SigningKey) -> byte
 
 
 def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) -> Introduction:
-    """The introduction in ``signed``, once token, fields and signature are right. Errors: several, for the caller to fold."""
+    """The introduction in ``signed``, once token, fields and signature are right.
+
+    Errors: several, for the caller to fold.
+    """
     if not hmac.compare_digest(signed.proof, hmac.digest(token, transcript, "sha256")):
         raise MeshError("invite.refused", "the token does not fit")
     said = cbor.decode_as(signed.body, Introduction, items_max=64, depth_max=2)
@@ -232,7 +239,10 @@ class Joiner:
         grants: tuple[str, ...] = (),
         nonce: bytes,
     ) -> None:
-        """nonce: ``NONCE_BYTES`` random bytes. Errors: ``input.invalid``, ``message.invalid``, ``invite.url``, ``invite.refused``."""
+        """nonce: ``NONCE_BYTES`` random bytes.
+
+        Errors: ``input.invalid``, ``message.invalid``, ``invite.url``, ``invite.refused``.
+        """
         said = Introduction(key=bytes(key.verify_key), name=name, addresses=addresses, grants=grants, nonce=nonce)
         _check_introduction(said, NONCE_BYTES)
         if ids.node_id(said.key) == invite.node:
@@ -267,12 +277,16 @@ class Joiner:
         assert self._request, "request comes first"
         try:
             signed = cbor.decode_as(answer, _Signed, bytes_max=limits.PAIRING_BODY_BYTES_MAX, items_max=16, depth_max=1)
-            transcript = cbor.encode([_ANSWER_DOMAIN, hashlib.sha256(self._request).digest(), self._leaf_hash, signed.body])
+            transcript = cbor.encode(
+                [_ANSWER_DOMAIN, hashlib.sha256(self._request).digest(), self._leaf_hash, signed.body]
+            )
             said = _open(signed, transcript, self._invite.token, 0)
         except MeshError as error:
             raise MeshError("peer.protocol", f"the inviter's answer: {error.message}") from error
         if ids.node_id(said.key) != self._invite.node:
-            raise MeshError("peer.identity", "the answer is of another node than the invite", expected=self._invite.node)
+            raise MeshError(
+                "peer.identity", "the answer is of another node than the invite", expected=self._invite.node
+            )
         return _paired(said, self._said.grants)
 
 
@@ -314,8 +328,9 @@ class Inviter:
         """The answer to ``request`` and the peer it makes.
 
         leaf_hash: SHA-256 of the TLS leaf this request came in under.
-        Checks, in order: still open; not expired; strict form; HMAC over the transcript; limits of the fields; signature; not
-        our own key. Every failure after the first two counts, and all of them look alike to the other side.
+        Checks, in order: still open; not expired; strict form; HMAC over the transcript; limits of the fields;
+        signature; not our own key. Every failure after the first two counts, and all of them look alike to the other
+        side.
         Errors: ``invite.refused``, ``invite.expired``.
         """
         assert len(leaf_hash) == LEAF_HASH_BYTES
@@ -335,7 +350,9 @@ class Inviter:
 
     def _verify(self, request: bytes, leaf_hash: bytes) -> Introduction:
         signed = cbor.decode_as(request, _Signed, bytes_max=limits.PAIRING_BODY_BYTES_MAX, items_max=16, depth_max=1)
-        said = _open(signed, cbor.encode([_JOIN_DOMAIN, self._said.key, leaf_hash, signed.body]), self._token, NONCE_BYTES)
+        said = _open(
+            signed, cbor.encode([_JOIN_DOMAIN, self._said.key, leaf_hash, signed.body]), self._token, NONCE_BYTES
+        )
         if said.key == self._said.key:
             raise MeshError("invite.refused", "our own key")
         return said

@@ -133,10 +133,10 @@ class SearchTree:
         return self._changed(recount=True)
 
     def end(self, key: bytes) -> Rows:
-        """Work that was begun has ended."""
-        self._own_work[key] -= 1
+        """Work that was begun has ended. Errors: ``input.invalid`` when it was not begun."""
         if not self._own_work[key]:
             raise MeshError("input.invalid", "work that was never begun cannot end")
+        self._own_work[key] -= 1
         self._own_work += Counter()  # keeps positive counts only
         return self._changed(recount=True)
 

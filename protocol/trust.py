@@ -137,7 +137,9 @@ class TrustSet:
         if peer is None:
             raise MeshError("peer.unknown", node=node)
         if scope is not Scope.STATUS and scope not in peer.scopes:
-            raise MeshError("peer.scope", f"{ids.short(node)} has no scope {scope.value} here", node=node, scope=scope.value)
+            raise MeshError(
+                "peer.scope", f"{ids.short(node)} has no scope {scope.value} here", node=node, scope=scope.value
+            )
         return peer
 
     def with_peer(self, peer: TrustedPeer) -> TrustSet:

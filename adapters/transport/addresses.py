@@ -9,7 +9,6 @@ import ipaddress
 import socket
 from typing import Any, Final
 
-
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("100.100.100.200")})
 """Cloud metadata services outside the link-local range."""
@@ -21,7 +20,8 @@ class ForbiddenAddress(OSError):
 
 
 def check_destination(host: str) -> None:
-    """Refuse link-local, metadata, multicast, unspecified, broadcast and reserved addresses; loopback and private ones are fine.
+    """Refuse link-local, metadata, multicast, unspecified, broadcast and reserved addresses; loopback and private
+    ones are fine.
 
     host: an IP address as text. Errors: ``ForbiddenAddress``.
     """

@@ -57,7 +57,10 @@ def encode_error(error: MeshError) -> bytes:
 
 
 def decode_error(body: bytes, node: str) -> MeshError:
-    """The error that ``node`` answered. What it says is shown to people, so it is cut and freed of control characters."""
+    """The error that ``node`` answered.
+
+    What it says is shown to people, so it is cut and freed of control characters.
+    """
     try:
         refusal = cbor.decode_as(body, _Refusal, bytes_max=_ERROR_BYTES_MAX)
     except MeshError as error:
@@ -65,7 +68,11 @@ def decode_error(body: bytes, node: str) -> MeshError:
     if refusal.code not in CODES:
         return MeshError("peer.protocol", "refused with a code this version does not know", peer=node)
     message = "".join(char if char.isprintable() else " " for char in refusal.message[:_MESSAGE_CHARS_MAX])
-    detail = {name: value for name, value in refusal.detail.items() if name.isidentifier() and name not in ("self", "code", "message")}
+    detail = {
+        name: value
+        for name, value in refusal.detail.items()
+        if name.isidentifier() and name not in ("self", "code", "message")
+    }
     return MeshError(refusal.code, message, **(detail | {"peer": node}))
 
 
@@ -73,6 +80,7 @@ def disconnect_reason(node: str) -> MeshError:
     """The one thing TLS does not tell: why a peer hangs up right after the handshake."""
     return MeshError(
         "peer.refused_us",
-        f"{ids.short(node)} closed the connection right after the handshake: it does not know this node's key, or no longer trusts it",
+        f"{ids.short(node)} closed the connection right after the handshake: "
+        "it does not know this node's key, or no longer trusts it",
         peer=node,
     )

@@ -1,8 +1,9 @@
 """Keys on the channel: TLS 1.3 certificates that stand for witness keys.
 
-A node's witness key never enters TLS. It signs a certificate for a separate *channel* key that lives for a week. The other side
-does not trust that certificate, nor a certificate the peer sends: it mints an *anchor* from the peer's public key, on the spot, and
-verifies against that. So a key is pinned, renewal needs no ceremony, and no peer can vouch for another.
+A node's witness key never enters TLS. It signs a certificate for a separate *channel* key that lives for a week. The
+other side does not trust that certificate, nor a certificate the peer sends: it mints an *anchor* from the peer's
+public key, on the spot, and verifies against that. So a key is pinned, renewal needs no ceremony, and no peer can
+vouch for another.
 
 X.509 comes from ``cryptography``, TLS from ``ssl``; nothing here is remembered on disk.
 """
@@ -57,9 +58,17 @@ class Credentials:
         """The certificate, DER."""
         return self._certificate.public_bytes(serialization.Encoding.DER)
 
+    @property
+    def chain(self) -> bytes:
+        """What is shown to the other side, PEM."""
+        return self._certificate.public_bytes(serialization.Encoding.PEM)
+
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Present this certificate in ``context``. ``ssl`` only reads files, so the key passes through memory that looks like one."""
-        chain = self._certificate.public_bytes(serialization.Encoding.PEM)
+        """Present this certificate in ``context``.
+
+        ``ssl`` only reads files, so the key passes through memory that looks like one.
+        """
+        chain = self.chain
         if hasattr(os, "memfd_create"):
             fd = os.memfd_create("channel", os.MFD_CLOEXEC)
             try:
@@ -160,7 +169,10 @@ def _anchor_key() -> Ed25519PrivateKey:
 
 @functools.lru_cache(maxsize=2 * limits.PEERS_MAX)
 def anchor_certificate(node: str, public_key: bytes) -> bytes:
-    """A local authority certificate (DER) that carries nothing but a peer's public key; it may sign leaves, not authorities."""
+    """A local authority certificate (DER) that carries nothing but a peer's public key.
+
+    It may sign leaves, not authorities.
+    """
     key = Ed25519PublicKey.from_public_bytes(public_key)
     mint = _anchor_key()
     usage = x509.KeyUsage(False, False, False, False, False, True, False, False, False)
@@ -224,8 +236,8 @@ def pairing_server_context(credentials: Credentials) -> ssl.SSLContext:
 def pairing_client_context(signer: Signer | None) -> ssl.SSLContext:
     """For a connection to a pairing listener, with no certificate of ours.
 
-    signer: the witness key that must have signed the listener's leaf; None for the first look, where anything is accepted and
-    ``signer_of`` and the pairing exchange decide.
+    signer: the witness key that must have signed the listener's leaf; None for the first look, where anything is
+    accepted and ``signer_of`` and the pairing exchange decide.
     """
     context = _context(ssl.PROTOCOL_TLS_CLIENT, None)
     if signer is None:

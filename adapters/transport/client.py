@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 import ssl
 import time
@@ -41,7 +42,8 @@ class _Lost(Exception):
 class _Channel:
     """The way to one peer under one of our certificates: a TLS context and a session of its own.
 
-    Sessions are not shared between peers: a connection pool would hand one peer's connection to another at the same address.
+    Sessions are not shared between peers: a connection pool would hand one peer's connection to another at the same
+    address.
     """
 
     def __init__(self, peer: PeerAddress, credentials: Credentials, connect_timeout_s: float) -> None:
@@ -92,16 +94,21 @@ class MeshClient:
         self._retired: set[_Channel] = set()
 
     def renew(self) -> None:
-        """Present a new channel certificate from the next call on. Done without asking at half of a certificate's life."""
+        """Present a new channel certificate from the next call on.
+
+        Done without asking at half of a certificate's life.
+        """
         self._identity.renew()
 
-    async def call(self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0) -> bytes:
+    async def call(
+        self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0
+    ) -> bytes:
         """POST ``body`` to ``/peer/v1/<route>`` of ``peer``; the answer's body.
 
         Addresses are tried in order until one takes the request; a request that was sent is never sent again.
         timeout_s: for the whole call; 0 for the default.
-        Errors: ``input.too_large``, ``input.invalid`` (route), ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``,
-        ``peer.protocol``, or the code the peer answered.
+        Errors: ``input.too_large``, ``input.invalid`` (route), ``peer.unreachable``, ``peer.refused_us``,
+        ``peer.identity``, ``peer.protocol``, or the code the peer answered.
         """
         if len(body) > limits.PEER_BODY_BYTES_MAX:
             raise MeshError("input.too_large", f"a body has at most {limits.PEER_BODY_BYTES_MAX} bytes")
@@ -149,7 +156,9 @@ class MeshClient:
             self._retired.discard(channel)
             await channel.session.close()
 
-    async def _try_addresses(self, channel: _Channel, peer: PeerAddress, route: str, body: bytes, content_type: str) -> bytes:
+    async def _try_addresses(
+        self, channel: _Channel, peer: PeerAddress, route: str, body: bytes, content_type: str
+    ) -> bytes:
         failures: list[MeshError] = []
         for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
             try:
@@ -175,7 +184,9 @@ class MeshClient:
     ) -> tuple[int, bytes]:
         """One request, one answer: status and body. Errors: ``_NotReached``, ``_Lost``, ``MeshError``."""
         try:
-            async with channel.session.request(method, url, data=body, headers=headers, allow_redirects=False) as response:
+            async with channel.session.request(
+                method, url, data=io.BytesIO(body), headers=headers, allow_redirects=False
+            ) as response:
                 if "Content-Encoding" in response.headers:
                     raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
                 return response.status, await self._read(response, peer.node)
@@ -193,8 +204,8 @@ class MeshClient:
     async def _why_lost(self, channel: _Channel, peer: PeerAddress, url: URL) -> MeshError:
         """Tell a peer that stopped trusting us from one that went away.
 
-        Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A request without
-        meaning shows which it is: whoever trusts us answers it, if only to refuse it.
+        Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
+        request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.
         """
         try:
             await self._exchange(channel, peer, "GET", url, b"", {"Connection": "close"})
@@ -204,7 +215,9 @@ class MeshClient:
             return missed.error
         except MeshError:
             pass  # an answer of a wrong form is an answer
-        return MeshError("peer.unreachable", "the connection broke during the call; it may have been acted on", peer=peer.node)
+        return MeshError(
+            "peer.unreachable", "the connection broke during the call; it may have been acted on", peer=peer.node
+        )
 
 
 def _url(address: str, path: str) -> URL:
@@ -234,7 +247,9 @@ def _translate(error: aiohttp.ClientError, node: str) -> Exception:
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | aiohttp.ClientConnectionResetError():
             return _Lost()
         case aiohttp.ClientPayloadError():
-            return MeshError("peer.unreachable", "the answer was cut off; the request may have been acted on", peer=node)
+            return MeshError(
+                "peer.unreachable", "the answer was cut off; the request may have been acted on", peer=node
+            )
         case _:
             return MeshError("peer.protocol", "the answer is not HTTP as a node speaks it", peer=node)
 
@@ -242,5 +257,7 @@ def _translate(error: aiohttp.ClientError, node: str) -> Exception:
 def _identity_error(error: Exception, node: str) -> MeshError:
     code = error.verify_code if isinstance(error, ssl.SSLCertVerificationError) else 0
     if code in (9, 10):  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
-        return MeshError("peer.identity", "the peer's certificate is not valid at this time: compare the clocks", peer=node)
+        return MeshError(
+            "peer.identity", "the peer's certificate is not valid at this time: compare the clocks", peer=node
+        )
     return MeshError("peer.identity", f"the node at this address does not hold the key of {ids.short(node)}", peer=node)

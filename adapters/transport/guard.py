@@ -1,9 +1,9 @@
 """A TLS listener that outlives hostile clients: every wait has a deadline, every count a cap.
 
-aiohttp has none of these between accept and handler, so connections are accepted here: counted before the handshake, shaken hands
-with under a deadline, admitted by their certificate, and only then given to aiohttp. The TLS context is chosen anew for each
-connection, which makes a change of the trust set one assignment (a context swapped by SNI callback keeps the ``verify_mode`` of the
-first one, and lets anonymous clients in).
+aiohttp has none of these between accept and handler, so connections are accepted here: counted before the handshake,
+shaken hands with under a deadline, admitted by their certificate, and only then given to aiohttp. The TLS context is
+chosen anew for each connection, which makes a change of the trust set one assignment (a context swapped by SNI
+callback keeps the ``verify_mode`` of the first one, and lets anonymous clients in).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Connection(web.RequestHandler):
             loop=asyncio.get_running_loop(),
             keepalive_timeout=listener.bounds.keepalive_timeout_s,
             lingering_time=_LINGER_S,
-            access_log=None,
+            access_log=None,  # type: ignore[arg-type]  # None means no log; the annotation does not say so
             auto_decompress=False,
         )
         self._listener = listener
@@ -127,7 +127,7 @@ class Listener(web.Server):
 
     def __init__(self, answer: Answer, *, context: Callable[[], ssl.SSLContext], admit: Admit, bounds: Bounds) -> None:
         """context: asked for every new connection."""
-        super().__init__(self._respond)  # type: ignore[arg-type]  # aiohttp's handler type asks for more than it uses
+        super().__init__(self._respond)
         self._answer = answer
         self._context = context
         self.admit = admit
@@ -145,7 +145,9 @@ class Listener(web.Server):
             self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG)
         except OSError as error:
             taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
-            raise MeshError("node.address_in_use" if taken else "config.invalid", f"cannot listen on {host}:{port}") from error
+            raise MeshError(
+                "node.address_in_use" if taken else "config.invalid", f"cannot listen on {host}:{port}"
+            ) from error
         self._socket.setblocking(False)
         self._accepting = asyncio.get_running_loop().create_task(self._accept(self._socket))
         return int(self._socket.getsockname()[1])
@@ -223,7 +225,9 @@ class Listener(web.Server):
             try:
                 response = web.Response(body=await self._answer(connection, request), content_type=answers.MEDIA_TYPE)
             except MeshError as error:
-                response = web.Response(body=answers.encode_error(error), status=answers.status_of(error), content_type=answers.MEDIA_TYPE)
+                response = web.Response(
+                    body=answers.encode_error(error), status=answers.status_of(error), content_type=answers.MEDIA_TYPE
+                )
             async with asyncio.timeout(self.bounds.body_timeout_s):
                 await response.prepare(request)
                 await response.write_eof()

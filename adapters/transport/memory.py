@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -98,15 +99,19 @@ class MemoryServer:
                 gone.set_exception(MeshError("peer.unreachable", "the peer stopped"))
 
     async def take(self, node: str, key: bytes, route: str, body: bytes) -> bytes:
-        """Answer a call of ``node``, which holds ``key``. Errors: ``peer.refused_us``, or what the handler refuses with."""
+        """Answer a call of ``node``, which holds ``key``.
+
+        Errors: ``peer.refused_us``, or what the handler refuses with.
+        """
         if self._trusted.get(node) != key:
             self._refusals["unknown"] += 1
             raise answers.disconnect_reason(self.node)
         gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._open[gone] = (node, key)
-        work = asyncio.ensure_future(self._answer(node, route, body))
+        work = asyncio.create_task(self._answer(node, route, body))
+        waited: list[asyncio.Future[Any]] = [gone, work]
         try:
-            await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
             if gone.done():
                 # As over sockets: the handler goes on, only nobody hears its answer.
                 work.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -121,9 +126,17 @@ class MemoryServer:
     async def _answer(self, node: str, route: str, body: bytes) -> bytes:
         assert self._handler is not None
         try:
-            with await self._quota.enter(node):
+            try:
+                place = await self._quota.enter(node)
+            except MeshError:
+                self._refusals["quota"] += 1
+                raise
+            with place:
                 if len(body) > self._network.bounds.body_bytes_max:
-                    raise MeshError("input.too_large", f"a body has at most {self._network.bounds.body_bytes_max} bytes")
+                    self._refusals["body_size"] += 1
+                    raise MeshError(
+                        "input.too_large", f"a body has at most {self._network.bounds.body_bytes_max} bytes"
+                    )
                 return await self._handler(node, route, body)
         except MeshError as error:
             # Through the wire form, so that what a peer would not get to see is not seen here either.
@@ -136,7 +149,9 @@ class MemoryClient:
     def __init__(self, network: MemoryNetwork, node: str, public_key: bytes) -> None:
         self._network, self._node, self._key = network, node, public_key
 
-    async def call(self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0) -> bytes:
+    async def call(
+        self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0
+    ) -> bytes:
         """As ``MeshClient.call``."""
         if len(body) > limits.PEER_BODY_BYTES_MAX:
             raise MeshError("input.too_large", f"a body has at most {limits.PEER_BODY_BYTES_MAX} bytes")
@@ -144,13 +159,19 @@ class MemoryClient:
         try:
             async with asyncio.timeout(limit_s):
                 server = self._find(peer)
-                await self._network.weather(Leg(source=self._node, target=peer.node, route=route, payload=body, is_answer=False))
+                await self._network.weather(
+                    Leg(source=self._node, target=peer.node, route=route, payload=body, is_answer=False)
+                )
                 answer = await server.take(self._node, self._key, route, body)
-                await self._network.weather(Leg(source=peer.node, target=self._node, route=route, payload=answer, is_answer=True))
+                await self._network.weather(
+                    Leg(source=peer.node, target=self._node, route=route, payload=answer, is_answer=True)
+                )
         except TimeoutError as error:
             raise MeshError("peer.unreachable", f"no answer within {limit_s:g} s", peer=peer.node) from error
         if len(answer) > limits.PEER_BODY_BYTES_MAX:
-            raise MeshError("peer.protocol", f"an answer of more than {limits.PEER_BODY_BYTES_MAX} bytes", peer=peer.node)
+            raise MeshError(
+                "peer.protocol", f"an answer of more than {limits.PEER_BODY_BYTES_MAX} bytes", peer=peer.node
+            )
         return answer
 
     async def close(self) -> None:

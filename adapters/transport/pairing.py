@@ -1,7 +1,7 @@
 """The pairing listener and the way to it: TLS that proves who listens, and leaves who joins to the pairing exchange.
 
-It is a listener of its own because the peers' one cannot let strangers in: even an optional certificate is refused by OpenSSL when
-it is unknown, and an exception for strangers there is an exception for revoked peers too.
+It is a listener of its own because the peers' one cannot let strangers in: even an optional certificate is refused by
+OpenSSL when it is unknown, and an exception for strangers there is an exception for revoked peers too.
 """
 
 from __future__ import annotations
@@ -120,7 +120,10 @@ class TlsPairingConnection:
         Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``.
         """
         try:
-            async with asyncio.timeout(self._timeout_s), self._session.post(self._url, data=body, allow_redirects=False) as response:
+            async with (
+                asyncio.timeout(self._timeout_s),
+                self._session.post(self._url, data=body, allow_redirects=False) as response,
+            ):
                 answer = bytearray()
                 async for chunk in response.content.iter_any():
                     answer += chunk
@@ -187,7 +190,9 @@ async def _fetch_leaf(host: str, port: int) -> bytes:
         check_destination(str(address[0]))
         context = pairing_client_context(None)
         try:
-            _, writer = await asyncio.open_connection(str(address[0]), port, family=family, ssl=context, server_hostname="")
+            _, writer = await asyncio.open_connection(
+                str(address[0]), port, family=family, ssl=context, server_hostname=""
+            )
         except OSError as error:
             failure = error
             continue

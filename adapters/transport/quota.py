@@ -33,7 +33,9 @@ class Quota:
         bounds = self._bounds
         rate = self._rates.get(node)
         if rate is None:
-            rate = self._rates[node] = AsyncLimiter(bounds.requests_burst, bounds.requests_burst / bounds.requests_per_s)
+            rate = self._rates[node] = AsyncLimiter(
+                bounds.requests_burst, bounds.requests_burst / bounds.requests_per_s
+            )
         if not rate.has_capacity():
             raise MeshError("peer.limit", f"more than {bounds.requests_per_s} requests per second")
         await rate.acquire()  # returns at once: there is capacity

@@ -47,8 +47,8 @@ class MeshServer:
     ) -> None:
         """key: the witness key, it signs channel certificates. port: 0 for any free one.
 
-        node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name peers reach us by, if it is not
-        ``host``. now_s: seconds since 1970.
+        node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name peers reach us
+        by, if it is not ``host``. now_s: seconds since 1970.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s)
         self._host, self._port, self._advertise = host, port, advertise
@@ -73,7 +73,10 @@ class MeshServer:
         return url_of(self._advertise or self._host, port)
 
     def trust(self, keys: Mapping[str, bytes]) -> None:
-        """Replace the trust set (node id → public key). Connections of peers that left it, or changed key, are dropped at once."""
+        """Replace the trust set (node id → public key).
+
+        Connections of peers that left it, or changed key, are dropped at once.
+        """
         self._trusted = dict(keys)
         self._context = None  # built when the next connection comes: many changes in a row cost one build
         self._quota.keep(self._trusted)
@@ -82,7 +85,10 @@ class MeshServer:
                 connection.refuse("revoked")
 
     def renew(self) -> None:
-        """Present a new channel certificate from the next connection on. Done without asking at half of a certificate's life."""
+        """Present a new channel certificate from the next connection on.
+
+        Done without asking at half of a certificate's life.
+        """
         self._identity.renew()
 
     @property
@@ -109,7 +115,10 @@ class MeshServer:
         return self._context
 
     def _admit(self, connection: Connection, channel: ssl.SSLObject) -> str:
-        """Learn whose a connection is. OpenSSL has verified it against the anchors of a moment ago; this is against those of now."""
+        """Learn whose a connection is.
+
+        OpenSSL has verified it against the anchors of a moment ago; this is against those of now.
+        """
         leaf = channel.getpeercert(True)
         if not leaf:
             return "no_certificate"
@@ -140,7 +149,10 @@ class MeshServer:
         if request.method != "POST" or path is None:
             raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
         if not _MEDIA_TYPE.fullmatch(request.headers.get("Content-Type", "")) or "Content-Encoding" in request.headers:
-            raise count("media_type", MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"))
+            raise count(
+                "media_type",
+                MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
+            )
         try:
             place = await self._quota.enter(node)
         except MeshError as error:

@@ -250,6 +250,16 @@ class Explorer:
             await replica.load(self._peers.find_key, self._peers.public_keys())
             exchange = Exchange(replica, self._peers, self._store, self._clock)
             search = self._open[found.id] = Open(spec=spec, replica=replica, exchange=exchange)
+            if spec.coordinator != self._identity.node:
+                search.work = BranchWork(
+                    spec,
+                    self._identity,
+                    self._peers,
+                    self._store,
+                    self._clock,
+                    self._config,
+                    explore=lambda assignment, after: self._explore(search, assignment, after),
+                )
             exchange.start()
             return search
 
@@ -364,17 +374,7 @@ class Explorer:
                 state=b"",
             )
             await self._store.put_search(known)
-        search = await self._enter(known)
-        if search.work is None:
-            search.work = BranchWork(
-                search.spec,
-                self._identity,
-                self._peers,
-                self._store,
-                self._clock,
-                self._config,
-                explore=lambda assignment, after: self._explore(search, assignment, after),
-            )
+        await self._enter(known)
         return Done()
 
     async def on_close(self, caller: str, ask: SearchClose) -> Done:
@@ -392,7 +392,7 @@ class Explorer:
         claimed = envelope.peek(ask.assignment)
         assignment = cbor.decode_as(claimed.payload, Assignment)
         search = self._from_coordinator(caller, assignment.search)
-        assert search.work is not None, "opened by the coordinator"
+        assert search.work is not None, "only the coordinator's own node has none"
         await search.work.accept(caller, ask.assignment, search.replica)
         return Done()
 

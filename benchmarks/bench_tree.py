@@ -1,0 +1,83 @@
+"""How merging and selecting behave as the search tree grows."""
+
+from __future__ import annotations
+
+import random
+
+from adapters.search.writer import TreeWriter
+from benchmarks.registry import benchmark, interleaved
+from protocol.action import Click, Locator
+from protocol.chunk import decode_change
+from protocol.delta import read_change
+from protocol.entry import SCALE, STATE_UNKNOWN, NodeEntry, Register, TreeUpdate, encode_action, make_update, root_key
+from protocol.tree import SearchTree
+from protocol.uct import Uct
+
+_SEARCH = "sea-benchmark"
+_BRANCHING = 10
+_ACTIONS = [encode_action(Click(target=Locator(role="link", name=f"link {n}"))) for n in range(_BRANCHING)]
+
+
+def _grown_tree(nodes: int) -> tuple[SearchTree, list[bytes]]:
+    """A tree of ``nodes`` nodes, ten children each, visits falling with depth; its keys, breadth first."""
+    generator = random.Random(7)  # noqa: S311 - repeatable, not secret
+    tree, keys = SearchTree(_SEARCH), [root_key(_SEARCH)]
+    entries: dict[bytes, NodeEntry] = {}
+    for number in range(1, nodes):
+        prior, risk = generator.randrange(SCALE), generator.choice((1, 1, 1, 2, 3, 4))
+        parent, action = keys[(number - 1) // _BRANCHING], _ACTIONS[number % _BRANCHING]
+        entry = NodeEntry(parent=parent, action=action, prior=prior, risk=risk)
+        keys.append(entry.key)
+        entries[keys[-1]] = entry
+    stats = {key: _register(max(2, nodes // (number + 1)), generator) for number, key in enumerate(keys)}
+    tree.apply("alice", 1, TreeUpdate(nodes=entries))
+    tree.apply("alice", 1, make_update(stats=stats))
+    return tree, keys
+
+
+def _register(visits: int, generator: random.Random) -> Register:
+    value = generator.randrange(SCALE)
+    return Register(visits=visits, value_sum=visits * value, best=value, cost_ms=visits * 800, state=STATE_UNKNOWN)
+
+
+@benchmark("delta.apply_growth", unit="ratio", target=2.0, direction="at most")
+def apply_growth() -> float:
+    """Time to decode and apply a delta of 100 updates (80 registers, 20 new nodes) in a tree of 100,000 nodes over the
+    time in one of 1,000.
+    """
+    small, large = _grown_tree(1_000), _grown_tree(100_000)
+    rounds = 100
+
+    def deltas(keys: list[bytes]) -> list[bytes]:
+        generator = random.Random(11)  # noqa: S311 - repeatable, not secret
+        writer, chunks = TreeWriter(b"b" * 32, _SEARCH, 1), []
+        visits = dict.fromkeys(keys, 0)
+        for number in range(rounds):
+            chosen = generator.sample(keys, 80)
+            for key in chosen:
+                visits[key] += 1
+            action = encode_action(Click(target=Locator(role="button", name=f"new {number}")))
+            new = [NodeEntry(parent=parent, action=action, prior=1, risk=1) for parent in generator.sample(keys, 20)]
+            stats = {key: Register(visits=visits[key]) for key in chosen}
+            (delta,) = writer.flush(make_update({entry.key: entry for entry in new}, stats))
+            chunks.append(delta.chunk)
+        return chunks[::-1]
+
+    def work(tree: SearchTree, chunks: list[bytes]) -> object:
+        return tree.apply("bob", 1, read_change(decode_change(chunks.pop()), may_lease=False))
+
+    chunks_small, chunks_large = deltas(small[1]), deltas(large[1])
+    small_s, large_s = interleaved(
+        lambda: work(small[0], chunks_small), lambda: work(large[0], chunks_large), rounds=rounds
+    )
+    return large_s / small_s
+
+
+@benchmark("uct.descent_us", unit="us", target=50.0, direction="at most")
+def descent_us() -> float:
+    """Time of one descent over five levels in a tree of 100,000 nodes, in microseconds."""
+    tree, _ = _grown_tree(100_000)
+    uct = Uct(tree, "alice")
+    depth = len(uct.descend(tree.root)) - 1
+    (seconds,) = interleaved(lambda: uct.descend(tree.root), rounds=5_000)
+    return seconds * 1e6 * 5 / depth

@@ -1,0 +1,49 @@
+"""Runs a node: doors open, searches resumed, housekeeping scheduled, everything taken down in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from node.api.control import ControlServer
+from node.wiring import open_node
+from protocol import ids
+
+_SWEEP_EVERY_S = 30
+
+
+async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
+    """Serve until cancelled. Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``."""
+    async with open_node(home) as node:
+        logging.basicConfig(
+            stream=sys.stderr, level=node.config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+        )
+        logging.getLogger("apscheduler").setLevel(logging.WARNING)
+        node.address = await node.server.start(node.federation.handle)
+        control = ControlServer(home, node.dispatch, node.clock)
+        scheduler = AsyncIOScheduler(timezone="UTC")
+        try:
+            await node.explorer.start()
+            await control.start()
+            scheduler.add_job(node.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
+            scheduler.start()
+            ready(
+                {
+                    "node": node.identity.node,
+                    "short": ids.short(node.identity.node),
+                    "name": node.config.name,
+                    "address": node.address,
+                    "home": str(home),
+                }
+            )
+            await asyncio.Event().wait()
+        finally:
+            if scheduler.running:
+                scheduler.shutdown(wait=False)
+            await control.close()

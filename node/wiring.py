@@ -1,0 +1,82 @@
+"""Assembles a node from its parts: the only place that names concrete adapters."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from adapters.browser.settings import BrowserSettings
+from adapters.browser.opening import opener
+from adapters.clock.system import SystemClock
+from adapters.ports import Clock
+from adapters.search.writer import TreeWriter
+from adapters.storage.lock import locked
+from adapters.storage.sqlite import SqliteStore
+from adapters.transport.client import MeshClient
+from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
+from adapters.transport.server import MeshServer, url_of
+from node import config as configuration
+from node import identity
+from node.browsers import Browsers
+from node.explorer.explorer import Explorer
+from node.node import Node
+from node.peers import Peers
+from node.sessions import Sessions
+
+
+def system_clock() -> Clock:
+    """The clock and randomness of this machine."""
+    return SystemClock()
+
+
+@contextlib.asynccontextmanager
+async def open_node(home: Path) -> AsyncIterator[Node]:
+    """The node of ``home``, owned by this process until the end of the block; not serving peers yet.
+
+    Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``.
+    """
+    config = configuration.load(home)
+    clock = system_clock()
+    with locked(home):
+        own = identity.load(home, clock)
+        store = await SqliteStore.open(home)
+        node = _assemble(home, config, own, store, clock)
+        try:
+            await node.peers.load()
+            yield node
+        finally:
+            await node.close()
+
+
+def _assemble(home: Path, config: configuration.Config, own: identity.Identity, store: SqliteStore, clock: Clock) -> Node:
+    listen = config.listen
+    server = MeshServer(own.key, listen.host, listen.port)
+    browsers = Browsers(opener(browser_settings(config.browser)))
+    peers = Peers(
+        own,
+        config,
+        store,
+        clock,
+        client=MeshClient(own.key),
+        server=server,
+        new_pairing_server=lambda: TlsPairingServer(own.key, listen.host),
+        pairing_client=TlsPairingClient(),
+    )
+    if not peers.addresses:
+        peers.addresses = (url_of(listen.host, listen.port),)
+    sessions = Sessions(own, config, store, clock, browsers, peers)
+    explorer = Explorer(own, config, store, clock, browsers, peers, TreeWriter)
+    return Node(home, config, own, store, clock, browsers, peers, sessions, explorer, server)
+
+
+def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
+    """How the browser adapter is told what the configuration says."""
+    return BrowserSettings(
+        executable=config.executable,
+        cdp_url=config.cdp_url,
+        headless=config.headless,
+        sandbox=config.sandbox,
+        step_timeout_ms=config.step_timeout_ms,
+        navigation_timeout_ms=config.navigation_timeout_ms,
+    )

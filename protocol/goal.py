@@ -1,0 +1,377 @@
+"""What a person wants, read from one sentence by tables and patterns: no language model.
+
+Each reader takes its part out of the sentence (later readers do not see it again), in this order: quoted text, tags and addresses,
+dates and times, ``key: value`` pairs, comparisons with a number ("rating over 4"), superlatives ("cheapest"), ordinals, numbers,
+names. What is left, without the words that carry no content, is what the page should be about.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, Literal
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+
+SlotKind = Literal["quote", "email", "tag", "date", "time", "pair", "number", "name"]
+Direction = Literal["ascending", "descending"]
+Bound = Literal["min", "max"]
+
+
+class Slot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value the goal gives word for word."""
+
+    kind: SlotKind
+    value: str
+    key: str = ""
+    """What the goal calls it (``from: Paris``); the word before it if it has no key of its own."""
+
+
+class Sort(msgspec.Struct, frozen=True, kw_only=True):
+    """An order the goal asks for: the first item in it is meant."""
+
+    attribute: str
+    direction: Direction
+
+
+class Threshold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A bound on a number; ``attribute`` is empty when the goal does not say which."""
+
+    bound: Bound
+    number: float
+    attribute: str = ""
+    strict: bool = False
+    """Whether the number itself is outside ("over 4", not "4 and up")."""
+
+    def met_by(self, number: float) -> bool:
+        """Whether ``number`` lies within the bound."""
+        if number == self.number:
+            return not self.strict
+        return number > self.number if self.bound == "min" else number < self.number
+
+
+class Goal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A goal in parts."""
+
+    text: str
+    slots: tuple[Slot, ...] = ()
+    words: tuple[str, ...] = ()
+    """Stems of the content words that no other part took, in order, each once."""
+    query: str = ""
+    """The same words as they were written, in lower case: what one would type into a search field."""
+    sorts: tuple[Sort, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
+    ordinal: int = 0
+    """1 for "first", 2 for "second" …, −1 for "last", 0 when the goal names none."""
+
+
+STOP_WORDS: Final = frozenset(
+    "a an the and or of in on at to for from with without by as is are was be been it its this that these those there here which who "
+    "whose what where when how me my we our you your i please can could would should will want need like have has do does than then "
+    "so if into onto about out up all any some each every other "
+    "find open show go get look search click press select choose pick view see navigate visit browse read check tell give bring take "
+    "display list locate "
+    "page pages site website web link item items product products thing things one ones detail details result results named called "
+    "titled labelled labeled entry".split()
+)
+"""Words that say how to ask rather than what for: grammar, the verbs of browsing, and names for any page or thing."""
+
+ATTRIBUTES: Final = {
+    "price": "price prices priced pricing cost costs costing expensive cheap euro euros eur dollar dollars usd pound pounds gbp",
+    "rating": "rating ratings rated stars star review reviews reviewed score scored",
+    "date": "date dates recent new newest latest old oldest released release published created updated added modified joined arrivals",
+    "popularity": "popularity popular selling bestselling bestseller sales",
+    "name": "name alphabetical alphabetically title az",
+}
+"""What a thing can be ordered or bounded by, and the words for it. Any other word is an attribute of its own."""
+
+_SUPERLATIVES: Final[dict[str, tuple[str, Direction]]] = {
+    "cheapest": ("price", "ascending"),
+    "least expensive": ("price", "ascending"),
+    "most affordable": ("price", "ascending"),
+    "most expensive": ("price", "descending"),
+    "priciest": ("price", "descending"),
+    "dearest": ("price", "descending"),
+    "newest": ("date", "descending"),
+    "latest": ("date", "descending"),
+    "most recent": ("date", "descending"),
+    "most recently": ("date", "descending"),
+    "oldest": ("date", "ascending"),
+    "earliest": ("date", "ascending"),
+    "best rated": ("rating", "descending"),
+    "top rated": ("rating", "descending"),
+    "best reviewed": ("rating", "descending"),
+    "worst rated": ("rating", "ascending"),
+    "most popular": ("popularity", "descending"),
+    "best selling": ("popularity", "descending"),
+    "biggest": ("size", "descending"),
+    "largest": ("size", "descending"),
+    "smallest": ("size", "ascending"),
+    "longest": ("length", "descending"),
+    "shortest": ("length", "ascending"),
+    "heaviest": ("weight", "descending"),
+    "lightest": ("weight", "ascending"),
+    "best": ("rating", "descending"),
+    "worst": ("rating", "ascending"),
+}
+_EXTREMES: Final[dict[str, Direction]] = {
+    "highest": "descending",
+    "most": "descending",
+    "maximum": "descending",
+    "greatest": "descending",
+    "lowest": "ascending",
+    "least": "ascending",
+    "fewest": "ascending",
+    "minimum": "ascending",
+}
+"""Words that order by the word after them."""
+
+COMPARATORS: Final[dict[str, Bound]] = {
+    "more than": "min",
+    "greater than": "min",
+    "higher than": "min",
+    "better than": "min",
+    "at least": "min",
+    "not less than": "min",
+    "over": "min",
+    "above": "min",
+    "from": "min",
+    "less than": "max",
+    "lower than": "max",
+    "cheaper than": "max",
+    "fewer than": "max",
+    "no more than": "max",
+    "not more than": "max",
+    "at most": "max",
+    "up to": "max",
+    "under": "max",
+    "below": "max",
+}
+TRAILERS: Final[dict[str, Bound]] = {
+    "and up": "min",
+    "or up": "min",
+    "or more": "min",
+    "and more": "min",
+    "or higher": "min",
+    "or better": "min",
+    "or above": "min",
+    "and above": "min",
+    "and over": "min",
+    "or less": "max",
+    "or lower": "max",
+    "or below": "max",
+    "and below": "max",
+    "and under": "max",
+    "or cheaper": "max",
+    "& up": "min",
+    "& above": "min",
+    "& more": "min",
+    "& below": "max",
+    "& under": "max",
+}
+"""Comparators that stand after their number."""
+
+_LOW_WORDS: Final = frozenset("low lowest ascending asc ascend increasing smallest cheapest a".split())
+_HIGH_WORDS: Final = frozenset("high highest descending desc descend decreasing largest best top z".split())
+_LABEL_CHARS_MAX: Final = 120
+"""A label is short; what goes on longer is text and offers no order or filter."""
+_INCLUSIVE: Final = frozenset({"at least", "at most", "up to", "from", "not less than", "no more than", "not more than"})
+
+_ORDINALS: Final = {
+    word: place
+    for place, words in enumerate(
+        ("first 1st", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th", "ninth 9th", "tenth 10th"), 1
+    )
+    for word in words.split()
+} | {"last": -1}
+
+_MONTHS: Final = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_NUMBER: Final = r"\d{1,9}(?:[.,]\d{1,4})?"
+
+
+def _alternatives(words: dict[str, Bound] | dict[str, tuple[str, Direction]] | dict[str, Direction]) -> str:
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+_QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]{1,200})[\"“”«»]|(?<!\w)['‘]([^'‘’]{1,200})['’](?!\w)")
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}\w")
+_TAG = re.compile(r"(?<!\w)[@#]\w[\w-]{0,63}")
+_DATE = re.compile(
+    rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{4}}|\d{{1,2}} (?:{_MONTHS}),? \d{{4}}|(?:{_MONTHS}) \d{{1,2}},? \d{{4}})\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"\b\d{1,2}:\d{2}(?: ?[ap]m)?\b", re.IGNORECASE)
+_PAIR = re.compile(r"\b([A-Za-z]\w{0,31}):(?!//) ?([^\s,;][^,;]{0,99}?)(?=\s*(?:[,;]|$|\b\w+:|\b(?:and|by|on|at|with)\b|  ))")
+_COMPARED = re.compile(
+    rf"(?:\b(?P<attribute>[a-z]+) (?:of |is |that is )?)?\b(?P<word>{_alternatives(COMPARATORS)}) ?[€$£]? ?(?P<number>{_NUMBER})(?![\w/:])(?: (?P<unit>[a-z]+))?|"
+    rf"(?<![\w.])[€$£]?(?P<number2>{_NUMBER})(?P<plus>\+)?(?: (?P<unit2>stars?|euros?|dollars?|pounds?))?(?: (?P<trailer>{_alternatives(TRAILERS)})\b)?",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(rf"\b(?:between) [€$£]?({_NUMBER}) (?:and|to) [€$£]?({_NUMBER})\b", re.IGNORECASE)
+_SUPERLATIVE = re.compile(rf"\b(?:({_alternatives(_SUPERLATIVES)})|({_alternatives(_EXTREMES)}) ([a-z]+))\b", re.IGNORECASE)
+_ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b(?! name)", re.IGNORECASE)
+_PLAIN_NUMBER = re.compile(rf"(?<![\w.,-])-?{_NUMBER}(?![\w/:])")
+_NAME = re.compile(r"(?<=[\w,] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
+_TOKEN = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ATTRIBUTE_OF: Final = {word: attribute for attribute, words in ATTRIBUTES.items() for word in words.split()}
+
+
+def parse_goal(text: str) -> Goal:
+    """The parts of ``text``; any text has some. Errors: ``input.too_large``."""
+    if len(text) > limits.GOAL_CHARS_MAX:
+        raise MeshError("input.too_large", f"a goal has at most {limits.GOAL_CHARS_MAX} characters")
+    rest = _Rest(" ".join(text.split()))
+    slots = [*_literal_slots(rest)]
+    thresholds = _thresholds(rest)
+    sorts = _sorts(rest)
+    ordinal = 0
+    for match in rest.take(_ORDINAL):
+        ordinal = _ORDINALS[match[1].lower()]
+    slots += [(m.start(), Slot(kind="number", value=m[0], key=rest.word_before(m.start()))) for m in rest.take(_PLAIN_NUMBER)]
+    # Names stay in the sentence: "Maria" is a value to fill in and also what the page is about.
+    slots += [(m.start(), Slot(kind="name", value=m[0])) for m in _NAME.finditer(rest.text)]
+    written = [word for word in _TOKEN.findall(rest.text.lower()) if word not in STOP_WORDS and len(word) > 1]
+    return Goal(
+        text=text,
+        slots=tuple(slot for _, slot in sorted(slots, key=lambda placed: placed[0])),
+        words=tuple(dict.fromkeys(stem(word) for word in written)),
+        query=" ".join(dict.fromkeys(written)),
+        sorts=tuple(dict.fromkeys(sorts)),
+        thresholds=tuple(dict.fromkeys(thresholds)),
+        ordinal=ordinal,
+    )
+
+
+class _Rest:
+    """The sentence, with what was taken out of it blanked, so that positions stay."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def take(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+        matches = list(pattern.finditer(self.text))
+        for match in matches:
+            self.blank(*match.span())
+        return matches
+
+    def blank(self, start: int, end: int) -> None:
+        self.text = self.text[:start] + " " * (end - start) + self.text[end:]
+
+    def word_before(self, position: int) -> str:
+        words = [word for word in _TOKEN.findall(self.text[:position].lower()) if word not in STOP_WORDS]
+        return words[-1] if words else ""
+
+
+def _literal_slots(rest: _Rest) -> list[tuple[int, Slot]]:
+    """Values that are marked as such by their form."""
+    found = []
+    for match in rest.take(_QUOTED):
+        found.append((match.start(), Slot(kind="quote", value=(match[1] or match[2]).strip(), key=rest.word_before(match.start()))))
+    kinds: tuple[tuple[SlotKind, re.Pattern[str]], ...] = (("email", _EMAIL), ("tag", _TAG), ("date", _DATE), ("time", _TIME))
+    for kind, pattern in kinds:
+        for match in rest.take(pattern):
+            found.append((match.start(), Slot(kind=kind, value=match[0], key=rest.word_before(match.start()))))
+    for match in rest.take(_PAIR):
+        found.append((match.start(), Slot(kind="pair", value=match[2].strip(), key=match[1].lower())))
+    return found
+
+
+def _thresholds(rest: _Rest) -> list[Threshold]:
+    found: list[Threshold] = []
+    for match in rest.take(_BETWEEN):
+        found += [Threshold(bound="min", number=_float(match[1])), Threshold(bound="max", number=_float(match[2]))]
+    for match in _COMPARED.finditer(rest.text):
+        bound = bound_of(match["word"] or match["trailer"] or ("+" if match["plus"] else ""))
+        if bound is None:
+            continue
+        own = _ATTRIBUTE_OF.get((match["attribute"] or "").lower(), "")
+        unit = _ATTRIBUTE_OF.get((match["unit"] or match["unit2"] or "").lower(), "")
+        # Only the words that were understood leave the sentence: in "a mug under 20 pieces" mug and pieces stay.
+        start = match.start() if own or not match["word"] else match.start("word")
+        end = match.end() if unit or not match["unit"] else match.end("number")
+        rest.blank(start, end)
+        strict = bool(match["word"]) and match["word"].lower() not in _INCLUSIVE
+        number = _float(match["number"] or match["number2"])
+        found.append(Threshold(bound=bound, number=number, attribute=own or unit, strict=strict))
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def thresholds_in(label: str) -> tuple[Threshold, ...]:
+    """The bounds a short label states ("4 and up", "under £25")."""
+    return tuple(_thresholds(_Rest(label[:_LABEL_CHARS_MAX])))
+
+
+@lru_cache(maxsize=4_096)
+def sort_in(label: str) -> tuple[str, Direction | None]:
+    """Attribute and direction of an order a short label offers ("Price: low to high", "Newest"); empty for what it leaves open."""
+    for sort in _sorts(_Rest(label[:_LABEL_CHARS_MAX])):
+        return sort.attribute, sort.direction
+    words = _TOKEN.findall(_CAMEL.sub(" ", label[:_LABEL_CHARS_MAX]).lower())
+    attribute = next((_ATTRIBUTE_OF[word] for word in words if word in _ATTRIBUTE_OF), "")
+    low = next((place for place, word in enumerate(words) if word in _LOW_WORDS), None)
+    high = next((place for place, word in enumerate(words) if word in _HIGH_WORDS), None)
+    if low is None and high is None:
+        return attribute, None
+    # "low to high" ascends: the word that stands first is where the list begins.
+    return attribute, "ascending" if high is None or (low is not None and low < high) else "descending"
+
+
+def bound_of(words: str) -> Bound | None:
+    """Which bound a comparator ("over", "and up", "+") sets."""
+    folded = words.lower()
+    return "min" if folded == "+" else COMPARATORS.get(folded) or TRAILERS.get(folded)
+
+
+def _sorts(rest: _Rest) -> list[Sort]:
+    found = []
+    for match in list(_SUPERLATIVE.finditer(rest.text)):
+        if match[1]:
+            attribute, direction = _SUPERLATIVES[match[1].lower()]
+        else:
+            attribute, direction = attribute_of(match[3]), _EXTREMES[match[2].lower()]
+            if match[3].lower() in STOP_WORDS:
+                continue
+        rest.blank(*match.span())
+        found.append(Sort(attribute=attribute, direction=direction))
+    return found
+
+
+def attribute_of(word: str) -> str:
+    """The attribute a word stands for; a word that is in no table stands for itself."""
+    return _ATTRIBUTE_OF.get(word.lower()) or stem(word.lower())
+
+
+def words_of(attribute: str) -> frozenset[str]:
+    """The stems of the words that name ``attribute``."""
+    return frozenset(stem(word) for word in ATTRIBUTES.get(attribute, attribute).split())
+
+
+def _float(number: str) -> float:
+    return float(number.replace(",", "."))
+
+
+@lru_cache(maxsize=8_192)
+def stem(word: str) -> str:
+    """A lower-case word without its plural, ``-ing`` or ``-ed``; short words stay as they are."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending, length_min in (("ing", 7), ("ed", 6)):
+        if len(word) >= length_min and word.endswith(ending):
+            word = word[: -len(ending)]
+            return word[:-1] if word[-1] == word[-2] and word[-1] not in "lsz" else word
+    return word
+
+
+@lru_cache(maxsize=8_192)
+def tokens(text: str) -> tuple[str, ...]:
+    """The stems of the words of ``text``, camelCase parted."""
+    return tuple(stem(word) for word in _TOKEN.findall(_CAMEL.sub(" ", text).lower()))

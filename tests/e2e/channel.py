@@ -1,0 +1,175 @@
+"""Hostile and half-right clients for the tests of the channel: raw TLS with any certificate."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ssl
+import time
+from collections.abc import Callable
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+from nacl.signing import SigningKey
+
+from adapters.ports import PeerAddress
+from adapters.transport.certificates import Credentials, channel_certificate, client_context
+from protocol import ids
+from protocol.envelope import content_type
+
+WAIT_S = 5
+MEDIA = content_type("probe")
+ALICE, BOB, CAROL = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
+
+
+def node_of(key: SigningKey) -> str:
+    return ids.node_id(bytes(key.verify_key))
+
+
+def keys_of(*keys: SigningKey) -> dict[str, bytes]:
+    return {node_of(key): bytes(key.verify_key) for key in keys}
+
+
+def peer(key: SigningKey, *addresses: str) -> PeerAddress:
+    return PeerAddress(node=node_of(key), public_key=bytes(key.verify_key), addresses=addresses)
+
+
+async def echo(node: str, route: str, body: bytes) -> bytes:
+    return body
+
+
+def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s: float = 3600) -> Credentials:
+    """A channel certificate that ``key`` signs. node: whom it names as its issuer; times relative to now, in seconds."""
+    channel = Ed25519PrivateKey.generate()
+    now_s = time.time()
+    certificate = channel_certificate(
+        bytes(key), node or node_of(key), channel.public_key(), from_s=now_s + from_s, until_s=now_s + until_s
+    )
+    return Credentials(certificate, channel, now_s)
+
+
+def signed_by_channel_key(key: SigningKey, *, named: str) -> Credentials:
+    """A certificate that the *channel* key of ``key`` signs, in the name of node ``named``; the real one is sent along."""
+    middle = Ed25519PrivateKey.generate()
+    now_s = time.time()
+    issued = channel_certificate(
+        bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600
+    )
+    leaf_key = Ed25519PrivateKey.generate()
+    day = datetime.timedelta(days=1)
+    moment = datetime.datetime.now(datetime.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, named)]))
+        .issuer_name(issued.subject)
+        .public_key(leaf_key.public_key())
+        .serial_number(7)
+        .not_valid_before(moment - day)
+        .not_valid_after(moment + day)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(middle.public_key()), critical=False)
+    )
+    return Chain(builder.sign(middle, None), leaf_key, issued)
+
+
+class Chain(Credentials):
+    """A leaf that is sent together with its issuer's certificate."""
+
+    def __init__(self, leaf: x509.Certificate, key: Ed25519PrivateKey, issuer: x509.Certificate) -> None:
+        super().__init__(leaf, key, 0)
+        self._issuer = issuer
+
+    @property
+    def chain(self) -> bytes:
+        return super().chain + self._issuer.public_bytes(Encoding.PEM)
+
+
+def tls(server_key: SigningKey, presented: Credentials | None) -> ssl.SSLContext:
+    """A client's context that expects ``server_key``; without a certificate of its own if ``presented`` is None."""
+    context = client_context(presented or credentials(CAROL), node_of(server_key), bytes(server_key.verify_key))
+    if presented is None:
+        anonymous = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        anonymous.check_hostname = False
+        anonymous.verify_mode = ssl.CERT_NONE
+        return anonymous
+    return context
+
+
+def request(body: bytes = b"", *, method: str = "POST", path: str = "/peer/v1/status", media: str = MEDIA) -> bytes:
+    """One HTTP/1.1 request, byte for byte."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Raw:
+    """One TLS connection that sends what it is told."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    @classmethod
+    async def open(cls, url: str, context: ssl.SSLContext | None) -> Raw:
+        host, _, port = url.removeprefix("https://").rpartition(":")
+        name = "" if context is not None else None
+        async with asyncio.timeout(WAIT_S):
+            return cls(*await asyncio.open_connection(host, int(port), ssl=context, server_hostname=name))
+
+    async def status(self) -> int:
+        """Status of the next answer, its body read; 0 if the connection ended instead."""
+        try:
+            async with asyncio.timeout(WAIT_S):
+                head = await self.reader.readuntil(b"\r\n\r\n")
+                lines = head.decode().lower().split("\r\n")
+                length = next(int(line.split(":")[1]) for line in lines if line.startswith("content-length:"))
+                await self.reader.readexactly(length)
+        except (OSError, asyncio.IncompleteReadError):
+            return 0
+        return int(head.split()[1])
+
+    async def ask(self, data: bytes) -> int:
+        """Send ``data``; the status of the answer, or 0 if the connection ended."""
+        self.writer.write(data)
+        return await self.status()
+
+    async def ended(self) -> bool:
+        """Whether the server ends the connection within the bound."""
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while await self.reader.read(4096):
+                    pass
+        except OSError:
+            return True
+        except TimeoutError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self.writer.transport.abort()
+
+
+async def attempt(url: str, context: ssl.SSLContext) -> int:
+    """One request under ``context``: its status, or 0 if the server did not let it in."""
+    try:
+        raw = await Raw.open(url, context)
+    except OSError:
+        return 0
+    try:
+        return await raw.ask(request())
+    finally:
+        raw.close()
+
+
+async def drip(raw: Raw, chunk: bytes, pause_s: float) -> None:
+    """Send ``chunk`` again and again, slowly, until the connection ends or the task is cancelled."""
+    while not raw.writer.transport.is_closing():
+        raw.writer.write(chunk)
+        await asyncio.sleep(pause_s)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Yield to the loop until ``condition`` holds, within the bound."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():
+            await asyncio.sleep(0.005)  # noqa: ASYNC110  (a server's counter has no event to wait for)
