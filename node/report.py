@@ -1,7 +1,7 @@
 """The HTML report of a run: one file that opens offline, runs no script and loads nothing.
 
-Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy allows the
-one style sheet (by its hash) and pictures that are part of the file; nothing else.
+Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy
+allows the one style sheet (by its hash) and pictures that are part of the file; nothing else.
 """
 
 from __future__ import annotations
