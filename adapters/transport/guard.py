@@ -15,10 +15,11 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from adapters.transport import answers
 from protocol import limits
@@ -90,6 +91,13 @@ class Connection(web.RequestHandler):
         super().connection_lost(exc)
         if not self.lost.done():
             self.lost.set_result(None)
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        # What is not HTTP is counted: a stranger must not be able to fill the log, nor to choose what it says.
+        if isinstance(kw.get("exc_info"), HttpProcessingError):
+            self._listener.refusals["http"] += 1
+        else:
+            super().log_exception(*args, **kw)
 
     def request_begins(self) -> None:
         """The header is complete."""
@@ -236,8 +244,10 @@ class Listener(web.Server):
                 await response.write_eof()
         except TimeoutError:
             connection.refuse("answer_timeout")
-        except web.RequestPayloadError:
-            connection.refuse("body_malformed")
+            return web.Response()  # nobody hears it
+        except (web.RequestPayloadError, ConnectionError):
+            connection.refuse("body_broken")
+            return web.Response()
         else:
             if whole:
                 connection.request_ends()

@@ -227,6 +227,6 @@ async def drip(raw: Raw, chunk: bytes, pause_s: float) -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Yield to the loop until ``condition`` holds, within the bound."""
-    async with asyncio.timeout(WAIT_S):  # noqa: ASYNC110  (a counter has no event to wait for)
-        while not condition():
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110  (a counter has no event to wait for)
             await asyncio.sleep(0.005)

@@ -239,7 +239,7 @@ async def test_the_connection_of_one_peer_is_never_used_for_another(bench: Bench
 
 
 async def test_the_client_certificate_is_presented_on_every_new_connection(bench: Bench) -> None:
-    """Protects ``ssl=client_context(…)`` of ``_Channel``: ``aiohttp.Fingerprint`` in its place drops the certificate."""
+    """Protects ``ssl=client_context(…)`` of ``_Channel``: ``aiohttp.Fingerprint`` there drops the certificate."""
     server = await bench.serve(BOB)
     for _ in range(2):
         client = bench.client(BOB)
