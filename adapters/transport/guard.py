@@ -68,6 +68,7 @@ class Connection(web.RequestHandler):
         self._listener = listener
         self._header_timer: asyncio.TimerHandle | None = None
         self._in_request = False
+        self._refused = False
         self.link: asyncio.Transport | None = None
         self.lost = asyncio.get_running_loop().create_future()
 
@@ -109,7 +110,10 @@ class Connection(web.RequestHandler):
         self._in_request = False
 
     def refuse(self, reason: str) -> None:
-        """Count ``reason`` and drop the connection without a word."""
+        """Count ``reason`` and drop the connection without a word. Twice is once."""
+        if self._refused:
+            return
+        self._refused = True
         self._listener.refusals[reason] += 1
         if self.link is not None:
             self.link.abort()
@@ -246,7 +250,7 @@ class Listener(web.Server):
             connection.refuse("answer_timeout")
             return web.Response()  # nobody hears it
         except (web.RequestPayloadError, ConnectionError):
-            connection.refuse("body_broken")
+            connection.refuse("request_broken")
             return web.Response()
         else:
             if whole:

@@ -193,7 +193,7 @@ async def test_a_body_that_breaks_ends_its_connection_and_logs_nothing(
             raw.writer.write(CHUNKED + b"5\r\nab")
             assert await entered.ask(request()) == 200, "the server has read what came before"
             raw.close()
-            await until(lambda: server.refusals == {"body_broken": 1})
+            await until(lambda: server.refusals == {"request_broken": 1})
             entered.close()
         else:
             assert await raw.ask(CHUNKED + rest) in (0, 400)
