@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import BinaryIO
 
@@ -11,7 +12,6 @@ from protocol import cbor
 from protocol.bundle import KIND, Bundle, Writer, blobs_of, step_index, verify_bundle
 from protocol.envelope import KeyFinder, peek
 from protocol.errors import MeshError
-from protocol.session import Session
 
 
 async def signed_manifest(store: Store, session_id: str) -> tuple[ArtefactRecord, bytes]:
@@ -46,29 +46,28 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
     return digest
 
 
-async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder) -> Session:
+async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder) -> Bundle:
     """Verify the bundle in ``file`` whole, then store session, steps, blobs and signature.
 
     Importing the same bundle twice changes nothing. Errors: those of ``protocol.bundle.verify_bundle``;
     ``bundle.invalid`` when another session of this id is stored already.
     """
-    bundle = verify_bundle(file, find_key)
+    bundle = await asyncio.to_thread(verify_bundle, file, find_key)
     session = bundle.session
     known = await store.artefacts(subject=session.id, kind=KIND)
     if any(peek(item.envelope).payload != bundle.manifest_digest for item in known) or (
         not known and await store.session(session.id) is not None
     ):
         raise MeshError("bundle.invalid", f"another session {session.id} is stored here already", id=session.id)
-    if known:
-        return session
-    await _store(store, bundle)
-    return session
+    if not known:
+        await _store(store, bundle)
+    return bundle
 
 
 async def _store(store: Store, bundle: Bundle) -> None:
-    steps = bundle.steps()
+    steps = await asyncio.to_thread(bundle.steps)
     for digest in blobs_of(steps):
-        await store.put_blob(bundle.blob(digest))
+        await store.put_blob(await asyncio.to_thread(bundle.blob, digest))
     manifest = bundle.manifest_bytes
     # The file was verified before; it could have been exchanged between the reads.
     if hashlib.sha256(manifest).digest() != bundle.manifest_digest:

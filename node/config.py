@@ -25,7 +25,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
-class Listen(_Record):
+class Listen(_Record, frozen=True, kw_only=True):
     """Where peers reach this node."""
 
     host: str = "127.0.0.1"
@@ -35,7 +35,7 @@ class Listen(_Record):
     """Addresses given to peers (``https://host:port``); empty gives the listening one."""
 
 
-class BrowserConfig(_Record):
+class BrowserConfig(_Record, frozen=True, kw_only=True):
     """Which Chromium, and how it is driven."""
 
     executable: str = ""
@@ -50,7 +50,7 @@ class BrowserConfig(_Record):
     profile: Profile = Profile()
 
 
-class PolicyConfig(_Record):
+class PolicyConfig(_Record, frozen=True, kw_only=True):
     """What this node performs, whoever asks: a coordinator cannot relax it."""
 
     origins: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class PolicyConfig(_Record):
     """Highest risk class performed without an approval; 4 and above never are."""
 
 
-class ExploreConfig(_Record):
+class ExploreConfig(_Record, frozen=True, kw_only=True):
     """How much exploring this node does at once."""
 
     workers: Annotated[int, msgspec.Meta(ge=0, le=16)] = 1
@@ -71,7 +71,7 @@ class ExploreConfig(_Record):
     rollout_steps: Annotated[int, msgspec.Meta(ge=0, le=16)] = 3
 
 
-class Config(_Record):
+class Config(_Record, frozen=True, kw_only=True):
     """Everything that can be configured; each field has a default that works on one machine."""
 
     name: Name = "node"

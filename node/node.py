@@ -33,31 +33,38 @@ class _Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
-class NoParams(_Params):
+class NoParams(_Params, frozen=True, kw_only=True):
     """A verb that takes nothing."""
 
 
-class InviteParams(_Params):
+class InviteParams(_Params, frozen=True, kw_only=True):
     """``node.invite``"""
 
     grant: list[str] = []
     minutes: int = 10
 
 
-class JoinParams(_Params):
+class JoinParams(_Params, frozen=True, kw_only=True):
     """``node.join``"""
 
     invite: str
     grant: list[str] = []
 
 
-class DoctorParams(_Params):
+class KnockParams(_Params, frozen=True, kw_only=True):
+    """``node.knock``"""
+
+    address: str
+    public_key: str
+
+
+class DoctorParams(_Params, frozen=True, kw_only=True):
     """``node.doctor``"""
 
     browser: bool = True
 
 
-class RecordParams(_Params):
+class RecordParams(_Params, frozen=True, kw_only=True):
     """``session.record``; ``actions`` is the text of the action file."""
 
     actions: str
@@ -70,39 +77,39 @@ class RecordParams(_Params):
         return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
 
 
-class ListParams(_Params):
+class ListParams(_Params, frozen=True, kw_only=True):
     """``session.list``"""
 
     text: str = ""
     limit: int = 50
 
 
-class SessionParams(_Params):
+class SessionParams(_Params, frozen=True, kw_only=True):
     """Verbs about one session."""
 
     session: str
 
 
-class TargetParams(_Params):
+class TargetParams(_Params, frozen=True, kw_only=True):
     """``session.verify``: a session id, or the path of a bundle or report."""
 
     target: str
 
 
-class ExportParams(_Params):
+class ExportParams(_Params, frozen=True, kw_only=True):
     """``session.export``"""
 
     session: str
     out: str
 
 
-class ImportParams(_Params):
+class ImportParams(_Params, frozen=True, kw_only=True):
     """``session.import``"""
 
     path: str
 
 
-class ReplayParams(_Params):
+class ReplayParams(_Params, frozen=True, kw_only=True):
     """``session.replay``"""
 
     session: str
@@ -116,7 +123,7 @@ class ReplayParams(_Params):
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
 
 
-class ExploreParams(_Params):
+class ExploreParams(_Params, frozen=True, kw_only=True):
     """``explore.run``"""
 
     goal: str
@@ -127,14 +134,14 @@ class ExploreParams(_Params):
     seed: int = 0
 
 
-class ResumeParams(_Params):
+class ResumeParams(_Params, frozen=True, kw_only=True):
     """``explore.resume``"""
 
     search: str
     seconds: int = 0
 
 
-class SearchParams(_Params):
+class SearchParams(_Params, frozen=True, kw_only=True):
     """Verbs about one search."""
 
     search: str
@@ -176,6 +183,7 @@ class Node:
         self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
+            "node.knock": (KnockParams, self._knock),
             "node.peers": (NoParams, self._peers),
             "node.status": (NoParams, self._status),
             "node.doctor": (DoctorParams, self._doctor),
@@ -241,6 +249,18 @@ class Node:
     async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
         return _peer(await self.peers.join(params.invite, params.grant))
 
+    async def _knock(self, params: KnockParams, tell: Tell) -> dict[str, Any]:
+        try:
+            key = bytes.fromhex(params.public_key)
+        except ValueError:
+            key = b""
+        if len(key) != 32:
+            raise MeshError("input.invalid", "a public key has 64 hexadecimal digits")
+        refusal = await self.peers.knock(params.address, key)
+        if refusal is None:
+            return {"refused": False, "code": "", "message": ""}
+        return {"refused": True, "code": refusal.code, "message": refusal.message}
+
     async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         return {"peers": [_peer(record) for record in self.peers.records()]}
 
@@ -248,6 +268,7 @@ class Node:
         return {
             "node": self.identity.node,
             "short": ids.short(self.identity.node),
+            "public_key": self.identity.public_key.hex(),
             "name": self.config.name,
             "version": __version__,
             "home": str(self.home),

@@ -17,8 +17,8 @@ from node.identity import Identity
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type, key_id
 from protocol.errors import MeshError
-from protocol.messages import KIND_MESSAGE
-from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_invite, token_hash
+from protocol.messages import KIND_DELTA, KIND_MESSAGE, DeltaPush
+from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
 from protocol.pairing import NONCE_BYTES as PAIRING_NONCE_BYTES
 from protocol.trust import Scope, TrustedPeer, TrustSet, parse_scopes
 
@@ -143,6 +143,23 @@ class Peers:
         if record is not None and now_ms - record.seen_ms > _SEEN_EVERY_MS:
             self._records[node] = msgspec.structs.replace(record, seen_ms=now_ms)
             await self._store.put_peer(self._records[node])
+
+    async def knock(self, address: str, public_key: bytes) -> MeshError | None:
+        """Send a signed delta to a node, peer or not; its refusal, None if there was none. Errors: ``peer.unreachable``, ``invite.url``."""
+        parse_address(address)
+        node = ids.node_id(public_key)
+        search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
+        delta = self._identity.artefact(KIND_DELTA, search, b"")
+        push = DeltaPush(search=search, deltas=(delta.envelope,))
+        body = self._identity.message(push, audience=node, path=PATH_PREFIX + "deltas/push")
+        peer = PeerAddress(node=node, public_key=public_key, addresses=(address,))
+        try:
+            await self._client.call(peer, "deltas/push", body, content_type=content_type(KIND_MESSAGE))
+        except MeshError as error:
+            if error.code == "peer.unreachable":
+                raise
+            return error
+        return None
 
     # --- pairing -----------------------------------------------------------------------------------------------------
 

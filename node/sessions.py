@@ -15,6 +15,7 @@ from adapters.ports import ArtefactRecord, Clock, Store
 from node.acting import Gate
 from node.action_files import parse_actions
 from node.browsers import Browsers
+from node.bundles import export_session, import_bundle, signed_manifest
 from node.config import Config
 from node.files import write_atomic
 from node.identity import Identity, artefact_record
@@ -23,7 +24,7 @@ from node.recorder import Recording, record, record_actions
 from node.replayer import Recorded, ReplayPlan, open_report, replay
 from protocol import cbor, envelope, ids, limits
 from protocol.action import describe
-from protocol.bundle import KIND, Bundle, blobs_of, open_bundle, verify_bundle, write_bundle
+from protocol.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.risk import GuardPolicy
@@ -40,11 +41,11 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     described: tuple[str, ...]
     """What each step does, in words."""
-    signed_by: str
+    signed_by: str = ""
     """Node id; empty while it is not committed."""
-    manifest: str
+    manifest: str = ""
     """SHA-256 of the signed manifest, hex."""
-    reports: tuple[ReplayReport, ...]
+    reports: tuple[ReplayReport, ...] = ()
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,27 +166,26 @@ class Sessions:
         """Errors: ``input.not_found``, ``id.invalid``."""
         session = await self._session(session_id)
         steps = await self._store.steps(session.id)
-        signed = await self._signature(session.id)
+        described = tuple(describe(step.action) for step in steps)
+        try:
+            signed, manifest = await signed_manifest(self._store, session.id)
+        except MeshError:
+            return Shown(session=session, steps=tuple(steps), described=described)
+        recorded = Recorded(session=session, steps=steps, manifest=manifest)
         reports = await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT)
-        found = []
-        for artefact in reports:
-            opened = self._open(artefact)
-            if opened is not None and signed is not None:
-                recorded = Recorded(session=session, steps=steps, manifest=envelope.peek(signed.envelope).payload)
-                found.append(open_report(artefact.envelope, self._peers.find_key, recorded))
         return Shown(
             session=session,
             steps=tuple(steps),
-            described=tuple(describe(step.action) for step in steps),
-            signed_by=signed.issuer if signed else "",
-            manifest=envelope.peek(signed.envelope).payload.hex() if signed else "",
-            reports=tuple(found),
+            described=described,
+            signed_by=signed.issuer,
+            manifest=manifest.hex(),
+            reports=tuple(report for artefact in reports if (report := self._report(artefact, recorded))),
         )
 
-    def _open(self, artefact: ArtefactRecord) -> envelope.Envelope | None:
-        """The verified envelope; None when its signer is not trusted any more."""
+    def _report(self, artefact: ArtefactRecord, recorded: Recorded) -> ReplayReport | None:
+        """A stored report; None when its signer is not trusted any more."""
         try:
-            return envelope.verify(artefact.envelope, kinds=frozenset({artefact.kind}), find_key=self._peers.find_key)
+            return open_report(artefact.envelope, self._peers.find_key, recorded)
         except MeshError:
             return None
 
@@ -195,16 +195,10 @@ class Sessions:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return session
 
-    async def _signature(self, session_id: str) -> ArtefactRecord | None:
-        signed = await self._store.artefacts(subject=session_id, kind=KIND)
-        return signed[-1] if signed else None
-
     async def _recorded(self, session_id: str) -> Recorded:
         """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
         session = await self._session(session_id)
-        signed = await self._signature(session.id)
-        if signed is None or session.verdict in (Verdict.OPEN, Verdict.INTERRUPTED):
-            raise MeshError("session.not_committed", id=session_id)
+        signed, _ = await signed_manifest(self._store, session.id)
         opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
         return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
 
@@ -217,7 +211,7 @@ class Sessions:
         """
         if target.lower().startswith("ses-"):
             with tempfile.TemporaryFile() as file:
-                await self._write_bundle(target, file)
+                await export_session(self._store, ids.parse_id("ses", target), file)
                 bundle = await asyncio.to_thread(verify_bundle, file, self._peers.find_key)
                 return self._verified("session", bundle)
         path = Path(target)
@@ -275,7 +269,7 @@ class Sessions:
             raise MeshError("input.invalid", f"{path.parent} cannot be written: {error.strerror}") from error
         try:
             with os.fdopen(handle, "w+b") as file:
-                await self._write_bundle(session_id, file)
+                await export_session(self._store, ids.parse_id("ses", session_id), file)
                 file.flush()
                 os.fsync(file.fileno())
                 bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
@@ -286,32 +280,10 @@ class Sessions:
             raise
         return verified
 
-    async def _write_bundle(self, session_id: str, file: Any) -> None:
-        recorded = await self._recorded(session_id)
-        signed = await self._signature(recorded.session.id)
-        assert signed is not None, "a recorded session is signed"
-        manifest = await self._store.blob(recorded.manifest)
-        loop = asyncio.get_running_loop()
-
-        def read_blob(digest: bytes) -> bytes:
-            # Called in the thread that writes; the store lives on this loop.
-            return asyncio.run_coroutine_threadsafe(self._store.blob(digest), loop).result()
-
-        await asyncio.to_thread(
-            write_bundle, file, signature=signed.envelope, manifest=manifest, steps=recorded.steps, read_blob=read_blob
-        )
-
     async def import_bundle(self, source: str) -> Verified:
         """Verify a bundle, then keep it. Nothing of one that fails is kept. Errors: ``bundle.*``, ``envelope.*``, ``input.*``."""
         with _open_file(Path(source)) as file:
-            bundle = await asyncio.to_thread(verify_bundle, file, self._peers.find_key)
-            steps = await asyncio.to_thread(bundle.steps)
-            for digest in blobs_of(steps):
-                await self._store.put_blob(await asyncio.to_thread(bundle.blob, digest))
-            await self._store.put_blob(bundle.manifest_bytes)
-            signed = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.claims)
-            await self._store.import_session(bundle.session, steps, [signed])
-            return self._verified("bundle", bundle)
+            return self._verified("bundle", await import_bundle(self._store, file, self._peers.find_key))
 
 
 def _field(payload: bytes, name: str) -> Any:

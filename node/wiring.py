@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from adapters.browser.attached import attacher
+from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
-from adapters.browser.opening import opener
 from adapters.clock.system import SystemClock
 from adapters.ports import Clock
 from adapters.search.writer import TreeWriter
@@ -52,7 +53,8 @@ async def open_node(home: Path) -> AsyncIterator[Node]:
 def _assemble(home: Path, config: configuration.Config, own: identity.Identity, store: SqliteStore, clock: Clock) -> Node:
     listen = config.listen
     server = MeshServer(own.key, listen.host, listen.port)
-    browsers = Browsers(opener(browser_settings(config.browser)))
+    settings = browser_settings(config.browser)
+    browsers = Browsers(attacher(settings) if settings.cdp_url else launcher(settings))
     peers = Peers(
         own,
         config,
@@ -77,6 +79,4 @@ def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
         cdp_url=config.cdp_url,
         headless=config.headless,
         sandbox=config.sandbox,
-        step_timeout_ms=config.step_timeout_ms,
-        navigation_timeout_ms=config.navigation_timeout_ms,
     )

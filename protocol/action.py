@@ -21,7 +21,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
-class Locator(_Record):
+class Locator(_Record, frozen=True, kw_only=True):
     """An element, by what a person sees: role, name, and its place among those that look alike.
 
     ``selectors`` are alternatives in order (``css=…``, ``xpath=…``, ``text=…``), used when role and name are not given.
@@ -35,67 +35,67 @@ class Locator(_Record):
     selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
 
 
-class Secret(_Record):
+class Secret(_Record, frozen=True, kw_only=True):
     """A value that is named here and handed in when the action is performed; it is stored nowhere."""
 
     secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern="^[A-Za-z0-9_.-]+$")]
 
 
-class Goto(_Record, tag="goto", tag_field="type"):
+class Goto(_Record, frozen=True, kw_only=True, tag="goto", tag_field="type"):
     """Open an http(s) address."""
 
     url: Url
 
 
-class Click(_Record, tag="click", tag_field="type"):
+class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
     """Click the middle of an element."""
 
     target: Locator
 
 
-class Fill(_Record, tag="fill", tag_field="type"):
+class Fill(_Record, frozen=True, kw_only=True, tag="fill", tag_field="type"):
     """Replace the content of a text field."""
 
     target: Locator
     value: Text | Secret
 
 
-class Select(_Record, tag="select", tag_field="type"):
+class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type"):
     """Choose the option with this label."""
 
     target: Locator
     option: Text
 
 
-class Check(_Record, tag="check", tag_field="type"):
+class Check(_Record, frozen=True, kw_only=True, tag="check", tag_field="type"):
     """Bring a check box, switch or radio button into a state."""
 
     target: Locator
     checked: bool = True
 
 
-class Press(_Record, tag="press", tag_field="type"):
+class Press(_Record, frozen=True, kw_only=True, tag="press", tag_field="type"):
     """Press a key (``Enter``, ``Control+A``), on an element or on what has the focus."""
 
     key: Key
     target: Locator | None = None
 
 
-class Scroll(_Record, tag="scroll", tag_field="type"):
+class Scroll(_Record, frozen=True, kw_only=True, tag="scroll", tag_field="type"):
     """Scroll the page by ``amount_px``."""
 
     direction: Literal["up", "down"] = "down"
     amount_px: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 600
 
 
-class Wait(_Record, tag="wait", tag_field="type"):
+class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
     """Wait until ``text`` is visible, or, without text, until the page is still."""
 
     text: Text = ""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
 
 
-class Extract(_Record, tag="extract", tag_field="type"):
+class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type"):
     """Read the text of an element (or of the page) under a name."""
 
     name: Annotated[str, msgspec.Meta(max_length=64, min_length=1)]

@@ -66,6 +66,10 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     thresholds: tuple[Threshold, ...] = ()
     ordinal: int = 0
     """1 for "first", 2 for "second" …, −1 for "last", 0 when the goal names none."""
+    kinds: tuple[str, ...] = ()
+    """Stems of words that name any thing ("product", "entry"): they say where to look, not what for."""
+    question: bool = False
+    """Whether it asks how, what or when rather than for a thing."""
 
 
 STOP_WORDS: Final = frozenset(
@@ -74,10 +78,12 @@ STOP_WORDS: Final = frozenset(
     "so if into onto about out up all any some each every other "
     "find open show go get look search click press select choose pick view see navigate visit browse read check tell give bring take "
     "display list locate "
-    "page pages site website web link item items product products thing things one ones detail details result results named called "
-    "titled labelled labeled entry".split()
+    "page pages site website web link thing things one ones detail details named called titled labelled labeled among".split()
 )
 """Words that say how to ask rather than what for: grammar, the verbs of browsing, and names for any page or thing."""
+
+KIND_WORDS: Final = frozenset("item items product products article articles result results entry entries record records row rows".split())
+"""Names for any thing."""
 
 ATTRIBUTES: Final = {
     "price": "price prices priced pricing cost costs costing expensive cheap euro euros eur dollar dollars usd pound pounds gbp",
@@ -215,6 +221,7 @@ _SUPERLATIVE = re.compile(rf"\b(?:({_alternatives(_SUPERLATIVES)})|({_alternativ
 _ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b(?! name)", re.IGNORECASE)
 _PLAIN_NUMBER = re.compile(rf"(?<![\w.,-])-?{_NUMBER}(?![\w/:])")
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
+_QUESTION = re.compile(r"(?:how|what|when|where|why|can|does|do|is|are|which)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ATTRIBUTE_OF: Final = {word: attribute for attribute, words in ATTRIBUTES.items() for word in words.split()}
@@ -234,7 +241,8 @@ def parse_goal(text: str) -> Goal:
     slots += [(m.start(), Slot(kind="number", value=m[0], key=rest.word_before(m.start()))) for m in rest.take(_PLAIN_NUMBER)]
     # Names stay in the sentence: "Maria" is a value to fill in and also what the page is about.
     slots += [(m.start(), Slot(kind="name", value=m[0])) for m in _NAME.finditer(rest.text)]
-    written = [word for word in _TOKEN.findall(rest.text.lower()) if word not in STOP_WORDS and len(word) > 1]
+    told = [word for word in _TOKEN.findall(rest.text.lower()) if word not in STOP_WORDS and len(word) > 1]
+    written = [word for word in told if word not in KIND_WORDS]
     return Goal(
         text=text,
         slots=tuple(slot for _, slot in sorted(slots, key=lambda placed: placed[0])),
@@ -243,6 +251,8 @@ def parse_goal(text: str) -> Goal:
         sorts=tuple(dict.fromkeys(sorts)),
         thresholds=tuple(dict.fromkeys(thresholds)),
         ordinal=ordinal,
+        kinds=tuple(dict.fromkeys(stem(word) for word in told if word in KIND_WORDS)),
+        question=bool(_QUESTION.match(text.strip())) or text.rstrip().endswith("?"),
     )
 
 

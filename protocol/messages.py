@@ -36,7 +36,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
-class BranchLimits(_Record):
+class BranchLimits(_Record, frozen=True, kw_only=True):
     """What one lease may spend; the worker stops by itself."""
 
     iterations: Annotated[int, msgspec.Meta(ge=1, le=1_000)]
@@ -44,7 +44,7 @@ class BranchLimits(_Record):
     milliseconds: Annotated[int, msgspec.Meta(ge=1_000, le=3_600_000)]
 
 
-class SearchSpec(_Record):
+class SearchSpec(_Record, frozen=True, kw_only=True):
     """A search, as its coordinator announces it; signed as an artefact of kind ``search``."""
 
     id: Id
@@ -60,7 +60,7 @@ class SearchSpec(_Record):
     seed: Count
 
 
-class Assignment(_Record):
+class Assignment(_Record, frozen=True, kw_only=True):
     """A leased branch: explore below ``prefix`` until the limits or the expiry."""
 
     search: Id
@@ -74,7 +74,7 @@ class Assignment(_Record):
     expires_ms: Count
 
 
-class Spend(_Record):
+class Spend(_Record, frozen=True, kw_only=True):
     """What exploring has cost."""
 
     iterations: Count = 0
@@ -82,7 +82,7 @@ class Spend(_Record):
     milliseconds: Count = 0
 
 
-class BranchResult(_Record):
+class BranchResult(_Record, frozen=True, kw_only=True):
     """How a lease ended."""
 
     search: Id
@@ -95,11 +95,11 @@ class BranchResult(_Record):
     error: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
 
-class StatusAsk(_Record):
+class StatusAsk(_Record, frozen=True, kw_only=True):
     """Who are you? Any peer may ask."""
 
 
-class StatusTell(_Record):
+class StatusTell(_Record, frozen=True, kw_only=True):
     """The answer; ``now_ms`` lets the asker compare clocks."""
 
     node: Id
@@ -111,25 +111,25 @@ class StatusTell(_Record):
     """What the asker may do here."""
 
 
-class SearchOpen(_Record):
+class SearchOpen(_Record, frozen=True, kw_only=True):
     """A signed ``SearchSpec``: take part."""
 
     spec: Envelope
 
 
-class SearchClose(_Record):
+class SearchClose(_Record, frozen=True, kw_only=True):
     """The coordinator has ended the search."""
 
     search: Id
 
 
-class BranchAssign(_Record):
+class BranchAssign(_Record, frozen=True, kw_only=True):
     """A signed ``Assignment``."""
 
     assignment: Envelope
 
 
-class BranchRenew(_Record):
+class BranchRenew(_Record, frozen=True, kw_only=True):
     """Still at work."""
 
     search: Id
@@ -137,42 +137,42 @@ class BranchRenew(_Record):
     spend: Spend
 
 
-class BranchRenewed(_Record):
+class BranchRenewed(_Record, frozen=True, kw_only=True):
     """``live`` is False when the work is no longer wanted."""
 
     live: bool
     expires_ms: Count = 0
 
 
-class BranchReturn(_Record):
+class BranchReturn(_Record, frozen=True, kw_only=True):
     """A signed ``BranchResult``."""
 
     search: Id
     result: Envelope
 
 
-class BranchRevoke(_Record):
+class BranchRevoke(_Record, frozen=True, kw_only=True):
     """Stop working on a lease."""
 
     search: Id
     lease: Id
 
 
-class DeltaPush(_Record):
+class DeltaPush(_Record, frozen=True, kw_only=True):
     """The sender's own deltas, in order, each a signed artefact."""
 
     search: Id
     deltas: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.DELTAS_PER_MESSAGE_MAX)]
 
 
-class DeltaHave(_Record):
+class DeltaHave(_Record, frozen=True, kw_only=True):
     """What the answering node holds of the asker's deltas."""
 
     epoch: Count
     seq: Count
 
 
-class DeltaPull(_Record):
+class DeltaPull(_Record, frozen=True, kw_only=True):
     """Ask for the answering node's own deltas after this point."""
 
     search: Id
@@ -180,14 +180,14 @@ class DeltaPull(_Record):
     after_seq: Count
 
 
-class DeltaBatch(_Record):
+class DeltaBatch(_Record, frozen=True, kw_only=True):
     """The answer to a pull; ``more`` when it did not fit."""
 
     deltas: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.DELTAS_PER_MESSAGE_MAX)]
     more: bool = False
 
 
-class Done(_Record):
+class Done(_Record, frozen=True, kw_only=True):
     """Understood and done."""
 
 

@@ -21,9 +21,11 @@ from protocol.goal import Goal, Slot, Threshold, tokens
 from protocol.observation import Element, Observation
 from protocol.reading import (
     RESULT_COVERAGE_MIN,
+    SORTED_RUN_MIN,
     Page,
     is_applied,
     is_search,
+    order_of,
     same_address,
     sort_match,
     speaks_of,
@@ -52,10 +54,13 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "slot": Weight(3.0, "it is named like a value the goal gives word for word"),
     "ordinal": Weight(1.0, "it is the third when the third is asked for"),
     # orders and bounds
+    "kind": Weight(1.8, "it names the kind of thing that is wanted (products, entries)"),
+    "answers": Weight(2.4, "the goal is a question, and this is where a site answers some"),
     "sort": Weight(2.6, "it brings the list into the order that puts the answer first"),
     "bound": Weight(2.6, "it filters by the bound the goal sets"),
     "fits": Weight(1.0, "its card states numbers within the goal's bounds; breaking one counts against it"),
     "leads": Weight(3.0, "in the wanted order and within the bounds it is the first: the answer, as far as the page can tell"),
+    "common": Weight(-2.6, "several cards link there: what the things have in common leads away from them"),
     "unsorted": Weight(-4.0, "one of many things while the list is not yet in the wanted order"),
     # fields
     "search": Weight(1.7, "typing what is wanted into a search field is a short way on most sites; a fitting link is shorter"),
@@ -67,14 +72,16 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
     "stray_fill": Weight(-2.0, "nothing ties this value to this field"),
     "overwrite": Weight(-1.5, "the field holds something already"),
     "enter": Weight(3.2, "a filled search field only needs the key"),
-    "submit_ready": Weight(2.2, "the form around it was filled and not yet sent"),
+    "submit_ready": Weight(2.8, "the form around it was filled and not yet sent"),
     "submit_early": Weight(-1.6, "nothing was filled in: it leads to where we are, or to an error"),
     # going round in circles
     "applied": Weight(-3.5, "it is chosen already, or the page shows already what it asks for"),
     "here": Weight(-4.0, "it leads to the page we are on"),
+    "known": Weight(-2.5, "all it says the page is about already"),
     "undo": Weight(-2.0, "it takes away something the goal wanted: a query or filter is missing from its address"),
     # furniture
     "boilerplate": Weight(-2.2, "help, legal, login and basket links are on every page; not when the goal names them"),
+    "machine": Weight(-1.8, "the same in a form for programs or printers; not when the goal asks for it"),
     "home": Weight(-1.5, "back to the start"),
     "frame": Weight(-0.4, "header and footer are the same on every page"),
     "elsewhere": Weight(-2.5, "another site"),
@@ -87,10 +94,12 @@ WEIGHTS: Final[Mapping[str, Weight]] = {
 }
 
 BOILERPLATE: Final = frozenset(
-    "help contact privacy cookie term imprint legal policy accessibility login logout sign log register account cart basket bag checkout "
-    "wish wishlist favourite newsletter subscribe unsubscribe preference about career press blog social facebook instagram twitter "
-    "language currency feedback faq sitemap skip copyright".split()
+    "contact privacy cookie term imprint legal policy accessibility login logout sign log register account cart basket bag checkout "
+    "wish wishlist favourite newsletter subscribe unsubscribe preference career press blog social facebook instagram twitter "
+    "language currency feedback sitemap skip copyright".split()
 )
+MACHINE_WORDS: Final = frozenset("json csv xml rss atom yaml sql raw download export print pdf api".split())
+ANSWER_WORDS: Final = frozenset("help faq support guide service question information".split())
 MORE_WORDS: Final = frozenset("next more older forward".split())
 BACK_WORDS: Final = frozenset("previous prev back newer".split())
 ERROR_WORDS: Final = ("not found", "404", "error", "forbidden", "went wrong")
@@ -228,7 +237,7 @@ def _click(page: Page, item: Element) -> dict[str, float]:
     found = _aboutness(page, item)
     words = page.stems[item.ref]
     named = found.get("words", 0.0) + found.get("slot", 0.0) > 0
-    found["sort"] = max((sort_match(wanted, item.name, item.url) for wanted in page.goal.sorts), default=0.0)
+    found["sort"] = _ordering(page, item.name, item.url)
     found["bound"] = threshold_match(page.goal, item.name, page.section(item))
     if item.role == "link":
         found |= _link(page, item, named=named)
@@ -237,12 +246,18 @@ def _click(page: Page, item: Element) -> dict[str, float]:
         if item.traits.submits or item.traits.input_type == "submit":
             ready = page.filled_search or _pending(page, item)
             found["submit_ready" if ready else "submit_early"] = 1.0
+    if words & set(page.goal.kinds) and not words <= page.shown:
+        found["kind"] = 1.0
     if is_applied(item):
         found["applied"] = 1.0
+    if page.goal.question and not words.isdisjoint(ANSWER_WORDS) and not words <= page.shown:
+        found["answers"] = 1.0
     if not named and words & BOILERPLATE and words.isdisjoint(tokens(page.goal.text)):
         found["boilerplate"] = 1.0
     if page.landmark(item) in ("banner", "contentinfo"):
         found["frame"] = 1.0
+    if not named and (words & MACHINE_WORDS or split_url(item.url)[0].path.rpartition(".")[2].lower() in MACHINE_WORDS):
+        found["machine"] = 1.0
     if not named and len(words) <= 4 and words & MORE_WORDS:
         found["more"] = 1.0
     if not named and len(words) <= 3 and words & BACK_WORDS:
@@ -250,6 +265,14 @@ def _click(page: Page, item: Element) -> dict[str, float]:
     if not words and not item.traits.tokens and not item.url:
         found["nameless"] = 1.0
     return found
+
+
+def _ordering(page: Page, label: str, url: str) -> float:
+    """How well a control brings the list into the wanted order; one that is in it already needs none."""
+    # An address that only carries the page's order along does not bring it about.
+    url = "" if order_of(url) == order_of(page.observation.url) else url
+    match = max((sort_match(wanted, label, url) for wanted in page.goal.sorts), default=0.0)
+    return min(match, 0.0) if page.sorted_as_wanted else match
 
 
 def _link(page: Page, item: Element, *, named: bool) -> dict[str, float]:
@@ -272,7 +295,9 @@ def _undo(page: Page, item: Element) -> float:
     if not pairs or there.path != here.path:
         return 0.0
     lost = [value for key, value in pairs if (key, value) not in their_pairs and not any(k == key and v for k, v in their_pairs)]
-    return 1.0 if any(_wanted_text(page.goal, value) for value in lost) else 0.0
+    if any(_wanted_text(page.goal, value) for value in lost):
+        return 1.0
+    return 1.0 if page.sorted_as_wanted and sort_match(page.goal.sorts[0], "", page.observation.url) > sort_match(page.goal.sorts[0], "", item.url) else 0.0
 
 
 def _wanted_text(goal: Goal, value: str) -> bool:
@@ -288,13 +313,15 @@ def _aboutness(page: Page, item: Element) -> dict[str, float]:
     found = {"words": page.coverage(words), "slot": _slot_match(page.goal, item.name)}
     if hits:
         found["exact"] = len(hits) / len(words)
+        # Not for the results of a list, which say more than what they have in common.
+        found["known"] = float(hits == words and words <= page.shown)
     in_address = page.coverage(url_stems(unquote_plus(item.url)) - url_stems(page.observation.url)) if item.url else 0.0
     found["address"] = max(0.0, in_address - found["words"] / 2)
     card = page.card(item)
     if hits or in_address:
         found["around"] = page.coverage(frozenset(tokens(card)) - words)
     if item.role == "link":
-        found |= _as_result(page, card, words)
+        found |= {"common": 1.0} if item.url in page.shared else _as_result(page, card, words)
     return {name: amount for name, amount in found.items() if amount}
 
 
@@ -344,7 +371,7 @@ def _fills(page: Page, item: Element) -> Iterator[_Draft]:
         if value.casefold() in shown:
             found["applied"] = 1.0
         yield _Draft(Fill, item, value, found)
-    if search and item.value:
+    if item.value and (search or (item.traits.form_method == "get" and _wanted_text(page.goal, item.value))):
         found = {"enter": 1.0}
         if item.value.casefold() in shown:
             found["applied"] = 1.0
@@ -419,7 +446,7 @@ def _choice(page: Page, item: Element, label: str, url: str) -> dict[str, float]
         "exact": len(hits) / len(words) if words else 0.0,
         "slot": _slot_match(page.goal, label),
         "bound": threshold_match(page.goal, label, f"{page.section(item)} {item.name}"),
-        "sort": max((sort_match(wanted, label, url) for wanted in page.goal.sorts), default=0.0),
+        "sort": _ordering(page, label, url),
     }
     found = {name: amount for name, amount in found.items() if amount}
     return found if any(amount > 0 for amount in found.values()) else {**found, "irrelevant_choice": 1.0}
@@ -495,8 +522,9 @@ def _bound_met(page: Page, bound: Threshold, stated: dict[str, float]) -> float:
         return 1.0
     if any(value == _number(bound) and speaks_of(bound.attribute or "price", key.replace("_", " ")) for key, value in page.numbers):
         return 1.0
-    fits = verdict(alone, stated)
-    return 1.0 if fits > 0 else 0.0
+    if len(page.listed) >= SORTED_RUN_MIN and all(verdict(alone, card) > 0 for card in page.listed.values()):
+        return 1.0
+    return 1.0 if verdict(alone, stated) > 0 else 0.0
 
 
 def dead_end(page: Page) -> bool:

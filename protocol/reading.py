@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote_plus, urlsplit
 
 from protocol.goal import Direction, Goal, Sort, Threshold, sort_in, stem, thresholds_in, tokens, words_of
 from protocol.observation import Element, Observation
@@ -21,6 +21,11 @@ CARD_ROLES: Final = frozenset("listitem row article".split())
 RESULT_COVERAGE_MIN: Final = 0.99
 """Only a card that says all the goal asks about is one of its results."""
 HEADINGS_MAX: Final = 3
+SORTED_RUN_MIN: Final = 3
+"""Fewer numbers are in order by chance."""
+SORT_LIKELY: Final = 0.7
+"""How well an order matches that is named without its direction, when the direction is the usual one."""
+_DESCENDING_BY_CUSTOM: Final = frozenset({"rating", "popularity", "date"})
 CARD_LINES_MAX: Final = 40
 """A card is small; what is longer is a list of cards."""
 _NODE = re.compile(r'^( *)- ([a-z]+)(?: "(.*?)")?((?: \[[\w=-]+\])*)(?:: (.*))?$')
@@ -187,8 +192,9 @@ class Page:
 
     @cached_property
     def applied(self) -> tuple[Element, ...]:
-        """Elements that say what the page is set to: chosen options, checked boxes, the current one of several links."""
-        return tuple(item for item in self.observation.elements if is_applied(item))
+        """Elements that say what the page is set to: chosen options, checked boxes, links that lead to where we are."""
+        here = self.observation.url
+        return tuple(item for item in self.observation.elements if is_applied(item) or (item.url and self.pairs and same_address(item.url, here)))
 
     @cached_property
     def numbers(self) -> tuple[tuple[str, str], ...]:
@@ -197,24 +203,37 @@ class Page:
 
     @cached_property
     def sorted_as_wanted(self) -> bool:
-        """Whether the page says that it is in the order of the goal's first sort."""
+        """Whether the list is in the order of the goal's first sort: by its numbers if it states some, else by what the page says."""
         if not self.goal.sorts:
             return False
         wanted = self.goal.sorts[0]
+        numbers = [stated[wanted.attribute] for stated in self.listed.values() if wanted.attribute in stated]
+        if len(numbers) >= SORTED_RUN_MIN:
+            return numbers == sorted(numbers, reverse=wanted.direction == "descending")
         labels = [(item.value if item.options else item.name, item.url) for item in self.applied]
-        return any(sort_match(wanted, label, url) >= 1 for label, url in [*labels, ("", self.observation.url)])
+        return any(sort_match(wanted, label, url) >= SORT_LIKELY for label, url in [*labels, ("", self.observation.url)])
 
     @cached_property
-    def results(self) -> dict[str, dict[str, float]]:
-        """The cards about the goal, in order, with the facts they state; cards that break a bound are left out."""
+    def listed(self) -> dict[str, dict[str, float]]:
+        """The cards that say all the goal is about, in order, with the facts they state."""
         found: dict[str, dict[str, float]] = {}
         for item in self.observation.elements:
             if item.role == "link" and (card := self.card(item)) not in found:
                 stated = self.facts(card)
-                covered = self.coverage(frozenset(tokens(card)) | self.stems[item.ref])
-                if stated and covered >= RESULT_COVERAGE_MIN and verdict(self.goal, stated) >= 0:
+                if stated and self.coverage(frozenset(tokens(card)) | self.stems[item.ref]) >= RESULT_COVERAGE_MIN:
                     found[card] = stated
         return found
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Addresses that several cards link to: what the things have in common, not the things."""
+        seen = {(item.url, self.card(item)) for item in self.observation.elements if item.url and item.role == "link"}
+        return frozenset(url for url, count in Counter(url for url, _ in seen).items() if count > 1)
+
+    @cached_property
+    def results(self) -> dict[str, dict[str, float]]:
+        """The listed cards that break no bound of the goal."""
+        return {card: stated for card, stated in self.listed.items() if verdict(self.goal, stated) >= 0}
 
     @cached_property
     def leader(self) -> str:
@@ -227,6 +246,11 @@ class Page:
             return known[0] if known else ""
         sign = 1 if wanted.direction == "ascending" else -1
         return min(known, key=lambda card: sign * self.results[card][wanted.attribute])
+
+    @cached_property
+    def shown(self) -> frozenset[str]:
+        """What the page is about by its title, main heading and address."""
+        return self.headline | url_stems(unquote_plus(self.observation.url))
 
     @cached_property
     def about_one(self) -> dict[str, float]:
@@ -271,32 +295,32 @@ def is_search(element: Element) -> bool:
 
 
 def sort_match(wanted: Sort, label: str, url: str) -> float:
-    """1 for the wanted order, .4 if the direction is open, −.6 for the opposite, −.2 for another order, 0 for no order."""
+    """1 for the wanted order, ``SORT_LIKELY`` or .3 if the direction is left to custom, −.6 for the opposite, −.2 for another order."""
     attribute, direction = sort_in(label)
     words = frozenset(tokens(label))
-    key, by_url, url_direction = _sort_of_url(url)
+    key, by_url, url_direction = order_of(url)
     if attribute != wanted.attribute and words & words_of(wanted.attribute):
         attribute = wanted.attribute
     if not attribute and by_url:
         attribute = wanted.attribute if by_url & words_of(wanted.attribute) else "other"
-    direction = direction or (url_direction if key else None)
+    direction = direction or url_direction
     if not attribute or (direction is None and not key and len(words) > 3):
         return 0.0
     if attribute != wanted.attribute:
         return -0.2 if key or direction else 0.0
     if direction is None:
-        return 0.4
+        usual = "descending" if attribute in _DESCENDING_BY_CUSTOM else "ascending"
+        return SORT_LIKELY if usual == wanted.direction else 0.3
     return 1.0 if direction == wanted.direction else -0.6
 
 
 @lru_cache(maxsize=4_096)
-def _sort_of_url(url: str) -> tuple[bool, frozenset[str], Direction | None]:
+def order_of(url: str) -> tuple[bool, frozenset[str], Direction | None]:
     """Whether the address orders a list, by which words, in which direction."""
     for key, value in split_url(url)[1]:
         if value and _ORDER_KEY.search(key):
             _, direction = sort_in(f"{key} {value}".replace("_", " ").replace("-", " "))
-            descending = value.startswith("-") or direction == "descending"
-            return True, frozenset(tokens(value.replace("_", " "))), "descending" if descending else "ascending"
+            return True, frozenset(tokens(value.replace("_", " "))), "descending" if value.startswith("-") else direction
     return False, frozenset(), None
 
 
@@ -345,7 +369,7 @@ def facts(text: str, attributes: frozenset[str] = frozenset()) -> dict[str, floa
 @lru_cache(maxsize=256)
 def _labelled(attribute: str) -> re.Pattern[str]:
     names = "|".join(sorted(words_of(attribute)))
-    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,3}}(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
+    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,5}}(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
 
 
 def verdict(goal: Goal, stated: dict[str, float]) -> float:

@@ -15,6 +15,7 @@ from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.address import require_web
 from adapters.browser.aria import parse
 from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
@@ -29,16 +30,6 @@ from protocol.observation import Observation
 _POLL_S: Final = (0.004, 0.008, 0.016, 0.032)
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
-
-
-def require_web(url: str) -> None:
-    """Errors: ``browser.scheme`` unless ``url`` is an http(s) address with a host."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise MeshError("browser.scheme", "the address cannot be read") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise MeshError("browser.scheme", scheme=parts.scheme)
 
 
 class ChromiumPage:

@@ -228,6 +228,9 @@ class Listener(web.Server):
                 response = web.Response(
                     body=answers.encode_error(error), status=answers.status_of(error), content_type=answers.MEDIA_TYPE
                 )
+            whole = request.content.is_eof()
+            if not whole:
+                response.force_close()  # the rest of this body would be taken for the next request's header
             async with asyncio.timeout(self.bounds.body_timeout_s):
                 await response.prepare(request)
                 await response.write_eof()
@@ -235,8 +238,9 @@ class Listener(web.Server):
             connection.refuse("answer_timeout")
         except web.RequestPayloadError:
             connection.refuse("body_malformed")
-        finally:
-            connection.request_ends()
+        else:
+            if whole:
+                connection.request_ends()
         return response
 
     def count(self, reason: str, error: MeshError) -> MeshError:

@@ -46,15 +46,17 @@ def home_path(home: str | None) -> Path:
     return home_directory(home)
 
 
-def run_verb(home: str | None, verb: str, params: dict[str, Any], *, as_json: bool, show: Any = None) -> Any:
-    """The result of ``verb``; progress goes to standard error, through ``show(event) -> line`` when a person reads."""
+def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any = None) -> Any:
+    """The result of ``verb``; progress goes to standard error, through ``show(event) -> line``; a line is said once."""
     from node.client import call
 
+    last = ""
+
     def tell(event: dict[str, Any]) -> None:
-        if as_json or show is None:
-            return
-        line = show(event)
-        if line:
+        nonlocal last
+        line = show(event) if show is not None else ""
+        if line and line != last:
+            last = line
             click.echo(line, err=True)
 
     return run_async(call(home_path(home), verb, params, tell))

@@ -68,7 +68,7 @@ def invite(home: str | None, grant: str, minutes: int, as_json: bool) -> None:
       trailmesh node invite --grant explore
       trailmesh node join --peer tmi1.… --grant explore
     """
-    result = run_verb(home, "node.invite", {"grant": _scopes(grant), "minutes": minutes}, as_json=as_json)
+    result = run_verb(home, "node.invite", {"grant": _scopes(grant), "minutes": minutes})
 
     def text(r: Result) -> None:
         click.echo(r["invite"])
@@ -87,7 +87,7 @@ def join(home: str | None, invite_text: str, grant: str, as_json: bool) -> None:
 
     An address alone never pairs: the invite carries the other node's key hash and a one-time token.
     """
-    result = run_verb(home, "node.join", {"invite": invite_text, "grant": _scopes(grant)}, as_json=as_json)
+    result = run_verb(home, "node.join", {"invite": invite_text, "grant": _scopes(grant)})
 
     def text(r: Result) -> None:
         click.echo(f"paired with {r['name']} ({r['node']})")
@@ -98,10 +98,29 @@ def join(home: str | None, invite_text: str, grant: str, as_json: bool) -> None:
 
 
 @group.command()
+@click.argument("address", metavar="https://HOST:PORT")
+@click.option("--key", "public_key", metavar="HEX", required=True, help="The other node's public key (`node status --json` there).")
+@common_options
+def knock(home: str | None, address: str, public_key: str, as_json: bool) -> None:
+    """Try to send a signed delta to a node that is not a peer, and show its refusal.
+
+    For those who must check that a node lets no stranger in. Exit code 0 when it refused, 1 when it did not.
+    """
+    result = run_verb(home, "node.knock", {"address": address, "public_key": public_key})
+
+    def text(r: Result) -> None:
+        click.echo(f"refused: {r['code']} ({r['message']})" if r["refused"] else "NOT refused: that node merged a delta of this one")
+
+    emit(result, as_json=as_json, text=text)
+    if not result["refused"]:
+        raise SystemExit(1)
+
+
+@group.command()
 @common_options
 def peers(home: str | None, as_json: bool) -> None:
     """List the peers of this node and what each may do here."""
-    result = run_verb(home, "node.peers", {}, as_json=as_json)
+    result = run_verb(home, "node.peers", {})
 
     def text(r: Result) -> None:
         if not r["peers"]:
@@ -117,7 +136,7 @@ def peers(home: str | None, as_json: bool) -> None:
 @common_options
 def status(home: str | None, as_json: bool) -> None:
     """Say who this node is, whether it runs, and what it is doing."""
-    result = run_verb(home, "node.status", {}, as_json=as_json)
+    result = run_verb(home, "node.status", {})
 
     def text(r: Result) -> None:
         for key in ("name", "node", "version", "home", "serving", "address", "peers", "sessions", "searches_running"):
@@ -133,7 +152,7 @@ def status(home: str | None, as_json: bool) -> None:
 @common_options
 def doctor(home: str | None, no_browser: bool, as_json: bool) -> None:
     """Check everything this node needs; each fault comes with a remedy."""
-    result = run_verb(home, "node.doctor", {"browser": not no_browser}, as_json=as_json)
+    result = run_verb(home, "node.doctor", {"browser": not no_browser})
     emit(result, as_json=as_json, text=_show_doctor)
     if not result["healthy"]:
         raise SystemExit(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -56,7 +55,8 @@ class Worker:
         """
         began_ms, began_steps = self._clock.now_ms(), self._steps
         spend = Spend()
-        outcome, claim = "spent", ()
+        outcome = "spent"
+        claim: tuple[bytes, ...] = ()
         while True:
             found, exhausted = await self._iterate(assignment.branch)
             spend = Spend(
@@ -189,7 +189,7 @@ class Worker:
         open_children = self._replica.untried(key, risk_class_max=self._config.policy.risk_class_max)
         if not open_children:
             return None
-        weights = [math.exp(6.0 * entry.prior / 1_000_000) for _, entry in open_children]
+        weights = [entry.prior + 1 for _, entry in open_children]  # priors are a softmax already; nothing is hopeless
         child, entry = self._random.choices(open_children, weights=weights)[0]
         return WalkStep(key=child, action=decode_action(entry.action))
 

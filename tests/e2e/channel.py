@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
@@ -41,7 +41,10 @@ async def echo(node: str, route: str, body: bytes) -> bytes:
 
 
 def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s: float = 3600) -> Credentials:
-    """A channel certificate that ``key`` signs. node: whom it names as its issuer; times relative to now, in seconds."""
+    """A channel certificate that ``key`` signs.
+
+    node: whom it names as its issuer. from_s, until_s: relative to now.
+    """
     channel = Ed25519PrivateKey.generate()
     now_s = time.time()
     certificate = channel_certificate(
@@ -51,27 +54,75 @@ def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s
 
 
 def signed_by_channel_key(key: SigningKey, *, named: str) -> Credentials:
-    """A certificate that the *channel* key of ``key`` signs, in the name of node ``named``; the real one is sent along."""
+    """A leaf that the *channel* key of ``key`` signs, in the name of ``named``; the real certificate is sent along."""
     middle = Ed25519PrivateKey.generate()
     now_s = time.time()
-    issued = channel_certificate(
-        bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600
+    issued = channel_certificate(bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600)
+    return _below(issued, middle, named)
+
+
+def authority_below(key: SigningKey) -> Credentials:
+    """A leaf under an authority that ``key`` makes, with everything right but that a peer may make no authorities."""
+    middle = Ed25519PrivateKey.generate()
+    witness = Ed25519PrivateKey.from_private_bytes(bytes(key))
+    name = x509.load_der_x509_certificate(credentials(key).leaf).issuer
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority")])
+    usage = x509.KeyUsage(True, False, False, False, False, True, False, False, False)
+    issued = (
+        _certificate(subject, name, middle.public_key(), witness.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(middle.public_key()), critical=False)
+        .sign(witness, None)
     )
-    leaf_key = Ed25519PrivateKey.generate()
-    day = datetime.timedelta(days=1)
-    moment = datetime.datetime.now(datetime.UTC)
-    builder = (
+    return _below(issued, middle, "anybody")
+
+
+def impostor(key: SigningKey, *, signer: SigningKey) -> Credentials:
+    """A certificate that names ``key`` and its node as its issuer, and is signed by ``signer``."""
+    name = x509.load_der_x509_certificate(credentials(key).leaf).issuer
+    leaf_key, forger = Ed25519PrivateKey.generate(), Ed25519PrivateKey.from_private_bytes(bytes(signer))
+    claimed = Ed25519PublicKey.from_public_bytes(bytes(key.verify_key))
+    usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "channel")])
+    leaf = (
+        _certificate(subject, name, leaf_key.public_key(), claimed)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("channel.trailmesh.invalid")]), critical=False)
+        .sign(forger, None)
+    )
+    return Credentials(leaf, leaf_key, 0)
+
+
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: Ed25519PublicKey, signer: Ed25519PublicKey
+) -> x509.CertificateBuilder:
+    moment, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
+    return (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, named)]))
-        .issuer_name(issued.subject)
-        .public_key(leaf_key.public_key())
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
         .serial_number(7)
         .not_valid_before(moment - day)
         .not_valid_after(moment + day)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(middle.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer), critical=False)
     )
-    return Chain(builder.sign(middle, None), leaf_key, issued)
+
+
+def _below(issued: x509.Certificate, middle: Ed25519PrivateKey, named: str) -> Credentials:
+    leaf_key = Ed25519PrivateKey.generate()
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, named)])
+    usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
+    leaf = (
+        _certificate(subject, issued.subject, leaf_key.public_key(), middle.public_key())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("channel.trailmesh.invalid")]), critical=False)
+        .sign(middle, None)
+    )
+    return Chain(leaf, leaf_key, issued)
 
 
 class Chain(Credentials):
@@ -115,6 +166,12 @@ class Raw:
         name = "" if context is not None else None
         async with asyncio.timeout(WAIT_S):
             return cls(*await asyncio.open_connection(host, int(port), ssl=context, server_hostname=name))
+
+    @property
+    def leaf(self) -> bytes:
+        """The certificate the server showed (DER)."""
+        channel: ssl.SSLObject = self.writer.get_extra_info("ssl_object")
+        return channel.getpeercert(True) or b""
 
     async def status(self) -> int:
         """Status of the next answer, its body read; 0 if the connection ended instead."""
@@ -170,6 +227,6 @@ async def drip(raw: Raw, chunk: bytes, pause_s: float) -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Yield to the loop until ``condition`` holds, within the bound."""
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(WAIT_S):  # noqa: ASYNC110  (a counter has no event to wait for)
         while not condition():
-            await asyncio.sleep(0.005)  # noqa: ASYNC110  (a server's counter has no event to wait for)
+            await asyncio.sleep(0.005)

@@ -1,0 +1,138 @@
+"""``trailmesh explore``: search a site for a goal, together with peers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from protocol.errors import MeshError
+
+
+@click.group(name="explore", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Search a site for a goal together with peers."""
+
+
+@group.command()
+@click.option("--goal", metavar="TEXT", help="What to reach, in words: 'find the cheapest blue mug with a rating over 4'.")
+@click.option("--start", metavar="URL", help="Where to begin.")
+@click.option("--until", metavar="CONDITION", help="What must hold on the page: YAML, or @FILE. See below.")
+@click.option("--peer", "peers", multiple=True, metavar="NAME", help="Explore with this peer. Repeat for more.  [default: every peer that lets us assign branches]")
+@click.option("--alone", is_flag=True, help="Explore without peers.")
+@click.option("--seconds", type=click.IntRange(1, 86_400), default=120, show_default=True, help="Time limit.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the rollouts.")
+@click.option("--resume", "search", metavar="SEARCH", help="Follow a running search, or take up one that was stopped; --seconds adds time.")
+@common_options
+def run(
+    home: str | None,
+    goal: str | None,
+    start: str | None,
+    until: str | None,
+    peers: tuple[str, ...],
+    alone: bool,
+    seconds: int,
+    seed: int,
+    search: str | None,
+    as_json: bool,
+) -> None:
+    """Explore a site until a page meets the condition; what is found is replayed and recorded as a session before it is believed.
+
+    Only actions of risk classes 1 to 3 are performed, and only GET requests are sent. Ctrl-C stops the search; `--resume` takes
+    it up again.
+
+    \b
+    Conditions: url (glob), title, text (contained), element {role, name}; all, any, not combine them.
+      --until '{url: "*/products/*", text: "In stock"}'
+      --until '{any: [{title: Checkout}, {element: {role: heading, name: Checkout}}]}'
+    """
+    if search:
+        result = run_verb(home, "explore.resume", {"search": search, "seconds": seconds}, show=_line)
+    else:
+        if not (goal and start and until):
+            raise MeshError("input.invalid", "--goal, --start and --until are needed (or --resume)")
+        params: dict[str, Any] = {"goal": goal, "start": start, "until": read_condition(until), "seconds": seconds, "seed": seed}
+        if alone or peers:
+            params["peers"] = list(peers)
+        result = run_verb(home, "explore.run", params, show=_line)
+    emit(result, as_json=as_json, text=show_summary)
+
+
+def read_condition(text: str) -> Any:
+    """The plain data of a condition given as YAML or ``@FILE``. Errors: ``condition.invalid``."""
+    import yaml
+
+    try:
+        if text.startswith("@"):
+            text = Path(text[1:]).read_text()
+        return yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise MeshError("condition.invalid", "it is not YAML, or its file cannot be read") from error
+
+
+def _line(event: Result) -> str:
+    if "participants" in event:
+        return f"search {event['search']} with {len(event['participants'])} nodes"
+    if "visits" in event:
+        visits = sum(event["visits"].values())
+        return (
+            f"  {event['seconds']:>4} s of {event['of_seconds']}: {event['branches']} branches, {event['nodes']} nodes, "
+            f"{visits} visits, {event['claims']} claims"
+        )
+    if "claim" in event:
+        return f"  {event['peer'][:7]} claims success after {event['claim']} steps: replaying …"
+    if "claim_refused" in event:
+        return f"  the claim of {event['peer'][:7]} did not hold"
+    if "lease_expired" in event:
+        return f"  {event['peer'][:7]} fell silent: its branch is open again"
+    if "error" in event:
+        return f"  {event['peer'][:7]} could not take a branch: {event['error']}"
+    return ""
+
+
+def show_summary(r: Result) -> None:
+    """Print a search for a person."""
+    click.echo(f"{r['search']}  {r['status']}  {r['goal']}")
+    rows = [
+        [p["name"], p["node"][:7], p["role"], str(p["leases"]), str(p["visits"]), f"{p['cost_ms'] / 1000:.1f} s"] for p in r["spend"]
+    ]
+    table(f"{r['nodes']} tree nodes, {r['branches']} branches, {r['seconds']:.0f} s", ["node", "id", "role", "branches", "visits", "spent"], rows)
+    if r["verified"]:
+        click.echo(f"verified: found by {r['claimed_by']}, replayed here as {r['session']}")
+        for number, step in enumerate(r["path"], 1):
+            click.echo(f"  {number}. {step}")
+    else:
+        click.echo(f"not reached{': ' + r['reason'] if r['reason'] else ''}")
+    if r["html"]:
+        click.echo(f"report in {r['html']}")
+
+
+@group.command()
+@click.argument("search", required=False)
+@click.option("--html", metavar="FILE", default="", help="Also write the report: tree picture, screenshots, who signed what.")
+@common_options
+def show(home: str | None, search: str | None, html: str, as_json: bool) -> None:
+    """Show a search; without SEARCH, list them."""
+    if not search:
+        result = run_verb(home, "explore.list", {})
+
+        def listed(r: Result) -> None:
+            rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
+            table("searches", ["id", "status", "coordinator", "when (UTC)"], rows)
+
+        emit(result, as_json=as_json, text=listed)
+        return
+    path = str(Path(html).absolute()) if html else ""
+    result = run_verb(home, "explore.show", {"search": search, "html": path})
+    emit(result, as_json=as_json, text=show_summary)
+
+
+@group.command()
+@click.argument("search")
+@common_options
+def stop(home: str | None, search: str, as_json: bool) -> None:
+    """Stop a running search; it can be resumed."""
+    result = run_verb(home, "explore.stop", {"search": search})
+    emit(result, as_json=as_json, text=show_summary)

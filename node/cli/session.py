@@ -1,0 +1,200 @@
+"""``trailmesh session``: record, verify, hand over and replay browser sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from protocol.errors import MeshError
+
+_BUNDLE_SUFFIX = ".tmsession"
+
+
+@click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Record, verify, hand over and replay browser sessions."""
+
+
+def _secret_option(command: Any) -> Any:
+    return click.option(
+        "--secret", "secrets", multiple=True, metavar="NAME=@FILE", help="A secret the actions name, read from a file. Repeat for more."
+    )(command)
+
+
+def _approval_options(command: Any) -> Any:
+    command = click.option(
+        "--approve-class", metavar="N", type=click.IntRange(0, 7), default=0, help="Approve risk classes up to N for this run (docs/risk.md)."
+    )(command)
+    return click.option(
+        "--allow", multiple=True, metavar="'METHOD URL'", help="A request other than GET that may be sent, for example 'POST https://shop.example/login'."
+    )(command)
+
+
+def read_secrets(given: tuple[str, ...]) -> dict[str, str]:
+    """Secrets by name. They are read from files, because arguments can be seen by other users of the machine."""
+    secrets = {}
+    for text in given:
+        name, _, source = text.partition("=")
+        if not name or not source.startswith("@"):
+            raise MeshError("input.invalid", "--secret wants NAME=@FILE: arguments can be seen by others on this machine")
+        try:
+            secrets[name] = Path(source[1:]).read_text().rstrip("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise MeshError("input.invalid", f"the file of the secret {name} cannot be read") from error
+    return secrets
+
+
+@group.command()
+@click.argument("actions", type=click.Path(dir_okay=False))
+@_secret_option
+@_approval_options
+@common_options
+def record(home: str | None, actions: str, secrets: tuple[str, ...], approve_class: int, allow: tuple[str, ...], as_json: bool) -> None:
+    """Drive the actions of a file in a browser and record them as a signed session.
+
+    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder.
+
+    \b
+    Example:
+      title: The blue mugs
+      start: https://shop.example/
+      steps:
+        - click: {role: link, name: Mugs}
+        - select: {role: combobox, name: Sort by, option: "Price: low to high"}
+        - extract: {name: first, role: heading}
+    """
+    path = Path(actions)
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshError("input.invalid", f"{actions} cannot be read") from error
+    params = {"actions": text, "name": path.stem, "secrets": read_secrets(secrets), "allow": list(allow), "approve_class": approve_class}
+    result = run_verb(home, "session.record", params, show=_step_line)
+    emit(result, as_json=as_json, text=lambda r: click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}"))
+
+
+def _step_line(event: Result) -> str:
+    if "did" in event:
+        return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}"
+    if "matched" in event:
+        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}"
+        return f"  {event['step']}/{event['of']} {mark}"
+    return ""
+
+
+@group.command(name="ls")
+@click.argument("text", required=False, default="")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="At most this many.")
+@common_options
+def list_sessions(home: str | None, text: str, limit: int, as_json: bool) -> None:
+    """List sessions, newest first; TEXT is searched in title, address and id."""
+    result = run_verb(home, "session.list", {"text": text, "limit": limit})
+
+    def show(r: Result) -> None:
+        rows = [[s["id"], s["title"], s["verdict"], str(s["steps"]), s["node"][:7], moment(s["created_ms"])] for s in r["sessions"]]
+        table("sessions", ["id", "title", "verdict", "steps", "recorded by", "when (UTC)"], rows)
+
+    emit(result, as_json=as_json, text=show)
+
+
+@group.command()
+@click.argument("session")
+@common_options
+def show(home: str | None, session: str, as_json: bool) -> None:
+    """Show a session step by step, who signed it, and its replays."""
+    result = run_verb(home, "session.show", {"session": session})
+
+    def text(r: Result) -> None:
+        s = r["session"]
+        click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
+        click.echo(f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})")
+        click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}")
+        rows = [
+            [str(step["index"]), done, "ok" if step["ok"] else step["error"], str(step["risk"]), f"{step['duration_ms']} ms", step["url"]]
+            for step, done in zip(r["steps"], r["described"], strict=True)
+        ]
+        table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
+        for report in r["reports"]:
+            click.echo(f"replayed by {report['node'][:7]}: {report['matched']} of {len(report['steps'])} steps matched, {report['verdict']}")
+
+    emit(result, as_json=as_json, text=text)
+
+
+@group.command()
+@click.argument("target")
+@common_options
+def verify(home: str | None, target: str, as_json: bool) -> None:
+    """Check signatures and content of a session (id), a bundle or a replay report (file).
+
+    A fault names the element that does not match. A replay report that verifies is kept with its session.
+    """
+    result = run_verb(home, "session.verify", {"target": _target(target)})
+
+    def text(r: Result) -> None:
+        matched = f", {r['matched']} of {r['steps']} steps matched ({r['verdict']})" if r["what"] == "replay-report" else f", {r['steps']} steps"
+        click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
+
+    emit(result, as_json=as_json, text=text)
+
+
+def _target(target: str) -> str:
+    return target if target.lower().startswith("ses-") else str(Path(target).absolute())
+
+
+@group.command()
+@click.argument("session")
+@click.option("--out", metavar="FILE", help=f"Where to write the bundle.  [default: <session>{_BUNDLE_SUFFIX}]")
+@common_options
+def export(home: str | None, session: str, out: str | None, as_json: bool) -> None:
+    """Write a session as one signed file that another node can verify and replay."""
+    path = Path(out or f"{session}{_BUNDLE_SUFFIX}").absolute()
+    result = run_verb(home, "session.export", {"session": session, "out": str(path)})
+    result["out"] = str(path)
+    emit(result, as_json=as_json, text=lambda r: click.echo(f"wrote {r['out']} ({r['steps']} steps, manifest {r['manifest'][:16]})"))
+
+
+@group.command(name="import")
+@click.argument("bundle", type=click.Path(dir_okay=False))
+@common_options
+def import_session(home: str | None, bundle: str, as_json: bool) -> None:
+    """Verify a bundle and keep it. Its signer must be a peer of this node."""
+    result = run_verb(home, "session.import", {"path": str(Path(bundle).absolute())})
+    emit(result, as_json=as_json, text=lambda r: click.echo(f"imported {r['id']}: {r['steps']} steps, signed by {r['signer_name']} ({r['signer'][:7]})"))
+
+
+@group.command()
+@click.argument("session")
+@click.option("--base-url", metavar="URL", default="", help="Replay at another origin, for example a staging server.")
+@click.option("--out", metavar="FILE", default="", help="Write the signed replay report here, for the recorder to verify.")
+@_secret_option
+@_approval_options
+@common_options
+def replay(
+    home: str | None, session: str, base_url: str, out: str, secrets: tuple[str, ...], approve_class: int, allow: tuple[str, ...], as_json: bool
+) -> None:
+    """Drive a session again in a fresh browser context and sign, step by step, what matched.
+
+    Exit code 1 when it did not match throughout.
+    """
+    params = {
+        "session": session,
+        "base_url": base_url,
+        "out": str(Path(out).absolute()) if out else "",
+        "secrets": read_secrets(secrets),
+        "allow": list(allow),
+        "approve_class": approve_class,
+    }
+    result = run_verb(home, "session.replay", params, show=_step_line)
+
+    def text(r: Result) -> None:
+        report = r["report"]
+        click.echo(f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}")
+        if r["out"]:
+            click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
+
+    emit(result, as_json=as_json, text=text)
+    if result["report"]["verdict"] != "pass":
+        raise SystemExit(1)

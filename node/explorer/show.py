@@ -1,0 +1,246 @@
+"""What a search came to: a summary for scripts, and the report with its picture."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from adapters.ports import LeaseRecord
+from node.explorer.coordinator import Progress
+from node.explorer.replica import Replica
+from node.files import write_atomic
+from node.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
+from node.tree_picture import TreeNode
+from protocol import envelope, ids
+from protocol.action import describe
+from protocol.entry import SCALE, decode_action, node_key
+from protocol.errors import CODES, MeshError
+from protocol.messages import SearchSpec
+from protocol.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
+
+if TYPE_CHECKING:
+    from node.node import Node
+
+
+class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
+    """What one node did in a search."""
+
+    node: str
+    name: str
+    role: str
+    visits: int
+    cost_ms: int
+    leases: int
+    claims_false: int
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A search in numbers."""
+
+    search: str
+    status: str
+    goal: str
+    start_url: str
+    coordinator: str
+    seconds: float
+    nodes: int
+    branches: int
+    reassigned: int
+    claims: int
+    verified: bool
+    session: str
+    claimed_by: str
+    path: tuple[str, ...]
+    """The winning actions in words."""
+    spend: tuple[PeerSpend, ...]
+    reason: str = ""
+    """Error code of why it did not reach its goal."""
+    html: str = ""
+
+
+async def summarise(node: Node, search_id: str) -> Summary:
+    """Errors: ``input.not_found``; ``search.not_found_goal`` when the search ended without a verified success."""
+    _, spec, progress, replica, leases = await node.explorer.view(search_id)
+    found = await node.store.search(spec.id)
+    assert found is not None, "view has just read it"
+    summary = _summary(node, found.status, spec, progress, replica, leases)
+    if found.status == "failed":
+        code = progress.error if progress.error in CODES else "search.not_found_goal"
+        raise MeshError(code, search=spec.id, nodes=summary.nodes, branches=summary.branches, claims=summary.claims)
+    return summary
+
+
+async def show_search(node: Node, search_id: str, html: str) -> Summary:
+    """The summary, and the report in the file ``html`` if named. Errors: ``input.not_found``, ``input.invalid``."""
+    found, spec, progress, replica, leases = await node.explorer.view(search_id)
+    summary = _summary(node, found.status, spec, progress, replica, leases)
+    if not html:
+        return summary
+    data = await _report(node, summary, spec, progress, replica)
+    try:
+        text = await asyncio.to_thread(render_report, data)
+        await asyncio.to_thread(write_atomic, Path(html), text.encode())
+    except OSError as error:
+        raise MeshError("input.invalid", f"{html} cannot be written: {error.strerror}") from error
+    return msgspec.structs.replace(summary, html=html)
+
+
+def _name(node: Node, peer: str) -> str:
+    if peer == node.identity.node:
+        return node.config.name
+    return next((record.name for record in node.peers.records() if record.node == peer), ids.short(peer))
+
+
+def _summary(
+    node: Node, status: str, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
+) -> Summary:
+    verified = progress.verified
+    spend = []
+    for peer in spec.participants:
+        spent = replica.tree.spend(peer)
+        spend.append(
+            PeerSpend(
+                node=peer,
+                name=_name(node, peer),
+                role="coordinator" if peer == spec.coordinator else "worker",
+                visits=spent.visits,
+                cost_ms=spent.cost_ms,
+                leases=sum(lease.worker == peer for lease in leases),
+                claims_false=progress.claims_false.get(peer, 0),
+            )
+        )
+    return Summary(
+        search=spec.id,
+        status=status,
+        goal=spec.goal,
+        start_url=spec.start_url,
+        coordinator=spec.coordinator,
+        seconds=progress.used_ms / 1000,
+        nodes=len(replica.tree),
+        branches=progress.branches,
+        reassigned=progress.reassigned,
+        claims=progress.claims,
+        verified=verified is not None,
+        session=verified.session if verified else "",
+        claimed_by=_name(node, verified.claimed_by) if verified else "",
+        path=tuple(describe(decode_action(step)) for step in verified.path) if verified else (),
+        spend=tuple(spend),
+        reason=progress.error,
+    )
+
+
+async def _report(node: Node, summary: Summary, spec: SearchSpec, progress: Progress, replica: Replica) -> ReportInput:
+    session = await node.store.session(summary.session) if summary.session else None
+    steps = await node.store.steps(summary.session) if session else []
+    screenshots = {}
+    for step in steps:
+        if step.screenshot:
+            screenshots[step.screenshot] = await node.store.blob(step.screenshot)
+    shown = await node.sessions.show(summary.session) if session else None
+    replays = tuple(ShownReplay(name=_name(node, r.node), report=r) for r in (shown.reports if shown else ()))
+    roles = {peer.node: peer.role for peer in summary.spend} | {r.report.node: "replayer" for r in replays}
+    outcome = (
+        f"Found by {summary.claimed_by}, replayed and verified by {_name(node, spec.coordinator)} in {summary.seconds:.0f} s."
+        if summary.verified
+        else f"Not reached: the search is {summary.status}."
+    )
+    return ReportInput(
+        title=f"Search {spec.id}",
+        made_ms=node.clock.now_ms(),
+        goal=spec.goal,
+        outcome=outcome,
+        success=summary.verified,
+        nodes=tuple(MeshNode(name=_name(node, peer), id=peer, role=role) for peer, role in roles.items()),
+        tree=_tree(node, replica, progress),
+        spend=tuple(
+            SpendRow(name=p.name, iterations=p.visits, steps=0, milliseconds=p.cost_ms, leases=p.leases) for p in summary.spend
+        ),
+        session=session,
+        steps=steps,
+        screenshots=screenshots,
+        replays=replays,
+        signed=await _signed(node, spec, summary),
+    )
+
+
+async def _signed(node: Node, spec: SearchSpec, summary: Summary) -> tuple[SignedRow, ...]:
+    rows = []
+    found = await node.store.search(spec.id)
+    sealed = [("the search", found.spec)] if found else []
+    sealed += [(f"session {a.subject}", a.envelope) for a in await node.store.artefacts(subject=summary.session or "-")]
+    for lease in await node.store.leases(spec.id):
+        sealed += [(f"lease {lease.id}", data) for data in (lease.assignment, lease.result) if data]
+    last = {record.peer: record for record in await node.store.deltas(spec.id)}
+    sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last.values()]
+    for artefact, data in sealed:
+        rows.append(_signed_row(node, artefact, data))
+    return tuple(rows)
+
+
+def _signed_row(node: Node, artefact: str, data: bytes) -> SignedRow:
+    claimed = envelope.peek(data)
+    try:
+        envelope.verify(data, kinds=frozenset({claimed.kind}), find_key=node.peers.find_key)
+        verified = True
+    except MeshError:
+        verified = False
+    return SignedRow(
+        artefact=artefact,
+        kind=claimed.kind,
+        signer=_name(node, claimed.claims.issuer),
+        digest=hashlib.sha256(data).digest(),
+        verified=verified,
+    )
+
+
+def _tree(node: Node, replica: Replica, progress: Progress) -> TreeNode:
+    """The merged tree as the picture wants it; the winning path marked."""
+    tree = replica.tree
+    winning = set()
+    if progress.verified is not None:
+        key = replica.root
+        winning.add(key)
+        for child in _keys(replica.root, progress.verified.path):
+            winning.add(child)
+    names = {peer: _name(node, peer) for peer in tree.peers}
+
+    def build(row: int, depth: int) -> TreeNode:
+        totals = tree.totals[row]
+        visits = int(totals[VISITS])
+        shares = tree.contributions(np.array([row], np.intp))[:, 0, VISITS].tolist()
+        children = tree.children(row).tolist() if depth < 64 else []
+        label = "start" if row == tree.root else describe(decode_action(tree.node(row).action))
+        return TreeNode(
+            label=label,
+            title=_tooltip(totals, row == tree.root),
+            visits=visits,
+            value=int(totals[BEST]) / SCALE,
+            shares=tuple((names[peer], int(count)) for peer, count in zip(tree.peers, shares, strict=False) if count),
+            winning=tree.key(row) in winning,
+            children=tuple(build(child, depth + 1) for child in children),
+        )
+
+    return build(tree.root, 0)
+
+
+def _keys(root: bytes, path: tuple[bytes, ...]) -> list[bytes]:
+    keys, key = [], root
+    for action in path:
+        key = node_key(key, action)
+        keys.append(key)
+    return keys
+
+
+def _tooltip(totals: Any, root: bool) -> str:
+    if root:
+        return f"{int(totals[VISITS])} visits"
+    state = ", closed" if totals[CLOSED] else ""
+    return (
+        f"{int(totals[VISITS])} visits, best {int(totals[BEST]) / SCALE:.2f}, prior {int(totals[PRIOR]) / SCALE:.2f}, "
+        f"risk class {int(totals[RISK])}, {int(totals[FAILURES])} failures{state}"
+    )

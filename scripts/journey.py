@@ -1,0 +1,194 @@
+"""The journey of the demos: pair, explore together, record, hand over, verify, re-drive, tamper, refuse a stranger."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from scripts.mesh import CommandFailed, MeshNode, mesh, pair
+
+console = Console(stderr=True)
+
+COORDINATOR, WORKERS, AUDITOR, STRANGER = "harbour", ("quay", "pier"), "notary", "stranger"
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What to explore."""
+
+    title: str
+    goal: str
+    start_url: str
+    until: dict[str, Any]
+    seconds: int
+    unsafe_effects: Callable[[], int]
+    """How many state changes the site itself has noticed."""
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """``summary.json``."""
+
+    nodes: int = 0
+    joined: int = 0
+    branches: int = 0
+    visits_per_peer: dict[str, int] = msgspec.field(default_factory=dict)
+    verified: bool = False
+    unsafe_effects: int = -1
+    imported_verified: bool = False
+    steps: int = 0
+    steps_matched: int = 0
+    tamper_named: str = ""
+    stranger_refused: bool = False
+    seconds: float = 0.0
+    broken_promises: list[str] = msgspec.field(default_factory=list)
+
+
+class Journey:
+    """One run on one site."""
+
+    def __init__(self, directory: Path, task: Task) -> None:
+        self.directory = directory
+        self.task = task
+        self.outcome = Outcome()
+        self.search: dict[str, Any] = {}
+        self._chapter = 0
+
+    def run(self) -> Outcome:
+        """The whole journey; what did not hold is in ``broken_promises``."""
+        began = time.monotonic()
+        names = [COORDINATOR, *WORKERS, AUDITOR, STRANGER]
+        with mesh(self.directory, names) as (harbour, *workers, notary, stranger):
+            try:
+                self._pair(harbour, workers, notary)
+                self._explore(harbour)
+                bundle = self._hand_over(harbour, notary)
+                self._tamper(bundle, notary)
+                self._refuse(stranger, harbour)
+                harbour.run("explore", "show", self.search["search"], "--html", str(self.directory / "report.html"))
+            except CommandFailed as error:
+                self.outcome.broken_promises.append(str(error))
+        self.outcome.unsafe_effects = self.task.unsafe_effects()
+        self.outcome.seconds = round(time.monotonic() - began, 1)
+        self._judge()
+        return self.outcome
+
+    def _say(self, text: str) -> None:
+        self._chapter += 1
+        console.print(f"[bold cyan]{self._chapter}.[/] {text}", highlight=False)
+
+    def _pair(self, harbour: MeshNode, workers: list[MeshNode], notary: MeshNode) -> None:
+        self._say(f"three nodes pair by invite: {harbour.name}, {', '.join(node.name for node in workers)}")
+        for worker in workers:
+            pair(harbour, worker, grant="explore", grant_back="explore")
+            self.outcome.joined += 1
+        pair(workers[0], workers[1], grant="explore", grant_back="explore")
+        console.print(f"   a node that will never see the site while it is explored pairs to audit: {notary.name}")
+        pair(harbour, notary, grant="audit", grant_back="")
+        self.outcome.nodes = 1 + len(workers)
+
+    def _explore(self, harbour: MeshNode) -> None:
+        task = self.task
+        self._say(f"they explore {task.title} together: “{task.goal}”")
+        arguments = ["--goal", task.goal, "--start", task.start_url, "--until", json.dumps(task.until)]
+        peers = [part for name in WORKERS for part in ("--peer", name)]
+        self.search = harbour.run("explore", "run", *arguments, *peers, "--seconds", str(task.seconds), progress=True)
+        self.outcome.branches = self.search["branches"]
+        self.outcome.visits_per_peer = {peer["name"]: peer["visits"] for peer in self.search["spend"]}
+        self.outcome.verified = self.search["verified"]
+        self._say(f"found by {self.search['claimed_by']}; believed only after {harbour.name} replayed it in a fresh context:")
+        for step in self.search["path"]:
+            console.print(Text(f"   {step}"))
+
+    def _hand_over(self, harbour: MeshNode, notary: MeshNode) -> Path:
+        session = self.search["session"]
+        bundle = self.directory / "session.tmsession"
+        report = self.directory / "replay-report.cose"
+        self._say(f"the session leaves as a signed bundle; {notary.name} verifies it and drives it again")
+        harbour.run("session", "export", session, "--out", str(bundle))
+        imported = notary.run("session", "import", str(bundle))
+        checked = notary.run("session", "verify", session)
+        self.outcome.imported_verified = imported["manifest"] == checked["manifest"]
+        replayed = notary.run("session", "replay", session, "--out", str(report), progress=True)
+        self.outcome.steps = len(replayed["described"])
+        returned = harbour.run("session", "verify", str(report))
+        self.outcome.steps_matched = returned["matched"]
+        console.print(f"   {harbour.name} verified the report signed by {returned['signer_name']}: {returned['matched']} of {returned['steps']} steps matched")
+        return bundle
+
+    def _tamper(self, bundle: Path, notary: MeshNode) -> None:
+        self._say("one byte of the bundle is changed")
+        data = bytearray(bundle.read_bytes())
+        with zipfile.ZipFile(bundle) as archive:
+            entry = archive.getinfo("steps/000002.cbor")
+        # Any byte would do; this one lies in the middle of a recorded step: after the local header and the name.
+        data[entry.header_offset + 30 + len(entry.filename) + entry.file_size // 2] ^= 1
+        tampered = self.directory / "tampered.tmsession"
+        tampered.write_bytes(data)
+        try:
+            notary.run("session", "verify", str(tampered))
+        except CommandFailed as error:
+            self.outcome.tamper_named = str(error.detail.get("element", ""))
+            console.print(Text(f"   refused: {error.code}, {self.outcome.tamper_named}"))
+
+    def _refuse(self, stranger: MeshNode, harbour: MeshNode) -> None:
+        self._say("a node nobody paired with tries to send a delta")
+        key = harbour.run("node", "status")["public_key"]
+        answer = stranger.run("node", "knock", harbour.address, "--key", key)
+        self.outcome.stranger_refused = answer["refused"]
+        console.print(Text(f"   {answer['code']}: {answer['message']}"))
+
+    def _judge(self) -> None:
+        done = self.outcome
+        promises = {
+            "two peers joined": done.joined == len(WORKERS),
+            "every peer explored": len(done.visits_per_peer) == done.nodes and all(done.visits_per_peer.values()),
+            "the goal was reached and verified": done.verified,
+            "nothing unsafe happened on the site": done.unsafe_effects == 0,
+            "the imported bundle verified": done.imported_verified,
+            "every step matched in the re-drive": done.steps > 0 and done.steps == done.steps_matched,
+            "the changed byte was named": done.tamper_named.startswith(("steps/", "blobs/")),
+            "the stranger was refused": done.stranger_refused,
+        }
+        done.broken_promises += [name for name, held in promises.items() if not held]
+
+    def show(self) -> None:
+        """The table at the end."""
+        done = self.outcome
+        table = Table(title=f"{self.task.title}: {done.seconds:.0f} s", title_justify="left")
+        for column in ("node", "role", "branches", "visits", "spent"):
+            table.add_column(column)
+        for peer in self.search.get("spend", []):
+            table.add_row(peer["name"], peer["role"], str(peer["leases"]), str(peer["visits"]), f"{peer['cost_ms'] / 1000:.1f} s")
+        out = Console()
+        out.print(table)
+        out.print(
+            f"verified {done.verified} · unsafe effects {done.unsafe_effects} · steps matched {done.steps_matched}/{done.steps} · "
+            f"tampering named {done.tamper_named or 'no'} · stranger refused {done.stranger_refused}",
+            highlight=False,
+        )
+        for promise in done.broken_promises:
+            out.print(Text(f"BROKEN: {promise}", style="bold red"))
+        out.print(Text(f"report: {self.directory / 'report.html'}   summary: {self.directory / 'summary.json'}"))
+
+
+def finish(journey: Journey) -> int:
+    """Write ``summary.json``, print the table; the exit code."""
+    summary = msgspec.to_builtins(journey.outcome)
+    (journey.directory / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    journey.show()
+    return 1 if journey.outcome.broken_promises else 0
+
+
+def interrupted() -> int:
+    """Say that nothing is left behind."""
+    print("interrupted: nodes and browsers were stopped", file=sys.stderr)
+    return 130
