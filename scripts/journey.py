@@ -164,10 +164,10 @@ class Journey:
         """The table at the end."""
         done = self.outcome
         table = Table(title=f"{self.task.title}: {done.seconds:.0f} s", title_justify="left")
-        for column in ("node", "role", "branches", "visits", "spent"):
+        for column in ("node", "role", "branches", "visits", "steps", "spent"):
             table.add_column(column)
         for peer in self.search.get("spend", []):
-            table.add_row(peer["name"], peer["role"], str(peer["leases"]), str(peer["visits"]), f"{peer['cost_ms'] / 1000:.1f} s")
+            table.add_row(peer["name"], peer["role"], str(peer["leases"]), str(peer["visits"]), str(peer["steps"]), f"{peer['cost_ms'] / 1000:.1f} s")
         out = Console()
         out.print(table)
         out.print(
