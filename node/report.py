@@ -1,7 +1,7 @@
 """The HTML report of a run: one file that opens offline, runs no script and loads nothing.
 
-Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy allows the
-one style sheet (by its hash) and pictures that are part of the file; nothing else.
+Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy
+allows the one style sheet (by its hash) and pictures that are part of the file; nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 import jinja2
 import msgspec
 
-from node.tree_picture import Picture, TreeNode, draw
+from node.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
 from protocol import ids
 from protocol.action import describe
 from protocol.replay import differences
@@ -98,7 +98,14 @@ def render_report(data: ReportInput) -> str:
     peers = [node.name for node in data.nodes]
     picture: Picture | None = draw(data.tree, peers) if data.tree is not None else None
     return env.get_template(_TEMPLATE).render(
-        data=data, policy=policy, style=style, picture=picture, steps=_steps(data), replays=_replays(data)
+        data=data,
+        policy=policy,
+        style=style,
+        picture=picture,
+        box_width=BOX_WIDTH,
+        box_height=BOX_HEIGHT,
+        steps=_steps(data),
+        replays=_replays(data),
     )
 
 

@@ -1,7 +1,7 @@
-"""A search tree as a drawing: which nodes are shown, and where they stand. Pure; the template draws what is placed here.
+"""A search tree as a drawing: which nodes are shown, and where they stand. Pure; the template draws what is placed.
 
-The tree grows to the right, one column a depth, one row a leaf. So that it stays readable, branches nobody visited are folded
-into a count, and of the others the most visited are kept; the winning path is always whole.
+The tree grows to the right, one column a depth, one row a leaf. So that it stays readable, branches nobody visited
+are folded into a count, and of the others the most visited are kept; the winning path is always whole.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import msgspec
 BOX_WIDTH: Final = 208
 BOX_HEIGHT: Final = 46
 COLUMN: Final = 264
-ROW: Final = 58
+ROW: Final = 54
 MARGIN: Final = 12
-FOLD_HEIGHT: Final = 26
-SHOWN_MAX: Final = 60
-LABEL_CHARS_MAX: Final = 30
+BAR_INSET: Final = 10
+"""Between the ends of the bar and those of its box."""
+SHOWN_MAX: Final = 32
+LABEL_CHARS_MAX: Final = 28
 COLOURS: Final = 8
 """How many peer colours the style sheet has; more peers share them."""
 
@@ -56,18 +57,11 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     y: float
     label: str
     detail: str
+    folded: str
+    """How many children are not drawn (``+9``); empty for none. The tooltip says more."""
     tooltip: str
     winning: bool
     shares: tuple[Share, ...]
-
-
-class Fold(msgspec.Struct, frozen=True, kw_only=True):
-    """Children that are not drawn, as a count."""
-
-    x: float
-    y: float
-    text: str
-    tooltip: str
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +77,6 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     width: int
     height: int
     boxes: tuple[Box, ...]
-    folds: tuple[Fold, ...]
     edges: tuple[Edge, ...]
     legend: tuple[tuple[str, int], ...]
     """Peer name and number of its colour."""
@@ -106,7 +99,6 @@ def draw(root: TreeNode, peers: Sequence[str] = (), *, shown_max: int = SHOWN_MA
         width=round(layout.right + MARGIN),
         height=round(layout.row_y + MARGIN - (ROW - BOX_HEIGHT)),
         boxes=tuple(layout.boxes),
-        folds=tuple(layout.folds),
         edges=tuple(sorted(layout.edges, key=lambda edge: edge.winning)),
         legend=tuple((name, colours[name]) for name in names),
         nodes=total,
@@ -140,11 +132,10 @@ def _choose(root: TreeNode, shown_max: int) -> set[int]:
 
 
 class _Layout:
-    """Places nodes depth first; leaves and folds take the next free row, parents stand in the middle of their children."""
+    """Places nodes depth first; leaves take the next free row, parents stand in the middle of their children."""
 
     def __init__(self, chosen: set[int], colours: dict[str, int]) -> None:
         self.boxes: list[Box] = []
-        self.folds: list[Fold] = []
         self.edges: list[Edge] = []
         self.row_y: float = MARGIN
         self.right: float = 0
@@ -158,46 +149,35 @@ class _Layout:
         shown = [child for child in node.children if id(child) in self._chosen]
         hidden = [child for child in node.children if id(child) not in self._chosen]
         ends = [(self.place(child, depth + 1), child.winning and node.winning) for child in shown]
-        if hidden:
-            ends.append((self._fold(hidden, x + COLUMN), False))
         if ends:
             middle = (ends[0][0] + ends[-1][0]) / 2
         else:
             middle = self.row_y + BOX_HEIGHT / 2
             self.row_y += ROW
         self.edges += [Edge(path=_curve(x + BOX_WIDTH, middle, x + COLUMN, end), winning=won) for end, won in ends]
-        self.boxes.append(self._box(node, x, middle - BOX_HEIGHT / 2))
+        self.boxes.append(self._box(node, x, middle - BOX_HEIGHT / 2, hidden))
         return middle
 
-    def _fold(self, hidden: Sequence[TreeNode], x: float) -> float:
-        visited = sum(child.visits > 0 for child in hidden)
-        untried = len(hidden) - visited
-        words = [f"{visited} more visited"] * bool(visited) + [f"{untried} not tried"] * bool(untried)
-        y = self.row_y + (BOX_HEIGHT - FOLD_HEIGHT) / 2
-        listed = "\n".join(child.label for child in hidden[:20]) + ("\n…" if len(hidden) > 20 else "")
-        self.folds.append(Fold(x=x, y=y, text="+ " + ", ".join(words), tooltip=listed))
-        self.right = max(self.right, x + BOX_WIDTH)
-        self.row_y += ROW
-        return y + FOLD_HEIGHT / 2
-
-    def _box(self, node: TreeNode, x: float, y: float) -> Box:
+    def _box(self, node: TreeNode, x: float, y: float, hidden: Sequence[TreeNode]) -> Box:
         plural = "" if node.visits == 1 else "s"
         return Box(
             x=x,
             y=y,
             label=_short(node.label),
             detail=f"{node.visits} visit{plural} · Q {node.value:.2f}",
-            tooltip="\n".join(part for part in (node.label, node.title, *_told(node)) if part),
+            folded=f"+{len(hidden)}" if hidden else "",
+            tooltip="\n".join(part for part in (node.label, node.title, *_told(node), _folded(hidden)) if part),
             winning=node.winning,
             shares=self._shares(node, x),
         )
 
     def _shares(self, node: TreeNode, x: float) -> tuple[Share, ...]:
         total = sum(count for _, count in node.shares)
+        x += BAR_INSET
         shares: list[Share] = []
         for name, count in node.shares:
             if count > 0:
-                width = BOX_WIDTH * count / total
+                width = (BOX_WIDTH - 2 * BAR_INSET) * count / total
                 shares.append(Share(colour=self._colours[name], x=round(x, 2), width=round(width, 2)))
                 x += width
         return tuple(shares)
@@ -205,6 +185,13 @@ class _Layout:
 
 def _told(node: TreeNode) -> list[str]:
     return [f"{name}: {count} visits" for name, count in node.shares if count > 0]
+
+
+def _folded(hidden: Sequence[TreeNode]) -> str:
+    visited = sum(child.visits > 0 for child in hidden)
+    untried = len(hidden) - visited
+    words = [f"{visited} with fewer visits"] * bool(visited) + [f"{untried} not tried"] * bool(untried)
+    return f"not drawn: {', '.join(words)}" if words else ""
 
 
 def _short(text: str) -> str:

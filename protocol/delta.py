@@ -83,7 +83,8 @@ def read_change(change: Change, *, may_lease: bool) -> TreeUpdate:
 class DeltaReader:
     """Follows the deltas of one peer in one search.
 
-    ``read`` takes payloads whose envelope was verified as the peer's. It changes nothing when it raises.
+    ``read`` takes payloads whose envelope was verified as the peer's. It changes nothing when it raises. When the tree
+    refuses what it returned, ``unread`` keeps both in step.
     """
 
     def __init__(self, public_key: bytes, search_id: str, *, may_lease: bool = False) -> None:
@@ -95,6 +96,7 @@ class DeltaReader:
         self._max_op = 0
         self._hash: bytes | None = None
         self._digests: list[bytes] = []
+        self._before: tuple[int, int, bytes | None, int, list[bytes]] | None = None
         self.epoch = 0
         """The epoch that is followed; 0 before the first delta."""
 
@@ -137,11 +139,19 @@ class DeltaReader:
         if puts > limits.EPOCH_PUTS_MAX:
             raise MeshError("delta.invalid", "too many puts in one epoch")
         update = read_change(change, may_lease=self._may_lease)
+        self._before = (self.epoch, self._puts, self._hash, self._max_op, self._digests)
         if fresh:
             self._digests = []
         self._digests.append(digest)
         self.epoch, self._puts, self._hash, self._max_op = delta.epoch, puts, change.hash, change.max_op
         return update
+
+    def unread(self) -> None:
+        """Take back the last ``read`` that returned an update, because the tree refused it: it is wanted again."""
+        assert self._before is not None, "nothing was read"
+        self._digests.pop()
+        self.epoch, self._puts, self._hash, self._max_op, self._digests = self._before
+        self._before = None
 
     def _check_chain(self, change: Change, seq: int, fresh: bool) -> None:
         if change.actor != self._actor:

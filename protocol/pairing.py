@@ -41,6 +41,7 @@ _JOIN_DOMAIN, _ANSWER_DOMAIN = "trailmesh-join-v1", "trailmesh-join-answer-v1"
 NONCE_BYTES: Final = 16
 LEAF_HASH_BYTES: Final = 32
 _ADDRESS = re.compile(r"https://(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)):([1-9][0-9]{0,4})")
+_NUMERIC_END = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$")
 
 # --- addresses -------------------------------------------------------------------------------------------------------
 
@@ -53,11 +54,14 @@ def parse_address(text: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(text)
     if match is None or int(match[3]) > 65_535 or ".." in text:
         raise MeshError("invite.url", "an address has the form https://host:port, in lower case, and nothing after it")
-    if match[1] is not None:
-        try:
+    try:
+        if match[1] is not None:
             ipaddress.IPv6Address(match[1])
-        except ValueError as error:
-            raise MeshError("invite.url", "the host in brackets is not an IPv6 address") from error
+        elif _NUMERIC_END.search(match[2]):
+            # Resolvers read 2130706433, 0x7f.1 and 127.1 as addresses; people do not. Only the plain form passes.
+            ipaddress.IPv4Address(match[2])
+    except ValueError as error:
+        raise MeshError("invite.url", "the host looks like a number and is not a plain IP address") from error
     return match[1] or match[2], int(match[3])
 
 
@@ -259,7 +263,8 @@ class Joiner:
         signer: the key that signed the listener's TLS leaf, as the adapter verified; leaf_hash: SHA-256 of that leaf.
         Errors: ``peer.identity``.
         """
-        assert not self._request and len(leaf_hash) == LEAF_HASH_BYTES
+        assert not self._request
+        assert len(leaf_hash) == LEAF_HASH_BYTES
         if len(signer) != PUBLIC_KEY_BYTES or not hmac.compare_digest(ids.node_id(signer), self._invite.node):
             raise MeshError("peer.identity", "another node answers at the invite's address", expected=self._invite.node)
         body = cbor.encode(self._said)

@@ -67,6 +67,8 @@ class _Share:
         self.fanout: Counter[bytes] = Counter()
         """Children this peer named, by key of the parent."""
         self.leases: dict[bytes, LeaseEntry] = {}
+        self.live: set[bytes] = set()
+        """Branches among ``leases`` whose lease is live."""
 
     def grow(self, capacity: int) -> None:
         for name in ("table", "state", "held"):
@@ -117,8 +119,9 @@ class SearchTree:
         rows = self._write(current, update)
         self._fold(rows)
         self._forest.touched.update(rows.tolist())
-        if update.leases:
-            current.leases.update(update.leases)
+        current.leases.update(update.leases)
+        for key, entry in update.leases.items():
+            (current.live.add if entry.live else current.live.discard)(key)
         return self._changed(recount=bool(update.leases))
 
     def drop(self, peer: str) -> Rows:
@@ -235,7 +238,7 @@ class SearchTree:
 
     def _live(self) -> list[bytes]:
         """Branches with a live lease, one entry for each lease."""
-        return [key for share in self._shares.values() for key, lease in share.leases.items() if lease.live]
+        return [key for share in self._shares.values() for key in share.live]
 
     def _recount(self) -> None:
         """Count leases and local work again along the paths they lie on; few are live at a time."""

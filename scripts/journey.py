@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ class Journey:
         checked = notary.run("session", "verify", session)
         self.outcome.imported_verified = imported["manifest"] == checked["manifest"]
         replayed = notary.run("session", "replay", session, "--out", str(report), progress=True)
-        self.outcome.steps = replayed["report"]["steps"].__len__()
+        self.outcome.steps = len(replayed["described"])
         returned = harbour.run("session", "verify", str(report))
         self.outcome.steps_matched = returned["matched"]
         console.print(f"   {harbour.name} verified the report signed by {returned['signer_name']}: {returned['matched']} of {returned['steps']} steps matched")
@@ -126,8 +127,10 @@ class Journey:
     def _tamper(self, bundle: Path, notary: MeshNode) -> None:
         self._say("one byte of the bundle is changed")
         data = bytearray(bundle.read_bytes())
-        # Any byte would do; this one lies in the middle of a recorded step.
-        data[data.index(b"steps/000002.cbor") + 40] ^= 1
+        with zipfile.ZipFile(bundle) as archive:
+            entry = archive.getinfo("steps/000002.cbor")
+        # Any byte would do; this one lies in the middle of a recorded step: after the local header and the name.
+        data[entry.header_offset + 30 + len(entry.filename) + entry.file_size // 2] ^= 1
         tampered = self.directory / "tampered.tmsession"
         tampered.write_bytes(data)
         try:
@@ -161,10 +164,10 @@ class Journey:
         """The table at the end."""
         done = self.outcome
         table = Table(title=f"{self.task.title}: {done.seconds:.0f} s", title_justify="left")
-        for column in ("node", "role", "branches", "visits", "spent"):
+        for column in ("node", "role", "branches", "visits", "steps", "spent"):
             table.add_column(column)
         for peer in self.search.get("spend", []):
-            table.add_row(peer["name"], peer["role"], str(peer["leases"]), str(peer["visits"]), f"{peer['cost_ms'] / 1000:.1f} s")
+            table.add_row(peer["name"], peer["role"], str(peer["leases"]), str(peer["visits"]), str(peer["steps"]), f"{peer['cost_ms'] / 1000:.1f} s")
         out = Console()
         out.print(table)
         out.print(

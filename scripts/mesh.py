@@ -39,7 +39,8 @@ class MeshNode:
 
     def init(self, config: Path) -> dict[str, Any]:
         """Create it."""
-        return self.run("node", "init", "--name", self.name, "--config", str(config))
+        result: dict[str, Any] = self.run("node", "init", "--name", self.name, "--config", str(config))
+        return result
 
     def run(self, *arguments: str, progress: bool = False) -> Any:
         """The JSON result of a command. Raises ``CommandFailed``."""

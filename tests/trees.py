@@ -176,5 +176,9 @@ class Receiver:
                 return False
             raise
         if update is not None:
-            self.tree.apply(peer, reader.epoch, update)
+            try:
+                self.tree.apply(peer, reader.epoch, update)
+            except MeshError:
+                reader.unread()
+                raise
         return True

@@ -1,7 +1,8 @@
 """The network guard inside a browser context: every request is judged before it leaves.
 
-Three places, because none sees everything: routing sees the first hop of each request of the context, pop-ups and workers
-included; CDP ``Fetch`` on the page sees the hops after a redirect, which routing never does; socket routing sees WebSockets.
+Three places, because none sees everything: routing sees the first hop of each request of the context, pop-ups and
+workers included; CDP ``Fetch`` on the page sees the hops after a redirect, which routing never does; socket routing
+sees WebSockets.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.address import require_web
 from adapters.browser.aria import parse
 from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
@@ -29,16 +30,6 @@ from protocol.observation import Observation
 _POLL_S: Final = (0.004, 0.008, 0.016, 0.032)
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
-
-
-def require_web(url: str) -> None:
-    """Errors: ``browser.scheme`` unless ``url`` is an http(s) address with a host."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise MeshError("browser.scheme", "the address cannot be read") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise MeshError("browser.scheme", scheme=parts.scheme)
 
 
 class ChromiumPage:
@@ -91,8 +82,7 @@ class ChromiumPage:
                 # A snapshot taken while one document replaces another is retried by Playwright only after a second.
                 await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
             serial = self._activity.serial
-            snapshot, title = await asyncio.gather(self._page.aria_snapshot(mode="ai"), self._page.title())
-            roots = parse(snapshot)
+            roots = parse(await self._page.aria_snapshot(mode="ai"))
             facts = await self._worlds.facts()
             missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
             if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
@@ -100,7 +90,7 @@ class ChromiumPage:
             await self._ask(missing, facts)
             break
         mask = masker(self._secrets, sorted(facts.passwords))
-        return assemble(roots, facts, url=self._page.url, title=title, mask=mask)
+        return assemble(roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
     async def _ask(self, refs: list[str], facts: Facts) -> None:
         """The traits of single elements: those of frames whose isolated world is in another process."""

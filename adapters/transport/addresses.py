@@ -15,7 +15,7 @@ _METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.i
 _THIS_NETWORK: Final = ipaddress.IPv4Network("0.0.0.0/8")
 
 
-class ForbiddenAddress(OSError):
+class ForbiddenAddressError(OSError):
     """A peer's address leads where no peer can be. An ``OSError``, so that aiohttp treats it like a failed connect."""
 
 
@@ -23,14 +23,14 @@ def check_destination(host: str) -> None:
     """Refuse link-local, metadata, multicast, unspecified, broadcast and reserved addresses; loopback and private
     ones are fine.
 
-    host: an IP address as text. Errors: ``ForbiddenAddress``.
+    host: an IP address as text. Errors: ``ForbiddenAddressError``.
     """
     address = _embedded(ipaddress.ip_address(host.partition("%")[0]))
     forbidden = address.is_link_local or address.is_multicast or address.is_unspecified or address in _METADATA
     if isinstance(address, ipaddress.IPv4Address):
         forbidden = forbidden or address in _THIS_NETWORK or address.is_reserved
     if forbidden:
-        raise ForbiddenAddress(f"{address} is not an address of a peer")
+        raise ForbiddenAddressError(f"{address} is not an address of a peer")
 
 
 def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
@@ -43,7 +43,7 @@ def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddre
 
 
 def open_socket(info: tuple[Any, ...]) -> socket.socket:
-    """The socket factory of every outgoing connection. Errors: ``ForbiddenAddress``."""
+    """The socket factory of every outgoing connection. Errors: ``ForbiddenAddressError``."""
     family, kind, proto, _, address = info
     check_destination(str(address[0]))
     sock = socket.socket(family=family, type=kind, proto=proto)

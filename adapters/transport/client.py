@@ -16,7 +16,7 @@ from yarl import URL
 
 from adapters.ports import PeerAddress
 from adapters.transport import answers
-from adapters.transport.addresses import ForbiddenAddress, open_socket
+from adapters.transport.addresses import ForbiddenAddressError, open_socket
 from adapters.transport.certificates import ChannelIdentity, Credentials, client_context
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -27,7 +27,7 @@ _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
 """How long an idle connection is kept: shorter than any server keeps it, so that calls do not meet a closing one."""
 
 
-class _NotReached(Exception):
+class _NotReachedError(Exception):
     """No request left for this address: the next one may be tried."""
 
     def __init__(self, error: MeshError) -> None:
@@ -35,7 +35,7 @@ class _NotReached(Exception):
         self.error = error
 
 
-class _Lost(Exception):
+class _LostError(Exception):
     """The connection ended after the request was sent and before an answer came."""
 
 
@@ -164,10 +164,10 @@ class MeshClient:
             try:
                 url = _url(address, f"/peer/v1/{route}")
                 status, answer = await self._exchange(channel, peer, "POST", url, body, {"Content-Type": content_type})
-            except _NotReached as missed:
+            except _NotReachedError as missed:
                 failures.append(missed.error)
                 continue
-            except _Lost as lost:
+            except _LostError as lost:
                 raise await self._why_lost(channel, peer, url) from lost
             if status == 200:
                 return answer
@@ -182,7 +182,7 @@ class MeshClient:
     async def _exchange(
         self, channel: _Channel, peer: PeerAddress, method: str, url: URL, body: bytes, headers: dict[str, str]
     ) -> tuple[int, bytes]:
-        """One request, one answer: status and body. Errors: ``_NotReached``, ``_Lost``, ``MeshError``."""
+        """One request, one answer: status and body. Errors: ``_NotReachedError``, ``_LostError``, ``MeshError``."""
         try:
             async with channel.session.request(
                 method, url, data=io.BytesIO(body), headers=headers, allow_redirects=False
@@ -207,25 +207,29 @@ class MeshClient:
         Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
         request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.
         """
+        # On a connection of its own: one from the pool may be as dead as the one that was lost.
+        probe = _Channel(peer, channel.credentials, self._connect_timeout_s)
         try:
-            await self._exchange(channel, peer, "GET", url, b"", {"Connection": "close"})
-        except _Lost:
+            await self._exchange(probe, peer, "GET", url, b"", {"Connection": "close"})
+        except _LostError:
             return answers.disconnect_reason(peer.node)
-        except _NotReached as missed:
+        except _NotReachedError as missed:
             return missed.error
         except MeshError:
             pass  # an answer of a wrong form is an answer
+        finally:
+            await probe.session.close()
         return MeshError(
             "peer.unreachable", "the connection broke during the call; it may have been acted on", peer=peer.node
         )
 
 
 def _url(address: str, path: str) -> URL:
-    """Errors: ``_NotReached``."""
+    """Errors: ``_NotReachedError``."""
     try:
         host, port = parse_address(address)
     except MeshError as error:
-        raise _NotReached(MeshError("peer.unreachable", error.message)) from error
+        raise _NotReachedError(MeshError("peer.unreachable", error.message)) from error
     return URL.build(scheme="https", host=host, port=port, path=path)
 
 
@@ -233,19 +237,21 @@ def _translate(error: aiohttp.ClientError, node: str) -> Exception:
     """What a failure of aiohttp means. The order matters: its classes derive from each other."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
-            return _NotReached(_identity_error(error.certificate_error, node))
+            return _NotReachedError(_identity_error(error.certificate_error, node))
         case aiohttp.ClientSSLError():
             if isinstance(error.os_error, ssl.SSLEOFError):
-                return _NotReached(MeshError("peer.unreachable", "the connection ended during the handshake"))
-            return _NotReached(MeshError("peer.protocol", "what listens there does not speak TLS 1.3 as a node does"))
+                return _NotReachedError(MeshError("peer.unreachable", "the connection ended during the handshake"))
+            return _NotReachedError(
+                MeshError("peer.protocol", "what listens there does not speak TLS 1.3 as a node does")
+            )
         case aiohttp.ClientConnectorError():
-            forbidden = isinstance(error.os_error, ForbiddenAddress)
+            forbidden = isinstance(error.os_error, ForbiddenAddressError)
             reason = str(error.os_error) if forbidden else f"cannot connect to {error.host}:{error.port}"
-            return _NotReached(MeshError("peer.unreachable", reason))
+            return _NotReachedError(MeshError("peer.unreachable", reason))
         case aiohttp.ConnectionTimeoutError():
-            return _NotReached(MeshError("peer.unreachable", "no connection in time"))
+            return _NotReachedError(MeshError("peer.unreachable", "no connection in time"))
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | aiohttp.ClientConnectionResetError():
-            return _Lost()
+            return _LostError()
         case aiohttp.ClientPayloadError():
             return MeshError(
                 "peer.unreachable", "the answer was cut off; the request may have been acted on", peer=node

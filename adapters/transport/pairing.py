@@ -23,7 +23,7 @@ from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.transport import answers
-from adapters.transport.addresses import ForbiddenAddress, check_destination, open_socket
+from adapters.transport.addresses import ForbiddenAddressError, check_destination, open_socket
 from adapters.transport.certificates import ChannelIdentity, pairing_client_context, pairing_server_context, signer_of
 from adapters.transport.guard import Bounds, Connection, Listener
 from adapters.transport.server import url_of
@@ -85,7 +85,8 @@ class TlsPairingServer:
             await self._listener.stop()
 
     async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes:
-        assert self._listener is not None and self._handler is not None
+        assert self._listener is not None
+        assert self._handler is not None
         if request.method != "POST" or request.raw_path != PAIRING_PATH or "Content-Encoding" in request.headers:
             raise self._listener.count("route", MeshError("invite.refused"))
         body = await self._listener.read_body(request)
@@ -165,7 +166,7 @@ class TlsPairingClient:
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 leaf = await _fetch_leaf(host, port)
-        except ForbiddenAddress as error:
+        except ForbiddenAddressError as error:
             raise MeshError("invite.url", str(error)) from error
         except (OSError, TimeoutError) as error:
             raise MeshError("peer.unreachable", f"no inviter answers at {url}") from error
@@ -184,7 +185,7 @@ class TlsPairingClient:
 
 
 async def _fetch_leaf(host: str, port: int) -> bytes:
-    """The certificate of the TLS listener at ``host``, unverified. Errors: ``OSError``, of it ``ForbiddenAddress``."""
+    """The certificate of the TLS listener at ``host``, unverified. Errors: ``OSError``, ``ForbiddenAddressError``."""
     failure: OSError = ConnectionError("no address")
     for family, _, _, _, address in await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM):
         check_destination(str(address[0]))

@@ -121,11 +121,11 @@ class MeshServer:
         """
         leaf = channel.getpeercert(True)
         if not leaf:
-            return "no_certificate"
+            return "anonymous"
         try:
             signer = signer_of(leaf, self._now_s())
         except MeshError:
-            return "certificate"
+            return "signer"
         if self._trusted.get(signer.node) != signer.public_key:
             return "unknown"
         connection.node, connection.key, connection.expires_s = signer.node, signer.public_key, signer.expires_s

@@ -96,9 +96,9 @@ def show_summary(r: Result) -> None:
     """Print a search for a person."""
     click.echo(f"{r['search']}  {r['status']}  {r['goal']}")
     rows = [
-        [p["name"], p["node"][:7], p["role"], str(p["leases"]), str(p["visits"]), f"{p['cost_ms'] / 1000:.1f} s"] for p in r["spend"]
+        [p["name"], p["node"][:7], p["role"], str(p["leases"]), str(p["visits"]), str(p["steps"]), f"{p['cost_ms'] / 1000:.1f} s"] for p in r["spend"]
     ]
-    table(f"{r['nodes']} tree nodes, {r['branches']} branches, {r['seconds']:.0f} s", ["node", "id", "role", "branches", "visits", "spent"], rows)
+    table(f"{r['nodes']} tree nodes, {r['branches']} branches, {r['seconds']:.0f} s", ["node", "id", "role", "branches", "visits", "steps", "spent"], rows)
     if r["verified"]:
         click.echo(f"verified: found by {r['claimed_by']}, replayed here as {r['session']}")
         for number, step in enumerate(r["path"], 1):

@@ -9,13 +9,16 @@ import time
 from collections.abc import Callable
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
 from adapters.transport.certificates import Credentials, channel_certificate, client_context
+from adapters.transport.client import MeshClient
+from adapters.transport.guard import Bounds
+from adapters.transport.server import MeshServer
 from protocol import ids
 from protocol.envelope import content_type
 
@@ -41,7 +44,10 @@ async def echo(node: str, route: str, body: bytes) -> bytes:
 
 
 def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s: float = 3600) -> Credentials:
-    """A channel certificate that ``key`` signs. node: whom it names as its issuer; times relative to now, in seconds."""
+    """A channel certificate that ``key`` signs.
+
+    node: whom it names as its issuer. from_s, until_s: relative to now.
+    """
     channel = Ed25519PrivateKey.generate()
     now_s = time.time()
     certificate = channel_certificate(
@@ -51,27 +57,75 @@ def credentials(key: SigningKey, *, node: str = "", from_s: float = -60, until_s
 
 
 def signed_by_channel_key(key: SigningKey, *, named: str) -> Credentials:
-    """A certificate that the *channel* key of ``key`` signs, in the name of node ``named``; the real one is sent along."""
+    """A leaf that the *channel* key of ``key`` signs, in the name of ``named``; the real certificate is sent along."""
     middle = Ed25519PrivateKey.generate()
     now_s = time.time()
-    issued = channel_certificate(
-        bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600
+    issued = channel_certificate(bytes(key), node_of(key), middle.public_key(), from_s=now_s - 60, until_s=now_s + 3600)
+    return _below(issued, middle, named)
+
+
+def authority_below(key: SigningKey) -> Credentials:
+    """A leaf under an authority that ``key`` makes, with everything right but that a peer may make no authorities."""
+    middle = Ed25519PrivateKey.generate()
+    witness = Ed25519PrivateKey.from_private_bytes(bytes(key))
+    name = x509.load_der_x509_certificate(credentials(key).leaf).issuer
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority")])
+    usage = x509.KeyUsage(True, False, False, False, False, True, False, False, False)
+    issued = (
+        _certificate(subject, name, middle.public_key(), witness.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(middle.public_key()), critical=False)
+        .sign(witness, None)
     )
-    leaf_key = Ed25519PrivateKey.generate()
-    day = datetime.timedelta(days=1)
-    moment = datetime.datetime.now(datetime.UTC)
-    builder = (
+    return _below(issued, middle, "anybody")
+
+
+def impostor(key: SigningKey, *, signer: SigningKey) -> Credentials:
+    """A certificate that names ``key`` and its node as its issuer, and is signed by ``signer``."""
+    name = x509.load_der_x509_certificate(credentials(key).leaf).issuer
+    leaf_key, forger = Ed25519PrivateKey.generate(), Ed25519PrivateKey.from_private_bytes(bytes(signer))
+    claimed = Ed25519PublicKey.from_public_bytes(bytes(key.verify_key))
+    usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "channel")])
+    leaf = (
+        _certificate(subject, name, leaf_key.public_key(), claimed)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("channel.trailmesh.invalid")]), critical=False)
+        .sign(forger, None)
+    )
+    return Credentials(leaf, leaf_key, 0)
+
+
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: Ed25519PublicKey, signer: Ed25519PublicKey
+) -> x509.CertificateBuilder:
+    moment, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
+    return (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, named)]))
-        .issuer_name(issued.subject)
-        .public_key(leaf_key.public_key())
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
         .serial_number(7)
         .not_valid_before(moment - day)
         .not_valid_after(moment + day)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(middle.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer), critical=False)
     )
-    return Chain(builder.sign(middle, None), leaf_key, issued)
+
+
+def _below(issued: x509.Certificate, middle: Ed25519PrivateKey, named: str) -> Credentials:
+    leaf_key = Ed25519PrivateKey.generate()
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, named)])
+    usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
+    leaf = (
+        _certificate(subject, issued.subject, leaf_key.public_key(), middle.public_key())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("channel.trailmesh.invalid")]), critical=False)
+        .sign(middle, None)
+    )
+    return Chain(leaf, leaf_key, issued)
 
 
 class Chain(Credentials):
@@ -115,6 +169,12 @@ class Raw:
         name = "" if context is not None else None
         async with asyncio.timeout(WAIT_S):
             return cls(*await asyncio.open_connection(host, int(port), ssl=context, server_hostname=name))
+
+    @property
+    def leaf(self) -> bytes:
+        """The certificate the server showed (DER)."""
+        channel: ssl.SSLObject = self.writer.get_extra_info("ssl_object")
+        return channel.getpeercert(True) or b""
 
     async def status(self) -> int:
         """Status of the next answer, its body read; 0 if the connection ended instead."""
@@ -171,5 +231,57 @@ async def drip(raw: Raw, chunk: bytes, pause_s: float) -> None:
 async def until(condition: Callable[[], bool]) -> None:
     """Yield to the loop until ``condition`` holds, within the bound."""
     async with asyncio.timeout(WAIT_S):
-        while not condition():
-            await asyncio.sleep(0.005)  # noqa: ASYNC110  (a server's counter has no event to wait for)
+        while not condition():  # noqa: ASYNC110  (a counter has no event to wait for)
+            await asyncio.sleep(0.005)
+
+
+class LaxServer(MeshServer):
+    """A server whose TLS context forgot to ask for a certificate."""
+
+    def _tls(self) -> ssl.SSLContext:
+        context = super()._tls()
+        context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+class Bench:
+    """Alice's server and its visitors; Bob is her peer."""
+
+    def __init__(self) -> None:
+        self._closing: list[Callable[[], object]] = []
+        self.url = ""
+
+    async def serve(
+        self,
+        *trusted: SigningKey,
+        bounds: Bounds | None = None,
+        lax: bool = False,
+        now_s: Callable[[], float] = time.time,
+    ) -> MeshServer:
+        server = (LaxServer if lax else MeshServer)(ALICE, bounds=bounds, now_s=now_s)
+        server.trust(keys_of(*(trusted or (BOB,))))
+        self.url = await server.start(echo)
+        self._closing.append(server.close)
+        return server
+
+    def client(self, key: SigningKey) -> MeshClient:
+        client = MeshClient(key)
+        self._closing.append(client.close)
+        return client
+
+    async def raw(self, key: SigningKey = BOB) -> Raw:
+        connection = await Raw.open(self.url, tls(ALICE, credentials(key)))
+        self._closing.append(connection.close)
+        return connection
+
+    async def raw_tcp(self) -> Raw:
+        connection = await Raw.open(self.url, None)
+        self._closing.append(connection.close)
+        return connection
+
+    async def close(self) -> None:
+        for close in reversed(self._closing):
+            result = close()
+            if result is not None:
+                assert asyncio.iscoroutine(result)
+                await result

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import tracemalloc
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.chunk import Change, decode_change
-from protocol.delta import decode_delta
+from protocol.delta import Delta, DeltaReader, decode_delta, encode_delta
 from protocol.errors import MeshError
-from tests.trees import ROOT_KEY, Peer, node
+from protocol.tree import SearchTree
+from tests.chunks import Shape, reseal, sleb, uleb
+from tests.trees import ROOT_KEY, SEARCH, Peer, node, public_key
 
 _MEMORY_BYTES_MAX = 32 * limits.MIB
 
@@ -29,11 +32,6 @@ def _sample() -> list[bytes]:
 
 
 SAMPLE = _sample()
-
-
-def reseal(chunk: bytes) -> bytes:
-    """``chunk`` with the checksum its content asks for."""
-    return chunk[:4] + hashlib.sha256(chunk[8:]).digest()[:4] + chunk[8:]
 
 
 def _decode(data: bytes) -> Change | None:
@@ -74,10 +72,8 @@ def test_truncated_chunks_are_refused(chunk: bytes, data: st.DataObject) -> None
 @given(st.integers(1, 2**53), st.sampled_from((0x01, 0x02, 0x15, 0x42, 0x56, 0x70)), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_run_length_bombs_are_refused_before_memory_is_taken(run: int, column: int, as_nulls: bool) -> None:
-    bomb = b"\x00" + _uleb(run) if as_nulls else _sleb(run) + b"\x00"
-    chunk = build(
-        [(column, bomb), (0x34, _uleb(min(run, 20_000)))] if column < 0x34 else [(0x34, _uleb(run)), (column, bomb)]
-    )
+    bomb = b"\x00" + uleb(run) if as_nulls else sleb(run) + b"\x00"
+    chunk = Shape(columns={column: bomb, 0x34: uleb(min(run, limits.CHUNK_OPS_MAX))}).encode()
     tracemalloc.start()
     try:
         assert _decode(chunk) is None
@@ -91,27 +87,27 @@ def test_what_is_decoded_has_the_hash_of_the_received_bytes(chunk: bytes) -> Non
     assert decode_change(chunk).hash == hashlib.sha256(chunk[8:]).digest()
 
 
-def _uleb(value: int) -> bytes:
-    out = bytearray()
-    while True:
-        out.append(value & 0x7F | (0x80 if value > 0x7F else 0))
-        value >>= 7
-        if not value:
-            return bytes(out)
+@given(st.sampled_from(SAMPLE), st.data())
+@settings(max_examples=300)
+def test_a_reader_of_damaged_deltas_gives_an_update_or_refuses_with_a_delta_code(
+    chunk: bytes, data: st.DataObject
+) -> None:
+    damaged = bytearray(chunk)
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(11, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    delta = Delta(search=SEARCH, epoch=1, seq=1, chunk=reseal(bytes(damaged)))
+    try:
+        update = DeltaReader(public_key("alice"), SEARCH).read(encode_delta(delta))
+    except MeshError as error:
+        if not error.code.startswith("delta."):
+            raise
+        return
+    assert update is not None
+    SearchTree(SEARCH).apply("alice", 1, update)
 
 
-def _sleb(value: int) -> bytes:
-    out = bytearray()
-    while True:
-        byte, value = value & 0x7F, value >> 7
-        if value == 0 and not byte & 0x40:
-            return bytes(out) + bytes([byte])
-        out.append(byte | 0x80)
-
-
-def build(columns: list[tuple[int, bytes]]) -> bytes:
-    """A first change with these columns and a right checksum."""
-    body = b"\x00\x10" + b"a" * 16 + b"\x01\x01\x00\x00\x00" + bytes([len(columns)])
-    body += b"".join(_uleb(name) + _uleb(len(data)) for name, data in columns)
-    body += b"".join(data for _, data in columns)
-    return reseal(b"\x85oJ\x830000\x01" + _uleb(len(body)) + body)
+@given(st.binary(max_size=200))
+def test_random_payloads_are_refused(data: bytes) -> None:
+    with pytest.raises(MeshError) as caught:
+        DeltaReader(public_key("alice"), SEARCH).read(data)
+    assert caught.value.code == "delta.invalid"

@@ -1,0 +1,352 @@
+"""The in-memory twin of a browser: a site as data, for tests of everything above the browser port.
+
+A site is a set of documents; a control says which requests using it sends and where it leads. Guard, secrets and error
+codes are those of the real adapters; the contract suite holds all to the same assertions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+from adapters.browser.address import require_web
+from adapters.browser.view import Mask, masker
+from adapters.ports import Outcome
+from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.errors import MeshError
+from protocol.observation import Element, Observation, truncate
+from protocol.risk import GuardPolicy, judge_request
+from protocol.session import BrowserInfo, Profile
+
+_FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
+_TOGGLES = frozenset({"checkbox", "radio", "switch"})
+_REDIRECTS_MAX = 10
+# A PNG of one white pixel.
+_PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550000000a4944415478da63f80f00010101"
+    "001cb08c990000000049454e44ae426082"
+)
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """What using a control does."""
+
+    go: str = ""
+    """Address it leads to by a GET."""
+    post: str = ""
+    """Address it submits to by a POST, and then shows."""
+    fetch: tuple[tuple[str, str], ...] = ()
+    """``(method, address)`` of requests by scripts; ``WS`` for a socket."""
+    popup: str = ""
+    """Address it opens beside the page."""
+    dialog: str = ""
+    """``alert``, ``confirm`` or ``prompt``."""
+
+
+class Control(msgspec.Struct, frozen=True, kw_only=True):
+    """An element (its ``ref`` is given when it is observed) and what using it does."""
+
+    element: Element
+    effect: Effect = Effect()
+    covered: bool = False
+    """Whether another element lies over it."""
+    selectors: tuple[str, ...] = ()
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of a site."""
+
+    title: str
+    controls: tuple[Control, ...] = ()
+    text: tuple[str, ...] = ()
+    """Loose text, line by line."""
+
+
+class MemorySite:
+    """Documents by address (without query), redirects, and the log of what reached the site."""
+
+    def __init__(self, documents: Mapping[str, Document], redirects: Mapping[str, str] | None = None) -> None:
+        self.documents = dict(documents)
+        self.redirects = dict(redirects or {})
+        self.reached: list[str] = []
+
+    def document(self, url: str) -> Document | None:
+        """What stands at ``url``."""
+        bare = url.partition("#")[0]
+        return self.documents.get(bare) or self.documents.get(bare.partition("?")[0])
+
+
+class MemoryBrowser:
+    """``adapters.ports.Browser`` over a ``MemorySite``."""
+
+    def __init__(self, site: MemorySite) -> None:
+        self._site = site
+        self._pages: list[MemoryPage] = []
+        self._closed = False
+
+    @property
+    def info(self) -> BrowserInfo:
+        """Backend, name and version."""
+        return BrowserInfo(backend="memory", name="memory", version="1")
+
+    async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
+        """``adapters.ports.Browser.open``."""
+        if self._closed:
+            raise MeshError("browser.crashed", "the browser is not running")
+        page = MemoryPage(self._site, guard)
+        self._pages.append(page)
+        return page
+
+    def crash(self) -> None:
+        """End as a killed process would."""
+        self._closed = True
+        for page in self._pages:
+            page.crash()
+
+    async def close(self) -> None:
+        """``adapters.ports.Browser.close``."""
+        self.crash()
+
+
+class MemoryPage:
+    """``adapters.ports.Page`` over a ``MemorySite``."""
+
+    def __init__(self, site: MemorySite, policy: GuardPolicy) -> None:
+        self._site = site
+        self._policy = policy
+        self._url = "about:blank"
+        self._document = Document(title="")
+        self._values: dict[int, str] = {}
+        self._checked: dict[int, bool] = {}
+        self._active = -1
+        self._order: dict[str, int] = {}
+        self._secrets: dict[str, str] = {}
+        self._blocked: list[str] = []
+        self._dialogs: list[str] = []
+        self._gone = False
+
+    def crash(self) -> None:
+        """From now on every call says ``browser.crashed``."""
+        self._gone = True
+
+    # --- observing ---
+
+    def _mask(self) -> Mask:
+        hidden = [
+            self._values.get(index, control.element.value)
+            for index, control in enumerate(self._document.controls)
+            if control.element.traits.input_type == "password"
+        ]
+        return masker(self._secrets, [value for value in hidden if len(value) > 1])
+
+    async def observe(self) -> Observation:
+        """``adapters.ports.Page.observe``."""
+        self._require_alive()
+        mask = self._mask()
+        self._order = {}
+        counts: dict[str, int] = {}
+        elements: list[Element] = []
+        for index, control in enumerate(self._document.controls):
+            frame = control.element.frame
+            counts[frame] = counts.get(frame, 0) + 1
+            ref = f"{frame}e{counts[frame]}"
+            self._order[ref] = index
+            elements.append(self._seen(index, control.element, ref, mask))
+        lines = [f'- {item.role} "{item.name}"' + (f": {item.value}" if item.value else "") for item in elements]
+        lines.extend(f"- {mask(line)}" for line in self._document.text)
+        return Observation(
+            url=mask(self._url),
+            title=mask(self._document.title),
+            text=truncate("\n".join(lines)),
+            elements=tuple(elements),
+        )
+
+    def _seen(self, index: int, element: Element, ref: str, mask: Mask) -> Element:
+        value = self._values.get(index, element.value)
+        states = set(element.states)
+        if index in self._checked:
+            states.discard("checked")
+            states.update({"checked"} if self._checked[index] else ())
+        if index == self._active:
+            states.add("active")
+        return msgspec.structs.replace(
+            element,
+            ref=ref,
+            name=mask(element.name),
+            value="" if element.traits.input_type == "password" else mask(value),
+            states=tuple(sorted(states)),
+            url=mask(urljoin(self._url, element.url)) if element.url else "",
+        )
+
+    async def find(self, selector: str) -> str | None:
+        """``adapters.ports.Page.find``."""
+        self._require_alive()
+        if not self._order:
+            await self.observe()
+        hits = [ref for ref, index in self._order.items() if selector in self._document.controls[index].selectors]
+        return hits[0] if len(hits) == 1 else None
+
+    def _require_alive(self) -> None:
+        if self._gone:
+            raise MeshError("browser.crashed")
+
+    # --- performing ---
+
+    async def perform(
+        self,
+        action: Action,
+        *,
+        ref: str | None = None,
+        expect: bytes | None = None,
+        secrets: Mapping[str, str] | None = None,
+        timeout_ms: int = 0,
+    ) -> Outcome:
+        """``adapters.ports.Page.perform``; nothing here takes time, so ``expect`` and ``timeout_ms`` have no effect."""
+        self._require_alive()
+        self._secrets.update(secrets or {})
+        extracted = self._do(action, ref)
+        mask = self._mask()
+        blocked, self._blocked = tuple(map(mask, self._blocked)), []
+        dialogs, self._dialogs = tuple(self._dialogs), []
+        return Outcome(observation=await self.observe(), extracted=mask(extracted), blocked=blocked, dialogs=dialogs)
+
+    def _do(self, action: Action, ref: str | None) -> str:
+        match action:
+            case Goto(url=url):
+                self._goto(url)
+            case Wait(text=text):
+                self._wait(text)
+            case Scroll() | Press(target=None):
+                pass
+            case Extract(target=None):
+                return "\n".join([*(item.element.name for item in self._document.controls), *self._document.text])
+            case Extract():
+                return self._read(*self._target(ref))
+            case _:
+                self._use(action, *self._target(ref))
+        return ""
+
+    def _wait(self, text: str) -> None:
+        shown = [*(item.element.name for item in self._document.controls), *self._document.text]
+        if text and not any(text.casefold() in line.casefold() for line in shown):
+            raise MeshError("browser.timeout", "the text did not appear")
+
+    def _target(self, ref: str | None) -> tuple[int, Control]:
+        index = self._order.get(ref or "")
+        if index is None:
+            raise MeshError("action.target_missing", f"no element {ref} in the last observation")
+        return index, self._document.controls[index]
+
+    def _read(self, index: int, control: Control) -> str:
+        if control.element.traits.input_type == "password":
+            return ""
+        return (
+            self._values.get(index, control.element.value) if control.element.role in _FIELDS else control.element.name
+        )
+
+    def _use(self, action: Action, index: int, control: Control) -> None:
+        role = control.element.role
+        if "disabled" in control.element.states or (control.covered and isinstance(action, Click)):
+            raise MeshError("action.not_possible", "the element is hidden, disabled or covered", role=role)
+        match action:
+            case Fill(value=value):
+                self._require(role in _FIELDS)
+                self._values[index] = self._value(value, control.element)
+            case Select(option=option):
+                self._require(option in control.element.options)
+                self._values[index] = option
+            case Check(checked=checked):
+                self._require(role in _TOGGLES)
+                self._checked[index] = checked
+            case Click() if role in _TOGGLES:
+                self._checked[index] = not self._checked.get(index, "checked" in control.element.states)
+            case Click():
+                self._trigger(control)
+            case Press(key="Enter"):
+                self._trigger(control)
+            case _:
+                pass
+        self._active = index if self._document.controls[index : index + 1] == (control,) else -1
+
+    @staticmethod
+    def _require(possible: bool) -> None:
+        if not possible:
+            raise MeshError("action.not_possible", "the element is of another kind")
+
+    def _value(self, value: str | Secret, element: Element) -> str:
+        if isinstance(value, Secret):
+            if value.secret not in self._secrets:
+                raise MeshError("action.secret_missing", name=value.secret)
+            return self._secrets[value.secret]
+        if element.traits.input_type == "password":
+            raise MeshError("action.secret_literal")
+        return value
+
+    def _trigger(self, control: Control) -> None:
+        effect = control.effect
+        self._dialogs.extend([effect.dialog] if effect.dialog else [])
+        for method, url in effect.fetch:
+            self._sent(method, urljoin(self._url, url), "fetch", False)
+        if effect.post:
+            self._show("POST", urljoin(self._url, effect.post))
+        target = effect.go or effect.popup or (control.element.url if control.element.role == "link" else "")
+        if target:
+            self._show("GET", urljoin(self._url, target))
+
+    def _goto(self, url: str) -> None:
+        require_web(url)
+        if not self._show("GET", url):
+            raise MeshError("browser.navigation", "the network guard refused the address", reason="guard")
+
+    def _show(self, method: str, url: str) -> bool:
+        """Go to ``url`` hop by hop; False if the guard stopped it, and the page stays."""
+        for _ in range(_REDIRECTS_MAX):
+            same = url.partition("#")[0] == self._url.partition("#")[0] and "#" in url
+            if not same and not self._sent(method, url, "document", True):
+                return False
+            if url not in self._site.redirects:
+                break
+            method, url = "GET", self._site.redirects[url]
+        document = self._site.document(url)
+        if document is None:
+            if urlsplit(url).netloc not in {urlsplit(address).netloc for address in self._site.documents}:
+                raise MeshError("browser.navigation", "no server answers")
+            document = Document(title="", text=("404: Not Found",))
+        if not same:
+            self._document, self._values, self._checked, self._active = document, {}, {}, -1
+            self._order = {}
+        self._url = url
+        return True
+
+    def _sent(self, method: str, url: str, kind: str, navigation: bool) -> bool:
+        """Whether a request got through; it is in the site's log or among the refused ones afterwards."""
+        parts = urlsplit(url)
+        refused = self._policy.read_only if method == "WS" else None
+        refused = refused or bool(
+            judge_request("GET" if method == "WS" else method, url, kind, navigation, None, self._policy)
+        )
+        if refused:
+            self._blocked.append(f"{method} {parts.path or '/'}")
+            return False
+        self._site.reached.append(f"{method} {parts.path or '/'}" + (f"?{parts.query}" if parts.query else ""))
+        return True
+
+    # --- the rest ---
+
+    async def screenshot(self) -> bytes:
+        """``adapters.ports.Page.screenshot``: one white pixel."""
+        self._require_alive()
+        return _PNG
+
+    async def close(self) -> None:
+        """``adapters.ports.Page.close``."""
+        self._gone = True
+
+
+def site_of(origin: str, pages: Mapping[str, tuple[str, Sequence[Control]]]) -> MemorySite:
+    """A site from paths to ``(title, controls)``."""
+    return MemorySite(
+        {origin + path: Document(title=title, controls=tuple(controls)) for path, (title, controls) in pages.items()}
+    )

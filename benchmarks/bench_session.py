@@ -1,0 +1,129 @@
+"""What a replay costs against a bare Playwright script that does the same.
+
+Conditions: the demo shop, served by its own process on loopback without added delay; one headless Chromium for each
+side, started with the same arguments; fresh context per round, opened before the clock starts. Ten steps: one
+address, eight links, one text read. The script clicks by role and name and waits for the address of the next page;
+the replay does the same, and observes, classifies and compares every step, takes no pictures, and signs its report.
+Rounds alternate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from nacl.signing import SigningKey
+from playwright.async_api import Browser as PlaywrightBrowser
+from playwright.async_api import async_playwright
+
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings, find_executable, launch_args
+from adapters.clock.system import SystemClock
+from adapters.ports import Browser
+from adapters.storage.memory import MemoryStore
+from benchmarks.registry import benchmark
+from node.identity import Identity
+from node.recorder import Recording, record, record_actions
+from node.replayer import Recorded, ReplayPlan, replay
+from protocol.action import Action, Click, Extract, Goto, Locator
+from protocol.risk import GuardPolicy
+from protocol.session import Profile, Verdict
+
+ROUNDS: Final = 7
+START_TIMEOUT_S: Final = 20
+LINKS: Final = (
+    ("Mugs", "**/products?category=mugs"),
+    ("Plates", "**/products?category=plates"),
+    ("Bowls", "**/products?category=bowls"),
+    ("Lamps", "**/products?category=lamps"),
+    ("Blankets", "**/products?category=blankets"),
+    ("Cushions", "**/products?category=cushions"),
+    ("Vases", "**/products?category=vases"),
+    ("Help", "**/help"),
+)
+SETTINGS: Final = BrowserSettings(sandbox=False)
+
+
+@asynccontextmanager
+async def _shop() -> AsyncIterator[str]:
+    """The shop in a process of its own, so that serving takes no time from either side's event loop."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.sites.shop", "--port", "0", stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(START_TIMEOUT_S):
+            line = await process.stdout.readline()
+        yield json.loads(line)["url"]
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
+            process.terminate()
+        await process.wait()
+
+
+async def _bare(browser: PlaywrightBrowser, url: str) -> float:
+    """Seconds a plain script takes."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 800})
+    page = await context.new_page()
+    began = time.perf_counter()
+    await page.goto(f"{url}/")
+    for name, address in LINKS:
+        await page.get_by_role("link", name=name, exact=True).first.click()
+        await page.wait_for_url(address)
+    await page.get_by_role("heading", level=1).first.inner_text()
+    taken = time.perf_counter() - began
+    await context.close()
+    return taken
+
+
+async def _replayed(browser: Browser, recorded: Recorded, identity: Identity) -> float:
+    """Seconds a replay takes."""
+    page = await browser.open(Profile(), GuardPolicy())
+    began = time.perf_counter()
+    done = await replay(recorded, page, SystemClock(), identity, ReplayPlan(browser=browser.info))
+    taken = time.perf_counter() - began
+    assert done.report.verdict == Verdict.PASS, "a replay that diverges measures something else"
+    await page.close()
+    return taken
+
+
+async def _recorded(browser: Browser, identity: Identity, url: str) -> Recorded:
+    store, page = MemoryStore(), await browser.open(Profile(), GuardPolicy())
+    actions: list[Action] = [Goto(url=f"{url}/")]
+    actions += [Click(target=Locator(role="link", name=name)) for name, _ in LINKS]
+    actions.append(Extract(name="heading", target=Locator(selectors=("css=h1",))))
+    plan = Recording(title="ten steps", start_url=url, profile=Profile(), browser=browser.info)
+    async with record(store, page, SystemClock(), identity, plan) as recorder:
+        await record_actions(recorder, actions)
+    await page.close()
+    return Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
+
+
+async def _ratio() -> float:
+    identity = Identity(SigningKey(bytes(32)), SystemClock())
+    async with _shop() as url, async_playwright() as driver:
+        bare = await driver.chromium.launch(executable_path=find_executable(SETTINGS), args=launch_args(SETTINGS))
+        ours = await launcher(SETTINGS)()
+        try:
+            recorded = await _recorded(ours, identity, url)
+            await _bare(bare, url)  # both sides have been through the pages once before anything is measured
+            pairs = [(await _replayed(ours, recorded, identity), await _bare(bare, url)) for _ in range(ROUNDS)]
+        finally:
+            await ours.close()
+            await bare.close()
+    replays, scripts = zip(*pairs, strict=True)
+    ratio: float = statistics.median(replays) / statistics.median(scripts)
+    return ratio
+
+
+@benchmark("session.replay_ratio", unit="times bare Playwright", target=1.3, direction="at most")
+def replay_ratio() -> float:
+    """Time of a ten-step replay over that of a bare script; medians of rounds taken in turn."""
+    return asyncio.run(_ratio())

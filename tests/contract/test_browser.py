@@ -1,0 +1,310 @@
+"""What every browser backend promises; the in-memory twin is held to the same assertions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from adapters.ports import Outcome, Page
+from protocol.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
+from protocol.errors import MeshError
+from protocol.observation import Element, Observation, encode
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+from tests.sites.pages.backends import NAMES, Backend, backend
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+ANY = Locator()
+WORD, WHO = "word", "who"
+
+
+@pytest_asyncio.fixture(params=NAMES, scope="module", loop_scope="module")
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[Backend]:
+    async with backend(request.param) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(world: Backend) -> AsyncIterator[Page]:
+    world.reached.clear()
+    opened = await world.browser.open(Profile(), GuardPolicy())
+    yield opened
+    await opened.close()
+
+
+def element(observation: Observation, role: str, name: str) -> Element:
+    return next(item for item in observation.elements if (item.role, item.name) == (role, name))
+
+
+async def use(page: Page, action: Action, role: str, name: str, **secrets: str) -> Outcome:
+    target = element(await page.observe(), role, name)
+    return await page.perform(action, ref=target.ref, secrets=secrets)
+
+
+async def form(page: Page, world: Backend) -> Observation:
+    return (await page.perform(Goto(url=world.origin + "/form.html"))).observation
+
+
+async def refused(page: Page, action: Action, ref: str | None = None, **more: int) -> str:
+    with pytest.raises(MeshError) as caught:
+        await page.perform(action, ref=ref, timeout_ms=more.get("timeout_ms", 0))
+    return caught.value.code
+
+
+async def test_an_opened_address_is_observed_with_title_and_controls(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    assert (seen.url, seen.title) == (world.origin + "/form.html", "Every control")
+    assert element(seen, "link", "Table").url == world.origin + "/table.html"
+    assert element(seen, "combobox", "Sort by").options == ("Name", "Price")
+    assert "disabled" in element(seen, "button", "Not now").states
+    assert world.reached == ["GET /form.html"]
+
+
+async def test_observing_twice_gives_the_same_bytes(page: Page, world: Backend) -> None:
+    await form(page, world)
+    assert encode(await page.observe()) == encode(await page.observe())
+
+
+async def test_refs_count_from_one_in_document_order_whatever_was_visited_before(page: Page, world: Backend) -> None:
+    first = await form(page, world)
+    await page.perform(Goto(url=world.origin + "/table.html"))
+    again = await form(page, world)
+    assert [item.ref for item in again.elements] == [f"e{n + 1}" for n in range(len(again.elements))]
+    assert encode(first) == encode(again)
+
+
+async def test_a_link_leads_to_its_page(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "link", "Table")
+    assert outcome.observation.title == "A long table"
+    assert outcome.settled
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "about:blank",
+        "chrome://version",
+        "data:text/html,x",
+        "x",
+        "http://",
+    ],
+)
+async def test_only_web_addresses_are_opened(page: Page, url: str) -> None:
+    assert await refused(page, Goto(url=url)) == "browser.scheme"
+
+
+async def test_an_address_without_a_server_is_a_navigation_error(page: Page) -> None:
+    assert await refused(page, Goto(url="http://127.0.0.1:9/")) == "browser.navigation"
+
+
+async def test_a_filled_field_shows_its_value_and_changes_the_state(page: Page, world: Backend) -> None:
+    before = await form(page, world)
+    outcome = await use(page, Fill(target=ANY, value="Ada"), "textbox", "Your name")
+    assert element(outcome.observation, "textbox", "Your name").value == "Ada"
+    assert outcome.observation.state != before.state
+
+
+async def test_a_password_field_refuses_a_literal(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    ref = element(seen, "textbox", "Password").ref
+    assert await refused(page, Fill(target=ANY, value="hunter2"), ref) == "action.secret_literal"
+
+
+async def test_a_secret_that_was_not_given_is_missing(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    action = Fill(target=ANY, value=Secret(secret=WORD))
+    assert await refused(page, action, element(seen, "textbox", "Password").ref) == "action.secret_missing"
+
+
+async def test_a_secret_in_a_password_field_shows_nowhere(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Fill(target=ANY, value=Secret(secret=WORD)), "textbox", "Password", word="tell-nobody")
+    field = element(outcome.observation, "textbox", "Password")
+    assert (field.value, field.traits.input_type) == ("", "password")
+    assert b"tell-nobody" not in encode(outcome.observation)
+
+
+async def test_a_secret_in_a_plain_field_shows_by_its_name(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Fill(target=ANY, value=Secret(secret=WHO)), "textbox", "Your name", who="Ada L.")
+    field = element(outcome.observation, "textbox", "Your name")
+    assert field.value == "‹secret:who›"
+    read = await page.perform(Extract(name="who", target=ANY), ref=field.ref)
+    assert read.extracted == "‹secret:who›"
+
+
+async def test_an_option_is_selected_by_its_label(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Select(target=ANY, option="Price"), "combobox", "Sort by")
+    assert element(outcome.observation, "combobox", "Sort by").value == "Price"
+
+
+async def test_an_option_that_is_not_there_cannot_be_selected(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    action = Select(target=ANY, option="Colour")
+    assert await refused(page, action, element(seen, "combobox", "Sort by").ref) == "action.not_possible"
+
+
+async def test_a_box_is_checked_and_unchecked(page: Page, world: Backend) -> None:
+    await form(page, world)
+    for wanted in (True, True, False):
+        outcome = await use(page, Check(target=ANY, checked=wanted), "checkbox", "I agree")
+        assert ("checked" in element(outcome.observation, "checkbox", "I agree").states) is wanted
+
+
+@pytest.mark.parametrize("name", ["Not now", "Covered"])
+async def test_a_disabled_or_covered_button_cannot_be_clicked(page: Page, world: Backend, name: str) -> None:
+    seen = await form(page, world)
+    ref = element(seen, "button", name).ref
+    assert await refused(page, Click(target=ANY), ref, timeout_ms=400) == "action.not_possible"
+
+
+async def test_filling_a_button_is_not_possible(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    ref = element(seen, "button", "Ask").ref
+    assert await refused(page, Fill(target=ANY, value="x"), ref, timeout_ms=400) == "action.not_possible"
+
+
+async def test_a_ref_that_was_never_seen_is_missing(page: Page, world: Backend) -> None:
+    await form(page, world)
+    assert await refused(page, Click(target=ANY), "e999") == "action.target_missing"
+    assert await refused(page, Click(target=ANY), None) == "action.target_missing"
+
+
+async def test_a_post_is_refused_reported_and_never_reaches_the_site(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "button", "Send")
+    assert outcome.blocked == ("POST /send",)
+    assert outcome.observation.url == world.origin + "/form.html"
+    assert world.reached == ["GET /form.html"]
+    assert (await page.perform(Scroll())).blocked == ()
+
+
+async def test_an_allowed_post_gets_through(world: Backend) -> None:
+    world.reached.clear()
+    page = await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/se*",)))
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "button", "Send")
+    assert outcome.observation.title == "Sent"
+    assert world.reached[-1] == "POST /send"
+    await page.close()
+
+
+async def test_a_destructive_address_is_refused(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "link", "Leave")
+    assert outcome.blocked == ("GET /account/close",)
+    assert outcome.observation.title == "Every control"
+    assert await refused(page, Goto(url=world.origin + "/account/close?confirm=1")) == "browser.navigation"
+    assert world.reached == ["GET /form.html"]
+
+
+async def test_a_redirect_to_a_destructive_address_is_refused(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "link", "A harmless link")
+    assert outcome.blocked == ("GET /account/close",)
+    assert outcome.observation.title == "Every control"
+    assert world.reached == ["GET /form.html", "GET /innocent"]
+
+
+async def test_a_read_only_page_has_no_sockets(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "button", "Open socket")
+    assert outcome.blocked == ("WS /socket",)
+    assert world.reached == ["GET /form.html"]
+
+
+async def test_other_origins_are_refused_if_origins_are_given(world: Backend) -> None:
+    page = await world.browser.open(Profile(), GuardPolicy(origins=("https://elsewhere.example",)))
+    assert await refused(page, Goto(url=world.origin + "/form.html")) == "browser.navigation"
+    await page.close()
+
+
+async def test_a_script_may_read(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "button", "Load more")
+    assert outcome.blocked == ()
+    assert world.reached[-1] == "GET /more"
+
+
+async def test_dialogs_are_dismissed_and_reported_once(page: Page, world: Backend) -> None:
+    await form(page, world)
+    assert (await use(page, Click(target=ANY), "button", "Ask")).dialogs == ("confirm",)
+    assert (await page.perform(Scroll())).dialogs == ()
+
+
+async def test_a_pop_up_opens_in_the_page(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Click(target=ANY), "link", "In a new window")
+    assert outcome.observation.title == "Beside"
+    assert world.reached.count("GET /popup.html") == 1
+
+
+async def test_the_wait_ends_with_the_expected_state(page: Page, world: Backend) -> None:
+    await page.perform(Goto(url=world.origin + "/table.html"))
+    table = (await page.observe()).state
+    seen = await form(page, world)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "link", "Table").ref, expect=table)
+    assert outcome.observation.state == table
+
+
+async def test_a_state_that_never_comes_is_not_waited_for_beyond_rest(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await page.perform(Scroll(), expect=b"\0" * 16)
+    assert outcome.settled
+    assert outcome.observation.title == "Every control"
+
+
+async def test_text_is_waited_for(page: Page, world: Backend) -> None:
+    await form(page, world)
+    await page.perform(Wait(text="Every control"))
+    assert await refused(page, Wait(text="never there", timeout_ms=200)) == "browser.timeout"
+
+
+async def test_the_text_of_an_element_and_of_the_page_is_extracted(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    heading = element(seen, "heading", "Every control")
+    assert (await page.perform(Extract(name="h", target=ANY), ref=heading.ref)).extracted == "Every control"
+    assert "Every control" in (await page.perform(Extract(name="all"))).extracted
+
+
+async def test_enter_in_a_search_field_is_pressed(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Press(key="Escape", target=ANY), "searchbox", "Search the site")
+    assert outcome.observation.title == "Every control"
+
+
+async def test_a_selector_finds_the_ref_of_the_one_element_it_hits(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    assert await page.find("css=[name=word]") == element(seen, "textbox", "Password").ref
+    assert await page.find("css=[name=absent]") is None
+
+
+async def test_a_screenshot_is_a_png(page: Page, world: Backend) -> None:
+    await form(page, world)
+    assert (await page.screenshot()).startswith(b"\x89PNG\r\n\x1a\n")
+
+
+async def test_a_closed_page_says_so_and_closing_twice_is_once(page: Page, world: Backend) -> None:
+    await page.close()
+    await page.close()
+    with pytest.raises(MeshError) as caught:
+        await page.observe()
+    assert caught.value.code == "browser.crashed"
+    assert await refused(page, Scroll()) == "browser.crashed"
+
+
+async def test_pages_share_nothing(world: Backend) -> None:
+    one = await world.browser.open(Profile(), GuardPolicy())
+    two = await world.browser.open(Profile(), GuardPolicy())
+    await form(one, world)
+    await use(one, Fill(target=ANY, value="Ada"), "textbox", "Your name")
+    seen = await form(two, world)
+    assert element(seen, "textbox", "Your name").value == ""
+    await one.close()
+    await two.close()

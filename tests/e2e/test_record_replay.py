@@ -1,0 +1,386 @@
+"""Record on one node, hand the bundle over, replay on another: real Chromium, real SQLite, a real shop on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from aiohttp import web
+from nacl.signing import SigningKey, VerifyKey
+
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings
+from adapters.clock.system import SystemClock
+from adapters.ports import Browser, Page
+from adapters.storage.sqlite import SqliteStore
+from node.acting import Gate
+from node.action_files import parse_actions
+from node.bundles import export_session, import_bundle, signed_manifest
+from node.identity import Identity
+from node.recorder import Recorder, Recording, record, record_actions
+from node.replayer import Recorded, Replayed, ReplayPlan, open_report, replay
+from node.report import ReportInput, ShownReplay, render_report
+from protocol.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret
+from protocol.bundle import verify_bundle
+from protocol.errors import MeshError
+from protocol.risk import GuardPolicy
+from protocol.session import Profile, Session, Verdict
+from tests.sites.shop.app import serve_shop
+from tests.sites.shop.config import ShopConfig
+
+pytestmark = pytest.mark.browser
+
+WALK = """
+title: Mugs, then help
+start: {url}/
+steps:
+  - click: {{role: link, name: Mugs}}
+  - click: {{role: link, name: Plates}}
+  - click: {{role: link, name: Vases}}
+  - click: "css=a[href='/help']"
+  - extract: {{as: heading, selectors: ["css=h1"]}}
+  - scroll: down
+  - click: {{role: link, name: Bowls}}
+"""
+
+
+class Node:
+    """A node's identity and store."""
+
+    def __init__(self, seed: int, store: SqliteStore) -> None:
+        self.clock = SystemClock()
+        self.identity = Identity(SigningKey(bytes([seed] * 32)), self.clock)
+        self.store = store
+
+    def find_key(self, issuer: str, key_id: bytes) -> VerifyKey | None:
+        """Trusts this node."""
+        return self.identity.key.verify_key if issuer == self.identity.node else None
+
+
+@asynccontextmanager
+async def made_node(directory: Path, seed: int) -> AsyncIterator[Node]:
+    store = await SqliteStore.open(directory)
+    try:
+        yield Node(seed, store)
+    finally:
+        await store.close()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    opened = await launcher(BrowserSettings(sandbox=False))()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def nodes(tmp_path: Path) -> AsyncIterator[tuple[Node, Node]]:
+    async with AsyncExitStack() as stack:
+        (tmp_path / "anna").mkdir()
+        (tmp_path / "bruno").mkdir()
+        anna = await stack.enter_async_context(made_node(tmp_path / "anna", 1))
+        yield anna, await stack.enter_async_context(made_node(tmp_path / "bruno", 2))
+
+
+@pytest.fixture
+async def shop() -> AsyncIterator[str]:
+    async with serve_shop(ShopConfig()) as url:
+        yield url
+
+
+@asynccontextmanager
+async def fresh_page(browser: Browser) -> AsyncIterator[Page]:
+    page = await browser.open(Profile(), GuardPolicy())
+    try:
+        yield page
+    finally:
+        await page.close()
+
+
+def planned(url: str, browser: Browser, **changes: object) -> Recording:
+    plan = Recording(title="A walk", start_url=url, profile=Profile(), browser=browser.info)
+    return msgspec.structs.replace(plan, **changes)
+
+
+async def recorded_by(
+    node: Node, browser: Browser, actions: tuple[Action, ...], *, url: str, **changes: object
+) -> Recorder:
+    async with (
+        fresh_page(browser) as page,
+        record(node.store, page, node.clock, node.identity, planned(url, browser, **changes)) as recorder,
+    ):
+        await record_actions(recorder, actions)
+    return recorder
+
+
+async def loaded(node: Node, session_id: str) -> Recorded:
+    session = await node.store.session(session_id)
+    assert session is not None
+    _, digest = await signed_manifest(node.store, session_id)
+    return Recorded(session=session, steps=await node.store.steps(session_id), manifest=digest)
+
+
+async def replayed_by(node: Node, browser: Browser, session_id: str, **changes: object) -> Replayed:
+    plan = msgspec.structs.replace(ReplayPlan(browser=browser.info), **changes)
+    async with fresh_page(browser) as page:
+        return await replay(await loaded(node, session_id), page, node.clock, node.identity, plan)
+
+
+async def handed_over(giver: Node, taker: Node, session_id: str) -> Session:
+    file = io.BytesIO()
+    await export_session(giver.store, session_id, file)
+    return (await import_bundle(taker.store, file, giver.find_key)).session
+
+
+async def test_a_session_recorded_here_is_verified_and_replayed_there(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, bruno = nodes
+    walk = parse_actions(WALK.format(url=shop).encode())
+    recorder = await recorded_by(anna, browser, walk.actions, url=walk.start_url, title=walk.title)
+    session = recorder.session
+    assert (session.verdict, session.steps) == (Verdict.PASS, 8)
+    assert session == await anna.store.session(session.id)
+    helped = recorder.steps[4].action
+    assert isinstance(helped, Click)
+    assert (helped.target.role, helped.target.name) == ("link", "Help")
+    assert helped.target.selectors == ("css=a[href='/help']",)
+
+    taken = await handed_over(anna, bruno, session.id)
+    assert taken == session
+    replayed = await replayed_by(bruno, browser, session.id)
+    assert replayed.report.verdict == Verdict.PASS
+    assert replayed.report.matched == 8
+    assert replayed.report.node == bruno.identity.node
+    seen = open_report(replayed.artefact.envelope, bruno.find_key, await loaded(anna, session.id))
+    assert seen == replayed.report
+    with pytest.raises(MeshError) as caught:
+        open_report(replayed.artefact.envelope, anna.find_key, await loaded(anna, session.id))
+    assert caught.value.code == "envelope.key_unknown"
+
+
+async def test_exports_of_both_nodes_are_the_same_bytes_and_importing_twice_changes_nothing(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, bruno = nodes
+    recorder = await recorded_by(anna, browser, (Goto(url=shop), Scroll()), url=shop)
+    await handed_over(anna, bruno, recorder.session.id)
+    await handed_over(anna, bruno, recorder.session.id)
+    files = [io.BytesIO(), io.BytesIO()]
+    for node, file in zip(nodes, files, strict=True):
+        await export_session(node.store, recorder.session.id, file)
+    assert files[0].getvalue() == files[1].getvalue()
+    bundle = verify_bundle(files[0], anna.find_key)
+    assert all(bundle.blob(step.screenshot).startswith(b"\x89PNG") for step in bundle.steps())
+    assert await bruno.store.check() == []
+
+
+async def test_a_bundle_cannot_replace_another_session_of_the_same_id(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, bruno = nodes
+    recorder = await recorded_by(anna, browser, (Goto(url=shop),), url=shop)
+    await bruno.store.put_session(recorder.session)
+    with pytest.raises(MeshError) as caught:
+        await handed_over(anna, bruno, recorder.session.id)
+    assert caught.value.code == "bundle.invalid"
+
+
+async def test_a_session_is_replayed_at_another_origin(browser: Browser, nodes: tuple[Node, Node], shop: str) -> None:
+    anna, _ = nodes
+    actions = (Goto(url=f"{shop}/"), Click(target=Locator(role="link", name="Mugs")))
+    recorder = await recorded_by(anna, browser, actions, url=shop)
+    async with serve_shop(ShopConfig()) as elsewhere:
+        replayed = await replayed_by(anna, browser, recorder.session.id, base_url=elsewhere)
+    assert replayed.report.verdict == Verdict.PASS
+
+
+async def test_a_site_that_changed_is_told_apart_step_by_step(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, _ = nodes
+    actions = (
+        Goto(url=f"{shop}/"),
+        Click(target=Locator(role="link", name="Mugs")),
+        Click(target=Locator(role="link", name="Returns")),
+    )
+    recorder = await recorded_by(anna, browser, actions, url=shop)
+    async with serve_shop(ShopConfig(seed=5, drift=1.0)) as changed:
+        replayed = await replayed_by(anna, browser, recorder.session.id, base_url=changed, screenshots=True)
+    report = replayed.report
+    assert report.verdict != Verdict.PASS
+    assert report.steps[0].performed
+    assert not report.steps[0].matched
+    assert replayed.screenshots[1].startswith(b"\x89PNG")
+    assert all(match.performed for match in report.steps[:-1])
+
+
+async def test_a_password_is_typed_and_stored_nowhere(
+    browser: Browser, nodes: tuple[Node, Node], shop: str, tmp_path: Path
+) -> None:
+    anna, _ = nodes
+    secret = "tea-and-toast"
+    field = Locator(role="textbox", name="Password")
+    actions = (Goto(url=f"{shop}/login"), Fill(target=field, value=Secret(secret="password")))
+    recorder = await recorded_by(anna, browser, actions, url=shop, secrets={"password": secret}, gate=Gate(risk_max=7))
+    assert recorder.session.verdict == Verdict.PASS
+    assert recorder.session.secrets == ("password",)
+    file = io.BytesIO()
+    await export_session(anna.store, recorder.session.id, file)
+    assert secret.encode() not in file.getvalue()
+    assert not [
+        path for path in (tmp_path / "anna").rglob("*") if path.is_file() and secret.encode() in path.read_bytes()
+    ]
+    with pytest.raises(MeshError) as caught:
+        await replayed_by(anna, browser, recorder.session.id)
+    assert caught.value.code == "action.secret_missing"
+
+
+async def test_a_literal_password_is_refused_and_not_kept(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, _ = nodes
+    actions = (
+        Goto(url=f"{shop}/login"),
+        Fill(target=Locator(role="textbox", name="Password"), value="tea-and-toast"),
+    )
+    with pytest.raises(MeshError) as caught:
+        await recorded_by(anna, browser, actions, url=shop, gate=Gate(risk_max=7))
+    assert caught.value.code == "action.secret_literal"
+    (session,) = await anna.store.sessions()
+    file = io.BytesIO()
+    await export_session(anna.store, session.id, file)
+    assert b"tea-and-toast" not in file.getvalue()
+
+
+def approving(word: str) -> Gate:
+    approve: Callable[..., bool] = lambda action, risk: word in repr(action)  # noqa: E731
+    return Gate(approve=approve)
+
+
+async def test_a_risky_action_is_refused_recorded_and_done_only_with_approval(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, _ = nodes
+    actions = (Goto(url=f"{shop}/"), Click(target=Locator(role="button", name="Sign up")))
+    with pytest.raises(MeshError) as caught:
+        await recorded_by(anna, browser, actions, url=shop)
+    assert caught.value.code == "risk.refused"
+    assert caught.value.detail["step"] == 2
+    (session,) = await anna.store.sessions()
+    assert session.verdict == Verdict.PARTIAL
+    refused = (await anna.store.steps(session.id))[1]
+    assert (refused.ok, refused.error) == (False, "risk.refused")
+    assert refused.risk >= 4
+    approved = await recorded_by(anna, browser, actions, url=shop, gate=approving("Sign up"))
+    assert approved.steps[1].ok
+
+
+async def test_a_failed_action_leaves_a_signed_partial_session(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, _ = nodes
+    actions = (Goto(url=f"{shop}/"), Click(target=Locator(role="link", name="Nowhere")), Scroll())
+    with pytest.raises(MeshError) as caught:
+        await recorded_by(anna, browser, actions, url=shop)
+    assert caught.value.code == "action.target_missing"
+    (session,) = await anna.store.sessions()
+    assert (session.verdict, session.steps) == (Verdict.PARTIAL, 2)
+    replayed = await replayed_by(anna, browser, session.id)
+    assert (replayed.report.verdict, len(replayed.report.steps)) == (Verdict.PASS, 1)
+
+
+async def test_a_cancelled_recording_is_shown_as_interrupted_and_not_exported(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, _ = nodes
+    stored = asyncio.Event()
+
+    async def endless() -> None:
+        async with (
+            fresh_page(browser) as page,
+            record(
+                anna.store, page, anna.clock, anna.identity, planned(shop, browser), on_step=lambda step: stored.set()
+            ) as recorder,
+        ):
+            await recorder.perform(Goto(url=shop))
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(endless())
+    async with asyncio.timeout(30):
+        await stored.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    (session,) = await anna.store.sessions()
+    assert (session.verdict, session.steps) == (Verdict.INTERRUPTED, 1)
+    with pytest.raises(MeshError) as caught:
+        await export_session(anna.store, session.id, io.BytesIO())
+    assert caught.value.code == "session.not_committed"
+
+
+async def test_requests_the_guard_refuses_are_in_the_report(browser: Browser, nodes: tuple[Node, Node]) -> None:
+    anna, _ = nodes
+    text = "<title>t</title><button onclick=\"fetch('/log?token=abc',{method:'POST'}).catch(()=>0)\">Show more</button>"
+
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text=text, content_type="text/html")
+
+    app = web.Application()
+    app.router.add_get("/", page)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        actions = (Goto(url=url), Click(target=Locator(role="button", name="Show more")))
+        recorder = await recorded_by(anna, browser, actions, url=url)
+        assert [item.partition("?")[0] for step in recorder.steps for item in step.blocked] == ["POST /log"]
+        replayed = await replayed_by(anna, browser, recorder.session.id)
+    finally:
+        await runner.cleanup()
+    assert len(replayed.report.blocked) == 1
+    assert "abc" not in str(replayed.report.blocked)
+
+
+async def test_the_report_of_a_real_run_opens_without_a_policy_violation(
+    browser: Browser, nodes: tuple[Node, Node], shop: str
+) -> None:
+    anna, _ = nodes
+    actions = (Goto(url=shop), Extract(name="heading", target=Locator(role="heading", name="Find a mug")))
+    recorder = await recorded_by(anna, browser, actions, url=shop)
+    replayed = await replayed_by(anna, browser, recorder.session.id)
+    pictures = {step.screenshot: await anna.store.blob(step.screenshot) for step in recorder.steps}
+    html = render_report(
+        ReportInput(
+            title="A walk",
+            made_ms=anna.clock.now_ms(),
+            session=recorder.session,
+            steps=recorder.steps,
+            screenshots=pictures,
+            replays=(ShownReplay(name="Anna", report=replayed.report),),
+        )
+    )
+
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text=html, content_type="text/html")
+
+    app = web.Application()
+    app.router.add_get("/", page)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        async with fresh_page(browser) as shown:
+            outcome = await shown.perform(Goto(url=f"http://127.0.0.1:{runner.addresses[0][1]}/"))
+            assert "The recorded session" in outcome.observation.text
+            assert outcome.blocked == ()
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,62 @@
+"""The same pages as data, for the in-memory browser."""
+
+from __future__ import annotations
+
+from adapters.browser.memory import Control, Document, Effect, MemorySite
+from protocol.observation import Element, Traits
+
+ORIGIN = "http://pages.test"
+
+
+def _control(role: str, name: str, effect: Effect | None = None, **fields: object) -> Control:
+    element = Element(ref="", role=role, name=name, **fields)  # type: ignore[arg-type]
+    return Control(element=element, effect=effect or Effect())
+
+
+def site() -> MemorySite:
+    """A fresh site."""
+    password = Control(
+        element=Element(ref="", role="textbox", name="Password", traits=Traits(tag="input", input_type="password")),
+        selectors=("css=[name=word]",),
+    )
+    form = Document(
+        title="Every control",
+        controls=(
+            _control("link", "Table", url="/table.html"),
+            _control("link", "In a new window", Effect(popup="/popup.html"), url="/popup.html"),
+            _control("link", "A harmless link", url="/innocent"),
+            _control("link", "Leave", url="/account/close?confirm=1"),
+            _control("heading", "Every control", states=("level=1",)),
+            _control(
+                "searchbox", "Search the site", traits=Traits(tag="input", input_type="search", form_method="get")
+            ),
+            _control("combobox", "Sort by", value="Name", options=("Name", "Price"), traits=Traits(tag="select")),
+            _control("button", "Search", Effect(go="/form.html?q=")),
+            _control("textbox", "Your name", traits=Traits(tag="input")),
+            password,
+            _control("checkbox", "I agree", traits=Traits(tag="input", input_type="checkbox")),
+            _control(
+                "button", "Send", Effect(post="/send"), traits=Traits(tag="button", submits=True, form_method="post")
+            ),
+            _control("button", "Not now", states=("disabled",)),
+            _control("button", "Ask", Effect(dialog="confirm")),
+            _control("button", "Load more", Effect(fetch=(("GET", "/more"),))),
+            _control("button", "Open socket", Effect(fetch=(("WS", "/socket"),))),
+            Control(element=Element(ref="", role="button", name="Covered"), covered=True),
+        ),
+    )
+    table = Document(title="A long table", controls=(_control("heading", "A long table", states=("level=1",)),))
+    beside = Document(title="Beside", controls=(_control("heading", "Beside", states=("level=1",)),))
+    closed = Document(title="Closed", text=("account closed",))
+    sent = Document(title="Sent", controls=(_control("heading", "Sent", states=("level=1",)),))
+    documents = {
+        "/form.html": form,
+        "/table.html": table,
+        "/popup.html": beside,
+        "/account/close": closed,
+        "/send": sent,
+    }
+    return MemorySite(
+        {ORIGIN + path: document for path, document in documents.items()},
+        {ORIGIN + "/innocent": ORIGIN + "/account/close?confirm=1"},
+    )

@@ -1,0 +1,63 @@
+"""Serves the pages on loopback and keeps a log of every request that got through."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from aiohttp import web
+
+_ROOT = Path(__file__).parent
+
+
+class PageServer:
+    """A running server; ``reached`` lists requests as ``METHOD /path?query``."""
+
+    def __init__(self) -> None:
+        self.reached: list[str] = []
+        self.extra: dict[str, str] = {}
+        """Further pages, by path."""
+        self.hold = asyncio.Event()
+        """While it is not set, ``/held.html`` does not answer; ``held`` is set once somebody waits there."""
+        self.held = asyncio.Event()
+        self.origin = ""
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        """Listen on a free loopback port."""
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", self._answer)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        host, port = self._runner.addresses[0][:2]
+        self.origin = f"http://{host}:{port}"
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        path = request.match_info["path"]
+        if path != "favicon.ico":
+            self.reached.append(f"{request.method} {request.path_qs}")
+        if request.path in self.extra:
+            return web.Response(text=self.extra[request.path], content_type="text/html")
+        if path == "held.html":
+            self.held.set()
+            await self.hold.wait()
+        if path == "innocent":
+            raise web.HTTPFound("/account/close?confirm=1")
+        if path == "more":
+            return web.Response(text="three more")
+        if path == "account/close":
+            return web.Response(text="<title>Closed</title>account closed", content_type="text/html")
+        if path == "popup.html":
+            return web.Response(text="<title>Beside</title><h1>Beside</h1>", content_type="text/html")
+        file = _ROOT / path
+        if file.parent == _ROOT and file.suffix == ".html" and file.is_file():
+            return web.FileResponse(file)
+        if request.method == "POST":
+            return web.Response(text="<title>Sent</title><h1>Sent</h1>", content_type="text/html")
+        raise web.HTTPNotFound()

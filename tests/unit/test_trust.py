@@ -1,0 +1,111 @@
+"""The trust set; each test names the rule of ``protocol.trust`` it holds to account."""
+
+from __future__ import annotations
+
+import pytest
+from nacl.signing import SigningKey
+
+from protocol import envelope, ids
+from protocol.errors import MeshError
+from protocol.trust import GRANTABLE, PRESETS, Scope, TrustedPeer, TrustSet, check_scopes, parse_scopes
+
+ALICE, BOB, CAROL = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
+
+
+def node_of(key: SigningKey) -> str:
+    return ids.node_id(bytes(key.verify_key))
+
+
+def peer(key: SigningKey, *scopes: str) -> TrustedPeer:
+    return TrustedPeer(node=node_of(key), public_key=bytes(key.verify_key), scopes=scopes)
+
+
+def code(call: object, *arguments: object) -> str:
+    assert callable(call)
+    with pytest.raises(MeshError) as caught:
+        call(*arguments)
+    return caught.value.code
+
+
+def test_nobody_is_trusted_by_default() -> None:
+    """Rule 1."""
+    nobody = TrustSet()
+    assert nobody.find_key(node_of(ALICE), envelope.key_id(bytes(ALICE.verify_key))) is None
+    assert all(code(nobody.require, node_of(ALICE), scope) == "peer.unknown" for scope in Scope)
+
+
+def test_a_key_is_found_for_its_owner_only() -> None:
+    """Rules 3 and 4."""
+    peers = TrustSet([peer(ALICE), peer(BOB)])
+    selector = envelope.key_id(bytes(ALICE.verify_key))
+    assert peers.find_key(node_of(ALICE), selector) == ALICE.verify_key
+    assert peers.find_key(node_of(BOB), selector) is None
+    assert peers.find_key(node_of(ALICE), b"\x00" * 8) is None
+    assert peers.find_key(node_of(CAROL), selector) is None
+
+
+def test_an_envelope_of_a_trusted_peer_verifies_and_one_in_its_name_does_not() -> None:
+    """Rules 1 and 4, as a ``KeyFinder``."""
+    peers = TrustSet([peer(ALICE), peer(BOB)])
+    claims = envelope.Claims(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)
+    real = envelope.seal(b"x", kind="delta", key=ALICE, claims=claims)
+    assert envelope.verify(real, kinds=frozenset({"delta"}), find_key=peers.find_key).payload == b"x"
+    forged = envelope.seal(b"x", kind="delta", key=BOB, claims=claims)
+    with pytest.raises(MeshError) as caught:
+        envelope.verify(forged, kinds=frozenset({"delta"}), find_key=peers.find_key)
+    assert caught.value.code == "envelope.key_unknown"
+
+
+def test_a_peer_may_do_what_its_scopes_name_and_nothing_else() -> None:
+    """Rule 5, for every pair of scopes."""
+    for granted in GRANTABLE:
+        peers = TrustSet([peer(BOB, granted)])
+        for asked in GRANTABLE:
+            if asked is granted:
+                assert peers.require(node_of(BOB), asked).node == node_of(BOB)
+            else:
+                assert code(peers.require, node_of(BOB), asked) == "peer.scope"
+
+
+def test_every_peer_has_status() -> None:
+    """Rule 6."""
+    assert TrustSet([peer(BOB)]).require(node_of(BOB), Scope.STATUS).scopes == ()
+
+
+def test_a_set_is_never_changed() -> None:
+    """Rule 8."""
+    first = TrustSet([peer(BOB)])
+    second = first.with_peer(peer(BOB, "session:read")).with_peer(peer(CAROL))
+    third = second.without(node_of(BOB))
+    assert code(first.require, node_of(BOB), Scope.SESSION_READ) == "peer.scope"
+    assert second.require(node_of(BOB), Scope.SESSION_READ)
+    assert len(second) == 2
+    assert node_of(BOB) not in third
+    assert list(third.keys) == [node_of(CAROL)]
+
+
+def test_a_set_with_a_bad_entry_is_not_made() -> None:
+    short = TrustedPeer(node=node_of(BOB), public_key=b"short")
+    lower = TrustedPeer(node=node_of(BOB).lower(), public_key=bytes(BOB.verify_key))
+    for peers in ([peer(BOB), peer(BOB)], [short], [lower], [peer(BOB, "everything")], [peer(BOB, "status")]):
+        assert code(TrustSet, peers) == "input.invalid"
+    assert code(TrustSet, [TrustedPeer(node="nobody", public_key=bytes(BOB.verify_key))]) == "id.invalid"
+
+
+def test_scopes_are_parsed_from_names_and_presets() -> None:
+    assert parse_scopes("audit") == ("session:read",)
+    assert parse_scopes("explore") == ("branch:accept", "branch:assign", "deltas:read", "deltas:write")
+    assert parse_scopes(" session:read , deltas:read,session:read,status,") == ("deltas:read", "session:read")
+    assert parse_scopes(["audit", "peers:read"]) == ("peers:read", "session:read")
+    assert parse_scopes("") == ()
+    assert code(parse_scopes, "audit,everything") == "input.invalid"
+
+
+def test_presets_grant_no_more_than_scopes_that_exist() -> None:
+    assert all(preset <= GRANTABLE for preset in PRESETS.values())
+
+
+def test_scopes_from_the_wire_stand_in_one_form() -> None:
+    assert check_scopes(("deltas:read", "session:read")) == ("deltas:read", "session:read")
+    for scopes in (("session:read", "deltas:read"), ("deltas:read",) * 2, ("audit",), ("status",), ("x",)):
+        assert code(check_scopes, scopes) == "message.invalid"
