@@ -16,7 +16,8 @@ _DESTROY = (
 _IDENTITY = (
     "password|passphrase|passwort|passcode|e mail|email|permission|permissions|api key|api keys|access token|"
     "secret key|private key|two factor|2fa|mfa|otp|one time code|verification code|security code for login|"
-    "authorise|authorize|authorisation|authorization|grant|allow access|make admin|administrator|superuser|impersonate|recovery code|pin"
+    "authorise|authorize|authorisation|authorization|grant|allow access|make admin|administrator|superuser|"
+    "impersonate|recovery code|pin"
 )
 _PAY = (
     "pay|payment|payments|buy|purchase|order|place order|checkout|check out|transfer|withdraw|deposit|donate|bid|"
