@@ -32,7 +32,9 @@ def resolve(locator: Locator, observation: Observation) -> Element:
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:
     """The locator by which ``resolve`` finds ``element`` again."""
-    alike = [e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)]
+    alike = [
+        e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)
+    ]
     nth = next(i for i, item in enumerate(alike) if item.ref == element.ref)
     return Locator(role=element.role, name=element.name, nth=nth, frame=element.frame, selectors=selectors)
 

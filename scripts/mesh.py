@@ -113,7 +113,10 @@ def write_config(path: Path) -> Path:
     sandbox = os.geteuid() != 0
     path.write_text(f"browser:\n  sandbox: {str(sandbox).lower()}\n")
     if not sandbox:
-        print("running as root: the demo's nodes start Chromium without its sandbox, and visit loopback only", file=sys.stderr)
+        print(
+            "running as root: the demo's nodes start Chromium without its sandbox, and visit loopback only",
+            file=sys.stderr,
+        )
     return path
 
 

@@ -24,7 +24,9 @@ def common_options(command: F) -> F:
     """``--home`` and ``--json``, and one way to end."""
 
     @click.option(
-        "--home", metavar="DIR", help="Data directory of the node.  [default: $TRAILMESH_HOME, else the user's data directory]"
+        "--home",
+        metavar="DIR",
+        help="Data directory of the node.  [default: $TRAILMESH_HOME, else the user's data directory]",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
     @functools.wraps(command)
