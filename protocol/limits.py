@@ -40,9 +40,18 @@ INVITE_LIFETIME_S: Final = 600
 INVITE_TOKEN_BYTES: Final = 16
 INVITE_CHARS_MAX: Final = 1_024
 PAIRING_FAILURES_MAX: Final = 3
-PAIRING_BODY_BYTES_MAX: Final = 4 * KIB
+PAIRING_BODY_BYTES_MAX: Final = 68 * KIB  # a key log, and 4 KiB for the rest
 PEER_NAME_CHARS_MAX: Final = 64
 PEER_ADDRESSES_MAX: Final = 8
+
+# Key logs (docs/protocol/keylog.md)
+KEY_EVENTS_MAX: Final = 64
+KEY_EVENTS_RESERVED: Final = 8  # not for rotations: whoever steals a key cannot use up the room for a recovery
+KEY_EVENT_BYTES_MAX: Final = 1 * KIB
+KEY_LOG_BYTES_MAX: Final = 64 * KIB
+KEY_FOLLOW_EVERY_S: Final = 300
+PASSPHRASE_BYTES_MAX: Final = 1_024
+PASSPHRASE_CHARS_MIN: Final = 8
 
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
