@@ -16,15 +16,13 @@ The rules, in the order they are applied:
 
 So after a theft the owner signs one recovery, from his own copy of the log. Where the thief rotated or revoked meanwhile, rule 7
 puts the recovery in the place of what he did; where his rotation is known to the owner, the recovery may as well follow it.
-Weighing is the same in any order of arrival: nodes that were shown the same histories hold the same log.
+Weighing is the same in any order of arrival: nodes that were shown the same histories believe the same.
 
 A ``KeyLog`` is never changed: every step makes a new one, so nobody decides on half a change.
 """
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -33,54 +31,13 @@ from nacl.signing import SigningKey, VerifyKey
 from protocol import cbor, ids, limits
 from protocol.envelope import key_id as key_id_of
 from protocol.errors import MeshError
-from protocol.key_event import (
-    Genesis,
-    KeyEvent,
-    Recover,
-    Revoke,
-    Rotate,
-    check_signatures,
-    read_event,
-    recovery_commitment,
-    sign_event,
-)
+from protocol.key_event import Genesis, Recover, Revoke, Rotate, read_event, sign_event
+from protocol.key_rules import History, State, check_future, covers, extend, invalid, is_recovery_key, rank
+from protocol.key_rules import Period as Period
 
 _Raw = Annotated[bytes, msgspec.Meta(max_length=limits.KEY_EVENT_BYTES_MAX)]
 _Raws = Annotated[tuple[_Raw, ...], msgspec.Meta(max_length=limits.KEY_EVENTS_MAX)]
 _ITEMS_MAX: Final = 4 * limits.KEY_EVENTS_MAX
-
-
-class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """When one key was the node's, both ends included; seconds since 1970."""
-
-    key: bytes
-    from_s: int
-    until_s: int | None = None
-    """None while it lasts; less than ``from_s`` when a recovery has disowned all of it."""
-
-
-class _State(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known after one event."""
-
-    periods: tuple[Period, ...]
-    recovery: bytes
-    by_recovery: bool
-    """Whether the recovery key signed this event."""
-    revoked_s: int | None = None
-
-    @property
-    def key(self) -> bytes:
-        return self.periods[-1].key
-
-
-class _Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One event of a log, and the state after it."""
-
-    event: KeyEvent
-    state: _State
-
-
-_History = tuple[_Entry, ...]
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +63,7 @@ class _Log(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class KeyLog:
     """The key log of one node; see the rules of this module."""
 
-    def __init__(self, history: _History, parts_at: int = 0, other: _History = ()) -> None:
+    def __init__(self, history: History, parts_at: int = 0, other: History = ()) -> None:
         """Made by ``begin``, ``read`` and ``apply``."""
         assert history
         self._history = history
@@ -116,8 +73,7 @@ class KeyLog:
     @classmethod
     def begin(cls, genesis: bytes) -> KeyLog:
         """The log of one event (rule 1). Errors: ``keylog.invalid``."""
-        event = read_event(genesis)
-        return cls((_Entry(event=event, state=_first(event)),))
+        return cls(extend((), [read_event(genesis)]))
 
     @classmethod
     def read(cls, data: bytes, *, now_s: int | None = None) -> KeyLog:
@@ -130,19 +86,19 @@ class KeyLog:
         try:
             said = cbor.decode_as(data, _Log, bytes_max=2 * limits.KEY_LOG_BYTES_MAX, items_max=_ITEMS_MAX, depth_max=2)
         except MeshError as error:
-            raise _invalid(f"form: {error.message}") from error
-        if said.version != 1 or not said.events or bool(said.other) != bool(said.parts_at):
-            raise _invalid("another version, or an empty log")
+            raise invalid(f"form: {error.message}") from error
+        if said.version != 1 or not said.events or (said.parts_at and not said.other):
+            raise invalid("another version, or an empty log")
         events = [read_event(raw) for raw in (*said.events, *said.other)]
-        _check_future(events, now_s)
+        check_future(events, now_s)
         count = len(said.events)
-        history = _extend((_Entry(event=events[0], state=_first(events[0])),), events[1:count])
+        log = cls(extend((), events[:count]))
         if not said.other:
-            return cls(history)
-        if not 0 < said.parts_at < count:
-            raise _invalid("the other history parts outside of the log")
+            return log
+        if not 0 <= said.parts_at < count:
+            raise invalid("the other history parts outside of the log")
         # What the log was contradicted with is weighed again, so that no sender decides for us which side is the log.
-        return cls(history)._weigh(_extend(history[: said.parts_at], events[count:]))
+        return log._weigh(extend(log._history[: said.parts_at], events[count:]))
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
@@ -184,7 +140,10 @@ class KeyLog:
     @property
     def frozen(self) -> bool:
         """Whether two histories stand against each other and the recovery key has not decided (rule 7)."""
-        return bool(self._other) and _rank(self._history[self._parts_at :]) <= _rank(self._other)
+        if not self._other:
+            return False
+        theirs = rank(self._other) if self._parts_at else False  # rule 8
+        return rank(self._history[self._parts_at :]) <= theirs
 
     @property
     def fork(self) -> Fork | None:
@@ -211,12 +170,12 @@ class KeyLog:
 
         False for every key while the log is frozen, and from the revocation on.
         """
-        return any(period.key == key and _covers(period, moment_s) for period in self._periods())
+        return any(period.key == key and covers(period, moment_s) for period in self._periods())
 
     def find_key(self, key_id: bytes, issued_s: int) -> VerifyKey | None:
         """The key ``key_id`` selects, if it was the node's at ``issued_s``."""
         for period in self._periods():
-            if key_id_of(period.key) == key_id and _covers(period, issued_s):
+            if key_id_of(period.key) == key_id and covers(period, issued_s):
                 return VerifyKey(period.key)
         return None
 
@@ -229,20 +188,24 @@ class KeyLog:
         return () if self.frozen else self._state.periods
 
     @property
-    def _state(self) -> _State:
+    def _state(self) -> State:
         return self._history[-1].state
 
     def __len__(self) -> int:
         return len(self._history)
 
     def __eq__(self, other: object) -> bool:
-        """Equal logs hold the same history and are frozen alike; which contradictions they have seen does not count."""
+        """Equal logs believe the same: both hold one history, or both are frozen and believe nothing."""
         if not isinstance(other, KeyLog):
             return NotImplemented
-        return (self._history[-1].event.digest, self.frozen) == (other._history[-1].event.digest, other.frozen)
+        return self._belief == other._belief
 
     def __hash__(self) -> int:
-        return hash(self._history[-1].event.digest)
+        return hash(self._belief)
+
+    @property
+    def _belief(self) -> tuple[str, bytes]:
+        return self.node, b"" if self.frozen else self._history[-1].event.digest
 
     def __repr__(self) -> str:
         state = "frozen" if self.frozen else "revoked" if self.revoked_s is not None else "active"
@@ -260,13 +223,13 @@ class KeyLog:
         """
         event = read_event(raw)
         if event.node != self.node:
-            raise _invalid("the event is about another node")
-        _check_future([event], now_s)
+            raise invalid("the event is about another node")
+        check_future([event], now_s)
         if any(entry.event.digest == event.digest for entry in (*self._history, *self._other)):
             return self
         if isinstance(event.statement, Genesis):
-            return self._weigh((_Entry(event=event, state=_first(event)),))
-        return self._weigh(_extend(self._before(event.statement), [event]))
+            return self._weigh(extend((), [event]))
+        return self._weigh(extend(self._before(event.statement), [event]))
 
     def merge(self, other: KeyLog) -> KeyLog:
         """This log, once it was shown every history ``other`` knows.
@@ -274,15 +237,15 @@ class KeyLog:
         Unlike ``apply`` it raises nothing about forks: ask ``frozen``. Errors: ``keylog.invalid`` (of another node).
         """
         if other.node != self.node:
-            raise _invalid("the log is of another node")
+            raise invalid("the log is of another node")
         merged = self._weigh(other._history, quiet=True)
         if other._other:
             merged = merged._weigh(other._history[: other._parts_at] + other._other, quiet=True)
         return merged
 
-    def _before(self, statement: Rotate | Recover | Revoke) -> _History:
+    def _before(self, statement: Rotate | Recover | Revoke) -> History:
         """The known history the event follows. Errors: ``keylog.gap``."""
-        known: list[_History] = [self._history]
+        known: list[History] = [self._history]
         if self._other:
             known.append(self._history[: self._parts_at] + self._other)
         for history in known:
@@ -297,7 +260,7 @@ class KeyLog:
             known=len(self),
         )
 
-    def _weigh(self, theirs: _History, *, quiet: bool = False) -> KeyLog:
+    def _weigh(self, theirs: History, *, quiet: bool = False) -> KeyLog:
         """Rules 7 and 8: this history against ``theirs``. Errors: ``keylog.fork``, unless ``quiet``."""
         ours = self._history
         parting = next(
@@ -305,15 +268,17 @@ class KeyLog:
         )
         if parting is None:
             return self if len(theirs) <= len(ours) else self._follow(theirs, quiet)
-        our_rank = _rank(ours[parting:])
-        their_rank = _rank(theirs[parting:]) if parting else False  # rule 8
+        our_rank = rank(ours[parting:])
+        their_rank = rank(theirs[parting:]) if parting else False  # rule 8
         if their_rank and not our_rank:
+            if self.frozen and self._parts_at < parting:
+                return self._follow(theirs, quiet)  # an undecided contradiction further back stays one
             return KeyLog(theirs, parting, ours[parting:])
         if (our_rank and not their_rank) or self.frozen:
             return self
         return KeyLog(ours, parting, theirs[parting:])
 
-    def _follow(self, longer: _History, quiet: bool) -> KeyLog:
+    def _follow(self, longer: History, quiet: bool) -> KeyLog:
         """The same history, further on. A frozen log goes on only where that thaws it."""
         followed = KeyLog(longer, self._parts_at, self._other)
         if not followed.frozen:
@@ -321,118 +286,6 @@ class KeyLog:
         if quiet:
             return self
         raise MeshError("keylog.fork", "the log is frozen: only the recovery key can go on", node=self.node)
-
-
-# --- rules -----------------------------------------------------------------------------------------------------------
-
-
-def _first(event: KeyEvent) -> _State:
-    """Rule 1. Errors: ``keylog.invalid``."""
-    if not isinstance(event.statement, Genesis):
-        raise _invalid("a log begins with a genesis")
-    check_signatures(event, event.statement.key)
-    return _State(
-        periods=(Period(key=event.statement.key, from_s=event.issued_s),),
-        recovery=event.statement.recovery,
-        by_recovery=False,
-    )
-
-
-def _extend(history: _History, events: Sequence[KeyEvent]) -> _History:
-    """``history`` with ``events`` after it. Errors: ``keylog.invalid``, ``keylog.gap``, ``keylog.revoked``."""
-    for event in events:
-        history = (*history, _Entry(event=event, state=_step(history, event)))
-    return history
-
-
-def _step(history: _History, event: KeyEvent) -> _State:
-    """The state after ``event``. Checks, in order: rules 5, 2, 6, then 3, 4 or 5 with the signatures."""
-    last, statement = history[-1], event.statement
-    if last.state.revoked_s is not None:
-        raise MeshError("keylog.revoked", "nothing follows a revocation", node=event.node)
-    if event.node != last.event.node or isinstance(statement, Genesis):
-        raise _invalid("one node, one genesis")
-    if statement.position != len(history) or statement.previous != last.event.digest:
-        raise MeshError("keylog.gap", "the event does not follow the one before it", position=event.position)
-    if event.issued_s < last.event.issued_s:
-        raise _invalid("an event is not older than the one before it")
-    by_recovery = False
-    signer = last.state.key
-    if not isinstance(statement, Rotate):
-        signer, by_recovery = statement.by, is_recovery_key(statement.by, last.state.recovery)
-        if not by_recovery and (isinstance(statement, Recover) or signer != last.state.key):
-            raise _invalid("signed by neither the recovery key nor a key that may do this")
-        if statement.since_s > event.issued_s:
-            raise _invalid("what is not believed begins in the past")
-    _check_room(event)
-    check_signatures(event, signer)
-    match statement:
-        case Rotate():
-            _check_new_key(statement.key, last.state)
-            periods = _close(last.state.periods, event.issued_s)
-            periods += (Period(key=statement.key, from_s=event.issued_s),)
-            return _State(periods=periods, recovery=last.state.recovery, by_recovery=False)
-        case Recover():
-            _check_new_key(statement.key, last.state)
-            periods = _close(last.state.periods, statement.since_s - 1)
-            periods += (Period(key=statement.key, from_s=event.issued_s),)
-            return _State(periods=periods, recovery=statement.recovery, by_recovery=True)
-        case Revoke():
-            return _State(
-                periods=_close(last.state.periods, statement.since_s - 1),
-                recovery=last.state.recovery,
-                by_recovery=by_recovery,
-                revoked_s=statement.since_s,
-            )
-
-
-def _check_room(event: KeyEvent) -> None:
-    """Rule 6: bounded, with room left for the recovery key. Errors: ``keylog.invalid``."""
-    room = limits.KEY_EVENTS_MAX - (limits.KEY_EVENTS_RESERVED if isinstance(event.statement, Rotate) else 0)
-    if event.position >= room:
-        raise _invalid("the log is full")
-
-
-def _check_new_key(key: bytes, state: _State) -> None:
-    """Rule 6: a key is used once, and no two share a key id. Errors: ``keylog.invalid``."""
-    if any(key_id_of(period.key) == key_id_of(key) for period in state.periods):
-        raise _invalid("a key is used once in a log")
-    if is_recovery_key(key, state.recovery):
-        raise _invalid("the recovery key is no witness key")
-
-
-def _check_future(events: Sequence[KeyEvent], now_s: int | None) -> None:
-    """Errors: ``keylog.invalid``."""
-    if now_s is not None and any(event.issued_s > now_s + limits.CLOCK_SKEW_S for event in events):
-        raise _invalid("the event is from the future: compare the clocks")
-
-
-def _close(periods: tuple[Period, ...], until_s: int) -> tuple[Period, ...]:
-    """``periods``, none of them longer than ``until_s``."""
-    return tuple(
-        period
-        if period.until_s is not None and period.until_s <= until_s
-        else msgspec.structs.replace(period, until_s=until_s)
-        for period in periods
-    )
-
-
-def _covers(period: Period, moment_s: int) -> bool:
-    return period.from_s - limits.CLOCK_SKEW_S <= moment_s and (period.until_s is None or moment_s <= period.until_s)
-
-
-def _rank(history: _History) -> bool:
-    """Whether the recovery key signed in ``history``."""
-    return any(entry.state.by_recovery for entry in history)
-
-
-def is_recovery_key(key: bytes, commitment: bytes) -> bool:
-    """Whether ``key`` (32 bytes, public) is the one a log committed to."""
-    return hmac.compare_digest(recovery_commitment(key), commitment)
-
-
-def _invalid(reason: str) -> MeshError:
-    return MeshError("keylog.invalid", reason)
 
 
 # --- making ----------------------------------------------------------------------------------------------------------
