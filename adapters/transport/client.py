@@ -17,7 +17,8 @@ from yarl import URL
 from adapters.ports import PeerAddress
 from adapters.transport import answers
 from adapters.transport.addresses import ForbiddenAddressError, open_socket
-from adapters.transport.certificates import ChannelIdentity, Credentials, client_context
+from adapters.transport.certificates import ChannelIdentity, Credentials, client_context, signer_of
+from adapters.transport.leaf import fetch_leaf
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
@@ -87,6 +88,7 @@ class MeshClient:
         connect_timeout_s: per address. request_timeout_s: for a whole call. now_s: seconds since 1970.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s)
+        self._now_s = now_s
         self._connect_timeout_s = connect_timeout_s
         self._request_timeout_s = request_timeout_s
         self._answer_bytes_max = answer_bytes_max
@@ -99,6 +101,31 @@ class MeshClient:
         Done without asking at half of a certificate's life.
         """
         self._identity.renew()
+
+    def rekey(self, key: SigningKey) -> None:
+        """Call as the same node under another witness key, from the next call on."""
+        self._identity = ChannelIdentity(key, node=self._identity.node, now_s=self._now_s)
+
+    async def look(self, peer: PeerAddress) -> bytes | None:
+        """The key under which a node that calls itself ``peer.node`` listens at its addresses; None if there is none.
+
+        Errors: ``peer.unreachable`` when nothing answers at any address.
+        """
+        reached = False
+        for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
+            try:
+                host, port = parse_address(address)
+                async with asyncio.timeout(self._connect_timeout_s):
+                    leaf = await fetch_leaf(host, port)
+                reached = True
+                signer = signer_of(leaf, self._now_s())
+            except (OSError, TimeoutError, MeshError):
+                continue
+            if signer.node == peer.node:
+                return signer.public_key
+        if not reached:
+            raise MeshError("peer.unreachable", f"no node answers for {ids.short(peer.node)}", peer=peer.node)
+        return None
 
     async def call(
         self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0

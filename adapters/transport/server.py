@@ -91,6 +91,10 @@ class MeshServer:
         """
         self._identity.renew()
 
+    def rekey(self, key: SigningKey) -> None:
+        """Answer as the same node under another witness key, from the next connection on."""
+        self._identity = ChannelIdentity(key, node=self._identity.node, now_s=self._now_s)
+
     @property
     def refusals(self) -> Mapping[str, int]:
         """Connections and requests that were refused, by reason."""
