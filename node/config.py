@@ -16,6 +16,7 @@ from protocol.session import Profile
 
 CONFIG_FILE = "config.yaml"
 HOME_VARIABLE = "TRAILMESH_HOME"
+PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
@@ -118,3 +119,8 @@ def home_directory(given: str | None) -> Path:
     if from_environment := os.environ.get(HOME_VARIABLE):
         return Path(from_environment).expanduser().absolute()
     return Path(platformdirs.user_data_dir("trailmesh"))
+
+
+def passphrase_file_from_environment() -> str:
+    """The file with the passphrase of the witness key; empty if the environment names none."""
+    return os.environ.get(PASSPHRASE_VARIABLE, "")

@@ -17,6 +17,7 @@ from node.config import Config
 from node.explorer.explorer import ROUTES, Explorer
 from node.explorer.show import show_search, summarise
 from node.identity import Identity
+from node.own_keys import OwnKeys
 from node.peers import Peers
 from node.sessions import Sessions
 from protocol import ids
@@ -163,6 +164,7 @@ class Node:
         sessions: Sessions,
         explorer: Explorer,
         server: PeerServer,
+        own_keys: OwnKeys,
     ) -> None:
         self.home = home
         self.config = config
@@ -178,9 +180,12 @@ class Node:
         """Where peers reach this node; empty while it does not serve."""
         self.federation = FederationApi(peers, clock)
         self.federation.serve("status", self._on_status)
+        self.federation.serve("keys/push", own_keys.on_push)
+        self.federation.serve("keys/pull", own_keys.on_pull)
         for route, method in ROUTES.items():
             self.federation.serve(route, getattr(explorer, method))
-        self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
+        self._verbs: dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]] = {
+            **own_keys.verbs,
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
             "node.knock": (KnockParams, self._knock),
