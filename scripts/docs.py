@@ -54,8 +54,9 @@ def errors_page() -> str:
         _NOTICE.format(source="`protocol/errors.py`"),
         "# Errors",
         "",
-        "Every failure has one code. A code never changes its meaning and is never reused. `--json` prints code, message, blame,",
-        "retryable, remedy and detail; without it a person sees message and remedy. Numbers in “exit” are the exit codes of commands.",
+        "Every failure has one code. A code never changes its meaning and is never reused. `--json` prints code,",
+        "message, blame, retryable, remedy and detail; without it a person sees code, message and remedy. “exit” is the",
+        "exit code of a command that ends with it.",
         "",
         "| blame | means |",
         "|---|---|",
@@ -65,7 +66,13 @@ def errors_page() -> str:
     for code, known in CODES.items():
         if code.partition(".")[0] != family:
             family = code.partition(".")[0]
-            lines += ["", f"## {family}", "", "| code | blame | again? | exit | meaning | remedy |", "|---|---|---|---|---|---|"]
+            lines += [
+                "",
+                f"## {family}",
+                "",
+                "| code | blame | again? | exit | meaning | remedy |",
+                "|---|---|---|---|---|---|",
+            ]
         again = "yes" if known.retryable else "no"
         row = (f"`{code}`", known.blame.value, again, str(exit_code(code)), _cell(known.meaning), _cell(known.remedy))
         lines.append(f"| {' | '.join(row)} |")
@@ -109,8 +116,8 @@ def cli_page() -> str:
         _NOTICE.format(source="`node/cli/`"),
         "# Commands",
         "",
-        "What `--help` prints, for every command. While a node serves, commands talk to it over its private socket; otherwise they",
-        "open its data directory themselves.",
+        "What `--help` prints, for every command. While a node serves, commands talk to it over its private socket;",
+        "otherwise they open its data directory themselves.",
     ]
     for words, command in commands():
         title = " ".join((PROGRAM, *words))
@@ -128,14 +135,16 @@ def limits_page() -> str:
         _NOTICE.format(source="`protocol/limits.py`"),
         "# Limits",
         "",
-        "What an implementation refuses beyond. Those of the wire (CBOR, envelopes, pairing, bundles, deltas, messages) are part of the",
-        "protocol: a node that sends more is refused by every other. The others are this implementation's own.",
+        "Beyond these, an implementation refuses. Those of the wire (CBOR, envelopes, pairing, bundles, deltas,",
+        "messages) are part of the protocol: a node that sends more is refused by every other. The others are this",
+        "implementation's own.",
     ]
     for line in Path(limits.__file__).read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
             lines += ["", f"## {line[2:].partition(' (')[0]}", "", "| limit | value | unit |", "|---|---|---|"]
         elif (found := re.match(r"([A-Z][A-Z0-9_]+): Final", line)) and found[1] not in ("KIB", "MIB"):
-            lines.append(f"| `{found[1]}` | {_amount(getattr(limits, found[1]), unit_of(found[1]))} | {unit_of(found[1])} |")
+            name, unit = found[1], unit_of(found[1])
+            lines.append(f"| `{name}` | {_amount(getattr(limits, name), unit)} | {unit} |")
     return "\n".join(lines) + "\n"
 
 
@@ -147,8 +156,8 @@ def unit_of(name: str) -> str:
     return next((_UNITS[word] for word in reversed(words) if word in _UNITS), "count")
 
 
-def _amount(value: int, unit_name: str) -> str:
-    if unit_name != "bytes":
+def _amount(value: int, counted: str) -> str:
+    if counted != "bytes":
         return f"{value:,}"
     for size, unit in ((limits.MIB, "MiB"), (limits.KIB, "KiB")):
         if value % size == 0 and value < 1024 * size:

@@ -21,7 +21,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(TOUR_SECONDS + 30)]
 
 def tour() -> str:
     """The one ``bash`` block of the README."""
-    blocks = re.findall(r"^```bash\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```bash\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     assert len(blocks) == 1, "the README has one block of bash: the tour"
     return str(blocks[0])
 
