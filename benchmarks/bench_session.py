@@ -1,14 +1,16 @@
 """What a replay costs against a bare Playwright script that does the same.
 
-Conditions: the demo shop, served by its own process on loopback without added delay; one headless Chromium for each side,
-started with the same arguments; fresh context per round, opened before the clock starts. Ten steps: one address, eight links,
-one text read. The script clicks by role and name and waits for the address of the next page; the replay does the same, and
-observes, classifies and compares every step, takes no pictures, and signs its report. Rounds alternate.
+Conditions: the demo shop, served by its own process on loopback without added delay; one headless Chromium for each
+side, started with the same arguments; fresh context per round, opened before the clock starts. Ten steps: one
+address, eight links, one text read. The script clicks by role and name and waits for the address of the next page;
+the replay does the same, and observes, classifies and compares every step, takes no pictures, and signs its report.
+Rounds alternate.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import statistics
 import sys
@@ -61,7 +63,8 @@ async def _shop() -> AsyncIterator[str]:
             line = await process.stdout.readline()
         yield json.loads(line)["url"]
     finally:
-        process.terminate()
+        with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
+            process.terminate()
         await process.wait()
 
 
@@ -116,7 +119,8 @@ async def _ratio() -> float:
             await ours.close()
             await bare.close()
     replays, scripts = zip(*pairs, strict=True)
-    return statistics.median(replays) / statistics.median(scripts)
+    ratio: float = statistics.median(replays) / statistics.median(scripts)
+    return ratio
 
 
 @benchmark("session.replay_ratio", unit="times bare Playwright", target=1.3, direction="at most")

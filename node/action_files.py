@@ -16,6 +16,8 @@ from protocol.redaction import secrets_named
 from protocol.session import Profile
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
+_TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_PIXELS = range(200, 8_193)
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
@@ -149,11 +151,13 @@ def _text(node: Node, what: str) -> str:
 
 def _profile(node: Node) -> Profile:
     known = set(Profile.__struct_fields__)
-    plain = {key: _text(value, key) for key, value in _mapping(node, "profile", known).items()}
+    plain = {key: _value(value, key) for key, value in _mapping(node, "profile", known).items()}
     try:
         profile: Profile = msgspec.convert(plain, Profile, strict=False)
     except msgspec.ValidationError as error:
         raise _bad(node, str(error)[:200]) from error
+    if profile.width_px not in _PIXELS or profile.height_px not in _PIXELS:
+        raise _bad(node, f"width and height lie between {_PIXELS[0]} and {_PIXELS[-1]} pixels")
     return profile
 
 
@@ -197,7 +201,8 @@ def _targeted(node: Node, type_: str, others: set[str], *, required: bool = True
 def _value(node: Node, key: str) -> Any:
     if key == "value" and isinstance(node.value, dict):
         return {"secret": _text(_mapping(node, "value", {"secret"})["secret"], "secret")} if node.value else {}
-    return _text(node, key)
+    text = _text(node, key)
+    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion") else text
 
 
 def _fill(node: Node) -> dict[str, Any]:
@@ -233,6 +238,8 @@ def _extract(node: Node) -> dict[str, Any]:
         return {"type": "extract", "name": node.value}
     # The locator's name is taken, so the name of what is read is given as `as`.
     plain = _targeted(node, "extract", {"as"}, required=False)
+    if "as" not in plain:
+        raise _bad(node, "extract needs `as: NAME` beside the locator")
     return {key if key != "as" else "name": value for key, value in plain.items()}
 
 

@@ -1,7 +1,7 @@
-"""A search tree as a drawing: which nodes are shown, and where they stand. Pure; the template draws what is placed here.
+"""A search tree as a drawing: which nodes are shown, and where they stand. Pure; the template draws what is placed.
 
-The tree grows to the right, one column a depth, one row a leaf. So that it stays readable, branches nobody visited are folded
-into a count, and of the others the most visited are kept; the winning path is always whole.
+The tree grows to the right, one column a depth, one row a leaf. So that it stays readable, branches nobody visited
+are folded into a count, and of the others the most visited are kept; the winning path is always whole.
 """
 
 from __future__ import annotations

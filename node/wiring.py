@@ -24,6 +24,8 @@ from node.explorer.explorer import Explorer
 from node.node import Node
 from node.peers import Peers
 from node.sessions import Sessions
+from protocol.errors import MeshError
+from protocol.pairing import parse_address
 
 
 def system_clock() -> Clock:
@@ -50,9 +52,12 @@ async def open_node(home: Path) -> AsyncIterator[Node]:
             await node.close()
 
 
-def _assemble(home: Path, config: configuration.Config, own: identity.Identity, store: SqliteStore, clock: Clock) -> Node:
+def _assemble(
+    home: Path, config: configuration.Config, own: identity.Identity, store: SqliteStore, clock: Clock
+) -> Node:
     listen = config.listen
-    server = MeshServer(own.key, listen.host, listen.port)
+    host = advertised_host(listen)
+    server = MeshServer(own.key, listen.host, listen.port, advertise=host)
     settings = browser_settings(config.browser)
     browsers = Browsers(attacher(settings) if settings.cdp_url else launcher(settings))
     peers = Peers(
@@ -62,11 +67,11 @@ def _assemble(home: Path, config: configuration.Config, own: identity.Identity, 
         clock,
         client=MeshClient(own.key),
         server=server,
-        new_pairing_server=lambda: TlsPairingServer(own.key, listen.host),
+        new_pairing_server=lambda: TlsPairingServer(own.key, listen.host, advertise=host),
         pairing_client=TlsPairingClient(),
     )
     if not peers.addresses:
-        peers.addresses = (url_of(listen.host, listen.port),)
+        peers.addresses = (url_of(host, listen.port),)
     sessions = Sessions(own, config, store, clock, browsers, peers)
     explorer = Explorer(own, config, store, clock, browsers, peers, TreeWriter)
     return Node(home, config, own, store, clock, browsers, peers, sessions, explorer, server)
@@ -80,3 +85,14 @@ def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
         headless=config.headless,
         sandbox=config.sandbox,
     )
+
+
+def advertised_host(listen: configuration.Listen) -> str:
+    """The host peers are told. Errors: ``config.invalid`` when only the machine's owner can know it."""
+    if listen.advertise:
+        return parse_address(listen.advertise[0])[0]
+    if listen.host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)
+        raise MeshError(
+            "config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?"
+        )
+    return listen.host

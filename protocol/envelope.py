@@ -127,7 +127,12 @@ def _header(protected: bytes) -> tuple[str, bytes, Claims]:
         raise MeshError("envelope.invalid", "unknown claims")
     issuer, issued, unique = claims.get(_ISS), claims.get(_IAT), claims.get(_CTI)
     audience, expires = claims.get(_AUD), claims.get(_EXP)
-    if type(issuer) is not str or type(issued) is not int or type(unique) is not bytes or len(unique) != UNIQUE_ID_BYTES:
+    if (
+        type(issuer) is not str
+        or type(issued) is not int
+        or type(unique) is not bytes
+        or len(unique) != UNIQUE_ID_BYTES
+    ):
         raise MeshError("envelope.invalid", "issuer, issue time and unique id are required")
     if (audience is not None and type(audience) is not str) or (expires is not None and type(expires) is not int):
         raise MeshError("envelope.invalid", "audience or expiry is of another type")
@@ -238,7 +243,12 @@ def check_time(claims: Claims, now_s: int) -> None:
     if expires is None or expires - claims.issued_s > limits.MESSAGE_LIFETIME_S or expires < claims.issued_s:
         raise MeshError("envelope.time", "no expiry, or a lifetime that is not allowed")
     if claims.issued_s > now_s + skew or expires < now_s - skew:
-        raise MeshError("envelope.time", f"clocks differ by about {abs(now_s - claims.issued_s)} s", now_s=now_s, issued_s=claims.issued_s)
+        raise MeshError(
+            "envelope.time",
+            f"clocks differ by about {abs(now_s - claims.issued_s)} s",
+            now_s=now_s,
+            issued_s=claims.issued_s,
+        )
 
 
 def single_key(public_key: bytes, owner: str) -> Callable[[str, bytes], VerifyKey | None]:

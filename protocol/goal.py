@@ -1,8 +1,9 @@
 """What a person wants, read from one sentence by tables and patterns: no language model.
 
-Each reader takes its part out of the sentence (later readers do not see it again), in this order: quoted text, tags and addresses,
-dates and times, ``key: value`` pairs, comparisons with a number ("rating over 4"), superlatives ("cheapest"), ordinals, numbers,
-names. What is left, without the words that carry no content, is what the page should be about.
+Each reader takes its part out of the sentence (later readers do not see it again), in this order: quoted text, tags
+and addresses, dates and times, ``key: value`` pairs, comparisons with a number ("rating over 4"), superlatives
+("cheapest"), ordinals, numbers, names. What is left, without the words that carry no content, is what the page should
+be about.
 """
 
 from __future__ import annotations
@@ -15,10 +16,27 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.words import (
+    ATTRIBUTE_OF,
+    CAMEL,
+    COMPARATORS,
+    EXTREMES,
+    HIGH_WORDS,
+    INCLUSIVE,
+    KIND_WORDS,
+    LOW_WORDS,
+    ORDINALS,
+    STOP_WORDS,
+    SUPERLATIVES,
+    TOKEN,
+    TRAILERS,
+    Bound,
+    Direction,
+    attribute_of,
+    stem,
+)
 
 SlotKind = Literal["quote", "email", "tag", "date", "time", "pair", "number", "name"]
-Direction = Literal["ascending", "descending"]
-Bound = Literal["min", "max"]
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,129 +90,12 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether it asks how, what or when rather than for a thing."""
 
 
-STOP_WORDS: Final = frozenset(
-    "a an the and or of in on at to for from with without by as is are was be been it its this that these those there here which who "
-    "whose what where when how me my we our you your i please can could would should will want need like have has do does than then "
-    "so if into onto about out up all any some each every other "
-    "find open show go get look search click press select choose pick view see navigate visit browse read check tell give bring take "
-    "display list locate "
-    "page pages site website web link thing things one ones detail details named called titled labelled labeled among".split()
-)
-"""Words that say how to ask rather than what for: grammar, the verbs of browsing, and names for any page or thing."""
-
-KIND_WORDS: Final = frozenset("item items product products article articles result results entry entries record records row rows".split())
-"""Names for any thing."""
-
-ATTRIBUTES: Final = {
-    "price": "price prices priced pricing cost costs costing expensive cheap euro euros eur dollar dollars usd pound pounds gbp",
-    "rating": "rating ratings rated stars star review reviews reviewed score scored",
-    "date": "date dates recent new newest latest old oldest released release published created updated added modified joined arrivals",
-    "popularity": "popularity popular selling bestselling bestseller sales",
-    "name": "name alphabetical alphabetically title az",
-}
-"""What a thing can be ordered or bounded by, and the words for it. Any other word is an attribute of its own."""
-
-_SUPERLATIVES: Final[dict[str, tuple[str, Direction]]] = {
-    "cheapest": ("price", "ascending"),
-    "least expensive": ("price", "ascending"),
-    "most affordable": ("price", "ascending"),
-    "most expensive": ("price", "descending"),
-    "priciest": ("price", "descending"),
-    "dearest": ("price", "descending"),
-    "newest": ("date", "descending"),
-    "latest": ("date", "descending"),
-    "most recent": ("date", "descending"),
-    "most recently": ("date", "descending"),
-    "oldest": ("date", "ascending"),
-    "earliest": ("date", "ascending"),
-    "best rated": ("rating", "descending"),
-    "top rated": ("rating", "descending"),
-    "best reviewed": ("rating", "descending"),
-    "worst rated": ("rating", "ascending"),
-    "most popular": ("popularity", "descending"),
-    "best selling": ("popularity", "descending"),
-    "biggest": ("size", "descending"),
-    "largest": ("size", "descending"),
-    "smallest": ("size", "ascending"),
-    "longest": ("length", "descending"),
-    "shortest": ("length", "ascending"),
-    "heaviest": ("weight", "descending"),
-    "lightest": ("weight", "ascending"),
-    "best": ("rating", "descending"),
-    "worst": ("rating", "ascending"),
-}
-_EXTREMES: Final[dict[str, Direction]] = {
-    "highest": "descending",
-    "most": "descending",
-    "maximum": "descending",
-    "greatest": "descending",
-    "lowest": "ascending",
-    "least": "ascending",
-    "fewest": "ascending",
-    "minimum": "ascending",
-}
-"""Words that order by the word after them."""
-
-COMPARATORS: Final[dict[str, Bound]] = {
-    "more than": "min",
-    "greater than": "min",
-    "higher than": "min",
-    "better than": "min",
-    "at least": "min",
-    "not less than": "min",
-    "over": "min",
-    "above": "min",
-    "from": "min",
-    "less than": "max",
-    "lower than": "max",
-    "cheaper than": "max",
-    "fewer than": "max",
-    "no more than": "max",
-    "not more than": "max",
-    "at most": "max",
-    "up to": "max",
-    "under": "max",
-    "below": "max",
-}
-TRAILERS: Final[dict[str, Bound]] = {
-    "and up": "min",
-    "or up": "min",
-    "or more": "min",
-    "and more": "min",
-    "or higher": "min",
-    "or better": "min",
-    "or above": "min",
-    "and above": "min",
-    "and over": "min",
-    "or less": "max",
-    "or lower": "max",
-    "or below": "max",
-    "and below": "max",
-    "and under": "max",
-    "or cheaper": "max",
-    "& up": "min",
-    "& above": "min",
-    "& more": "min",
-    "& below": "max",
-    "& under": "max",
-}
-"""Comparators that stand after their number."""
-
-_LOW_WORDS: Final = frozenset("low lowest ascending asc ascend increasing smallest cheapest a".split())
-_HIGH_WORDS: Final = frozenset("high highest descending desc descend decreasing largest best top z".split())
 _LABEL_CHARS_MAX: Final = 120
 """A label is short; what goes on longer is text and offers no order or filter."""
-_INCLUSIVE: Final = frozenset({"at least", "at most", "up to", "from", "not less than", "no more than", "not more than"})
-
-_ORDINALS: Final = {
-    word: place
-    for place, words in enumerate(
-        ("first 1st", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th", "ninth 9th", "tenth 10th"), 1
-    )
-    for word in words.split()
-} | {"last": -1}
-
-_MONTHS: Final = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_MONTHS: Final = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
 _NUMBER: Final = r"\d{1,9}(?:[.,]\d{1,4})?"
 
 
@@ -206,25 +107,29 @@ _QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]{1,200})[\"“”«»]|(?<!
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}\w")
 _TAG = re.compile(r"(?<!\w)[@#]\w[\w-]{0,63}")
 _DATE = re.compile(
-    rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{4}}|\d{{1,2}} (?:{_MONTHS}),? \d{{4}}|(?:{_MONTHS}) \d{{1,2}},? \d{{4}})\b",
+    rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{4}}"
+    rf"|\d{{1,2}} (?:{_MONTHS}),? \d{{4}}|(?:{_MONTHS}) \d{{1,2}},? \d{{4}})\b",
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\b\d{1,2}:\d{2}(?: ?[ap]m)?\b", re.IGNORECASE)
-_PAIR = re.compile(r"\b([A-Za-z]\w{0,31}):(?!//) ?([^\s,;][^,;]{0,99}?)(?=\s*(?:[,;]|$|\b\w+:|\b(?:and|by|on|at|with)\b|  ))")
+_PAIR = re.compile(
+    r"\b([A-Za-z]\w{0,31}):(?!//) ?([^\s,;][^,;]{0,99}?)(?=\s*(?:[,;]|$|\b\w+:|\b(?:and|by|on|at|with)\b|  ))"
+)
 _COMPARED = re.compile(
-    rf"(?:\b(?P<attribute>[a-z]+) (?:of |is |that is )?)?\b(?P<word>{_alternatives(COMPARATORS)}) ?[€$£]? ?(?P<number>{_NUMBER})(?![\w/:])(?: (?P<unit>[a-z]+))?|"
-    rf"(?<![\w.])[€$£]?(?P<number2>{_NUMBER})(?P<plus>\+)?(?: (?P<unit2>stars?|euros?|dollars?|pounds?))?(?: (?P<trailer>{_alternatives(TRAILERS)})\b)?",
+    rf"(?:\b(?P<attribute>[a-z]+) (?:of |is |that is )?)?\b(?P<word>{_alternatives(COMPARATORS)})"
+    rf" ?[€$£]? ?(?P<number>{_NUMBER})(?![\w/:])(?: (?P<unit>[a-z]+))?|"
+    rf"(?<![\w.])[€$£]?(?P<number2>{_NUMBER})(?P<plus>\+)?(?: (?P<unit2>stars?|euros?|dollars?|pounds?))?"
+    rf"(?: (?P<trailer>{_alternatives(TRAILERS)})\b)?",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(rf"\b(?:between) [€$£]?({_NUMBER}) (?:and|to) [€$£]?({_NUMBER})\b", re.IGNORECASE)
-_SUPERLATIVE = re.compile(rf"\b(?:({_alternatives(_SUPERLATIVES)})|({_alternatives(_EXTREMES)}) ([a-z]+))\b", re.IGNORECASE)
-_ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b(?! name)", re.IGNORECASE)
+_SUPERLATIVE = re.compile(
+    rf"\b(?:({_alternatives(SUPERLATIVES)})|({_alternatives(EXTREMES)}) ([a-z]+))\b", re.IGNORECASE
+)
+_ORDINAL = re.compile(rf"\b({'|'.join(ORDINALS)})\b(?! name)", re.IGNORECASE)
 _PLAIN_NUMBER = re.compile(rf"(?<![\w.,-])-?{_NUMBER}(?![\w/:])")
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
 _QUESTION = re.compile(r"(?:how|what|when|where|why|can|does|do|is|are|which)\b", re.IGNORECASE)
-_TOKEN = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_ATTRIBUTE_OF: Final = {word: attribute for attribute, words in ATTRIBUTES.items() for word in words.split()}
 
 
 def parse_goal(text: str) -> Goal:
@@ -237,11 +142,13 @@ def parse_goal(text: str) -> Goal:
     sorts = _sorts(rest)
     ordinal = 0
     for match in rest.take(_ORDINAL):
-        ordinal = _ORDINALS[match[1].lower()]
-    slots += [(m.start(), Slot(kind="number", value=m[0], key=rest.word_before(m.start()))) for m in rest.take(_PLAIN_NUMBER)]
+        ordinal = ORDINALS[match[1].lower()]
+    slots += [
+        (m.start(), Slot(kind="number", value=m[0], key=rest.word_before(m.start()))) for m in rest.take(_PLAIN_NUMBER)
+    ]
     # Names stay in the sentence: "Maria" is a value to fill in and also what the page is about.
     slots += [(m.start(), Slot(kind="name", value=m[0])) for m in _NAME.finditer(rest.text)]
-    told = [word for word in _TOKEN.findall(rest.text.lower()) if word not in STOP_WORDS and len(word) > 1]
+    told = [word for word in TOKEN.findall(rest.text.lower()) if word not in STOP_WORDS and len(word) > 1]
     written = [word for word in told if word not in KIND_WORDS]
     return Goal(
         text=text,
@@ -272,21 +179,27 @@ class _Rest:
         self.text = self.text[:start] + " " * (end - start) + self.text[end:]
 
     def word_before(self, position: int) -> str:
-        words = [word for word in _TOKEN.findall(self.text[:position].lower()) if word not in STOP_WORDS]
+        words = [word for word in TOKEN.findall(self.text[:position].lower()) if word not in STOP_WORDS]
         return words[-1] if words else ""
 
 
 def _literal_slots(rest: _Rest) -> list[tuple[int, Slot]]:
     """Values that are marked as such by their form."""
-    found = []
-    for match in rest.take(_QUOTED):
-        found.append((match.start(), Slot(kind="quote", value=(match[1] or match[2]).strip(), key=rest.word_before(match.start()))))
-    kinds: tuple[tuple[SlotKind, re.Pattern[str]], ...] = (("email", _EMAIL), ("tag", _TAG), ("date", _DATE), ("time", _TIME))
+    kinds: tuple[tuple[SlotKind, re.Pattern[str]], ...] = (
+        ("quote", _QUOTED),
+        ("email", _EMAIL),
+        ("tag", _TAG),
+        ("date", _DATE),
+        ("time", _TIME),
+        ("pair", _PAIR),
+    )
+    found: list[tuple[int, Slot]] = []
     for kind, pattern in kinds:
         for match in rest.take(pattern):
-            found.append((match.start(), Slot(kind=kind, value=match[0], key=rest.word_before(match.start()))))
-    for match in rest.take(_PAIR):
-        found.append((match.start(), Slot(kind="pair", value=match[2].strip(), key=match[1].lower())))
+            key = match[1].lower() if kind == "pair" else rest.word_before(match.start())
+            # The last group is what stands between quotes, or behind the colon.
+            value = match[match.lastindex or 0].strip()
+            found.append((match.start(), Slot(kind=kind, value=value, key=key)))
     return found
 
 
@@ -298,13 +211,13 @@ def _thresholds(rest: _Rest) -> list[Threshold]:
         bound = bound_of(match["word"] or match["trailer"] or ("+" if match["plus"] else ""))
         if bound is None:
             continue
-        own = _ATTRIBUTE_OF.get((match["attribute"] or "").lower(), "")
-        unit = _ATTRIBUTE_OF.get((match["unit"] or match["unit2"] or "").lower(), "")
+        own = ATTRIBUTE_OF.get((match["attribute"] or "").lower(), "")
+        unit = ATTRIBUTE_OF.get((match["unit"] or match["unit2"] or "").lower(), "")
         # Only the words that were understood leave the sentence: in "a mug under 20 pieces" mug and pieces stay.
         start = match.start() if own or not match["word"] else match.start("word")
         end = match.end() if unit or not match["unit"] else match.end("number")
         rest.blank(start, end)
-        strict = bool(match["word"]) and match["word"].lower() not in _INCLUSIVE
+        strict = bool(match["word"]) and match["word"].lower() not in INCLUSIVE
         number = _float(match["number"] or match["number2"])
         found.append(Threshold(bound=bound, number=number, attribute=own or unit, strict=strict))
     return found
@@ -318,13 +231,13 @@ def thresholds_in(label: str) -> tuple[Threshold, ...]:
 
 @lru_cache(maxsize=4_096)
 def sort_in(label: str) -> tuple[str, Direction | None]:
-    """Attribute and direction of an order a short label offers ("Price: low to high", "Newest"); empty for what it leaves open."""
+    """Attribute and direction of an order a short label offers ("Price: low to high"); empty where it is silent."""
     for sort in _sorts(_Rest(label[:_LABEL_CHARS_MAX])):
         return sort.attribute, sort.direction
-    words = _TOKEN.findall(_CAMEL.sub(" ", label[:_LABEL_CHARS_MAX]).lower())
-    attribute = next((_ATTRIBUTE_OF[word] for word in words if word in _ATTRIBUTE_OF), "")
-    low = next((place for place, word in enumerate(words) if word in _LOW_WORDS), None)
-    high = next((place for place, word in enumerate(words) if word in _HIGH_WORDS), None)
+    words = TOKEN.findall(CAMEL.sub(" ", label[:_LABEL_CHARS_MAX]).lower())
+    attribute = next((ATTRIBUTE_OF[word] for word in words if word in ATTRIBUTE_OF), "")
+    low = next((place for place, word in enumerate(words) if word in LOW_WORDS), None)
+    high = next((place for place, word in enumerate(words) if word in HIGH_WORDS), None)
     if low is None and high is None:
         return attribute, None
     # "low to high" ascends: the word that stands first is where the list begins.
@@ -341,9 +254,9 @@ def _sorts(rest: _Rest) -> list[Sort]:
     found = []
     for match in list(_SUPERLATIVE.finditer(rest.text)):
         if match[1]:
-            attribute, direction = _SUPERLATIVES[match[1].lower()]
+            attribute, direction = SUPERLATIVES[match[1].lower()]
         else:
-            attribute, direction = attribute_of(match[3]), _EXTREMES[match[2].lower()]
+            attribute, direction = attribute_of(match[3]), EXTREMES[match[2].lower()]
             if match[3].lower() in STOP_WORDS:
                 continue
         rest.blank(*match.span())
@@ -351,37 +264,5 @@ def _sorts(rest: _Rest) -> list[Sort]:
     return found
 
 
-def attribute_of(word: str) -> str:
-    """The attribute a word stands for; a word that is in no table stands for itself."""
-    return _ATTRIBUTE_OF.get(word.lower()) or stem(word.lower())
-
-
-def words_of(attribute: str) -> frozenset[str]:
-    """The stems of the words that name ``attribute``."""
-    return frozenset(stem(word) for word in ATTRIBUTES.get(attribute, attribute).split())
-
-
 def _float(number: str) -> float:
     return float(number.replace(",", "."))
-
-
-@lru_cache(maxsize=8_192)
-def stem(word: str) -> str:
-    """A lower-case word without its plural, ``-ing`` or ``-ed``; short words stay as they are."""
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending, length_min in (("ing", 7), ("ed", 6)):
-        if len(word) >= length_min and word.endswith(ending):
-            word = word[: -len(ending)]
-            return word[:-1] if word[-1] == word[-2] and word[-1] not in "lsz" else word
-    return word
-
-
-@lru_cache(maxsize=8_192)
-def tokens(text: str) -> tuple[str, ...]:
-    """The stems of the words of ``text``, camelCase parted."""
-    return tuple(stem(word) for word in _TOKEN.findall(_CAMEL.sub(" ", text).lower()))

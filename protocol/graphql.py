@@ -15,8 +15,8 @@ _KEYS = frozenset({"query", "variables", "operationName", "extensions"})
 def is_query(body_text: str | None) -> bool:
     """Whether the JSON body (or each entry of a batch) holds a GraphQL document with nothing but queries.
 
-    Conservative: unknown keys, persisted queries without text, and the words ``mutation`` or ``subscription`` anywhere in
-    the document (even in a text) make it something else.
+    Conservative: unknown keys, persisted queries without text, and the words ``mutation`` or ``subscription`` anywhere
+    in the document (even in a text) make it something else.
     """
     try:
         body = msgspec.json.decode(body_text or "")

@@ -1,7 +1,7 @@
-"""What a page offers a goal: its elements as word stems, the cards and sections they stand in, and the facts a card states.
+"""What a page offers a goal: its elements as word stems, their cards and sections, and the facts a card states.
 
-The snapshot's indented text is the only place that tells which texts belong together, so cards are cut out of it: the lines of
-the nearest list item, row or article around an element.
+The snapshot's indented text is the only place that tells which texts belong together, so cards are cut out of it:
+the lines of the nearest list item, row or article around an element.
 """
 
 from __future__ import annotations
@@ -10,54 +10,37 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
-from urllib.parse import SplitResult, parse_qsl, unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
-from protocol.goal import Direction, Goal, Sort, Threshold, sort_in, stem, thresholds_in, tokens, words_of
+from protocol.goal import Goal
+from protocol.labels import (
+    SORT_LIKELY,
+    facts,
+    is_applied,
+    is_search,
+    same_address,
+    sort_match,
+    split_url,
+    url_stems,
+    verdict,
+)
 from protocol.observation import Element, Observation
+from protocol.words import tokens
 
-CARD_ROLES: Final = frozenset("listitem row article".split())
+CARD_ROLES: Final = frozenset(["listitem", "row", "article"])
 RESULT_COVERAGE_MIN: Final = 0.99
 """Only a card that says all the goal asks about is one of its results."""
 HEADINGS_MAX: Final = 3
 SORTED_RUN_MIN: Final = 3
 """Fewer numbers are in order by chance."""
-SORT_LIKELY: Final = 0.7
-"""How well an order matches that is named without its direction, when the direction is the usual one."""
-_DESCENDING_BY_CUSTOM: Final = frozenset({"rating", "popularity", "date"})
 CARD_LINES_MAX: Final = 40
 """A card is small; what is longer is a list of cards."""
 _NODE = re.compile(r'^( *)- ([a-z]+)(?: "(.*?)")?((?: \[[\w=-]+\])*)(?:: (.*))?$')
 _LINE_CHARS_MAX: Final = 2_000
-_CELLS: Final = frozenset("cell gridcell rowheader".split())
-_PRICE = re.compile(r"[€$£] ?(\d+(?:[.,]\d{1,2})?)|(\d+(?:[.,]\d{1,2})?) ?(?:€|EUR|USD|GBP)")
-_RATING = re.compile(r"(\d(?:[.,]\d)?)(?: ?/ ?| out of )(?:5|10)\b|(\d(?:[.,]\d)?) stars?\b|★ ?(\d(?:[.,]\d)?)|\brat(?:ing|ed):? (\d(?:[.,]\d)?)", re.I)
+_CELLS: Final = frozenset(["cell", "gridcell", "rowheader"])
 _DECIMAL = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
-_ORDER_KEY = re.compile(r"(?:^|[_-])(?:sort|order|ordering|o|ord|orderby)(?:$|[_-])|^sort|^order", re.I)
-
-
-@lru_cache(maxsize=4_096)
-def split_url(url: str) -> tuple[SplitResult, tuple[tuple[str, str], ...]]:
-    """An address and its query pairs; an address that cannot be read is an empty one."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = urlsplit("")
-    return parts, tuple(parse_qsl(parts.query, keep_blank_values=True))
-
-
-@lru_cache(maxsize=4_096)
-def url_stems(url: str) -> frozenset[str]:
-    """The words of path and query of an address."""
-    parts, pairs = split_url(url)
-    return frozenset(tokens(parts.path + " " + " ".join(value for _, value in pairs)))
-
-
-def same_address(left: str, right: str) -> bool:
-    """Whether two addresses open the same page: the fragment and the order of the query do not count."""
-    (a, a_pairs), (b, b_pairs) = split_url(left), split_url(right)
-    return (a.scheme, a.netloc, a.path or "/", sorted(a_pairs)) == (b.scheme, b.netloc, b.path or "/", sorted(b_pairs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +72,9 @@ class _Outline:
         for index, raw in enumerate(text.split("\n")):
             match = _NODE.match(raw[:_LINE_CHARS_MAX])
             indent = len(match[1]) if match else len(raw) - len(raw.lstrip())
-            role, name, said = (match[2], match[3] or "", match[5] or "") if match else ("", "", raw.strip().removeprefix("- "))
+            role, name, said = (
+                (match[2], match[3] or "", match[5] or "") if match else ("", "", raw.strip().removeprefix("- "))
+            )
             if indent <= landmark_indent:
                 landmark, landmark_indent = "", -1
             if role in ("banner", "contentinfo", "navigation") and not landmark:
@@ -132,7 +117,9 @@ class _Outline:
     def _row(self, start: int, end: int) -> list[str]:
         cells = [index for index in range(start + 1, end) if self.lines[index].role in _CELLS]
         heads = self.lines[start].columns
-        return [f"{heads[place] if place < len(heads) else ''}: {self.text_at(index)}" for place, index in enumerate(cells)]
+        return [
+            f"{heads[place] if place < len(heads) else ''}: {self.text_at(index)}" for place, index in enumerate(cells)
+        ]
 
     def card_of(self, index: int) -> int | None:
         """The line of the nearest list item, row or article around a line."""
@@ -154,12 +141,18 @@ class Page:
         self.observation = observation
         self.parts, self.pairs = split_url(observation.url)
         self._outline = _Outline(observation)
-        words = frozenset(goal.words)
+        self.goal_words = words = frozenset(goal.words)
+        self._facts: dict[str, dict[str, float]] = {}
+        self._cards: dict[str, str] = {}
         self.stems = {item.ref: frozenset(tokens(item.name)) for item in observation.elements}
-        spread = Counter(word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words)
-        # A word that every link carries tells none of them apart; one that is nowhere in a name still counts where it turns up.
-        self.attributes = frozenset(part.attribute or "price" for part in (*goal.sorts, *goal.thresholds))
+        spread = Counter(
+            word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words
+        )
+        # A word that every link carries tells none of them apart.
+        named = [part.attribute for part in goal.sorts] + [bound.attribute or "price" for bound in goal.thresholds]
+        self.attributes = frozenset(named)
         self.rarity = {word: 1.0 / (1.0 + spread[word] / 4) for word in goal.words}
+        self._weight = sum(self.rarity.values())
 
     def _line(self, element: Element) -> _Line | None:
         index = self._outline.line_of.get(element.ref)
@@ -176,25 +169,34 @@ class Page:
         return f"{line.heading if line else ''} {element.context}"
 
     def card(self, element: Element) -> str:
-        """The text of the list item, row or article around the element; its own and its context when it stands in none."""
-        index = self._outline.line_of.get(element.ref)
-        start = None if index is None else self._outline.card_of(index)
-        return f"{element.name} {element.context}" if start is None else self._outline.text_at(start)
+        """The text of the list item, row or article around the element; its own and its context if there is none."""
+        if element.ref not in self._cards:
+            index = self._outline.line_of.get(element.ref)
+            start = None if index is None else self._outline.card_of(index)
+            own = f"{element.name} {element.context}"
+            self._cards[element.ref] = own if start is None else self._outline.text_at(start)
+        return self._cards[element.ref]
 
     def facts(self, text: str) -> dict[str, float]:
         """The numbers in ``text`` that the goal orders or bounds by, and prices and ratings."""
-        return facts(text, self.attributes)
+        if text not in self._facts:
+            self._facts[text] = facts(text, self.attributes)
+        return self._facts[text]
 
     def coverage(self, stems: frozenset[str]) -> float:
         """How much of what the goal is about is among ``stems``: 0 to 1, rare words count more."""
-        total = sum(self.rarity.values())
-        return sum(weight for word, weight in self.rarity.items() if word in stems) / total if total else 0.0
+        found = self.goal_words & stems
+        return sum(self.rarity[word] for word in self.goal.words if word in found) / self._weight if found else 0.0
 
     @cached_property
     def applied(self) -> tuple[Element, ...]:
         """Elements that say what the page is set to: chosen options, checked boxes, links that lead to where we are."""
         here = self.observation.url
-        return tuple(item for item in self.observation.elements if is_applied(item) or (item.url and self.pairs and same_address(item.url, here)))
+        return tuple(
+            item
+            for item in self.observation.elements
+            if is_applied(item) or (item.url and self.pairs and same_address(item.url, here))
+        )
 
     @cached_property
     def numbers(self) -> tuple[tuple[str, str], ...]:
@@ -203,7 +205,7 @@ class Page:
 
     @cached_property
     def sorted_as_wanted(self) -> bool:
-        """Whether the list is in the order of the goal's first sort: by its numbers if it states some, else by what the page says."""
+        """Whether the list is in the order of the goal's first sort: by its numbers, else by labels."""
         if not self.goal.sorts:
             return False
         wanted = self.goal.sorts[0]
@@ -211,7 +213,9 @@ class Page:
         if len(numbers) >= SORTED_RUN_MIN:
             return numbers == sorted(numbers, reverse=wanted.direction == "descending")
         labels = [(item.value if item.options else item.name, item.url) for item in self.applied]
-        return any(sort_match(wanted, label, url) >= SORT_LIKELY for label, url in [*labels, ("", self.observation.url)])
+        return any(
+            sort_match(wanted, label, url) >= SORT_LIKELY for label, url in [*labels, ("", self.observation.url)]
+        )
 
     @cached_property
     def listed(self) -> dict[str, dict[str, float]]:
@@ -237,7 +241,7 @@ class Page:
 
     @cached_property
     def leader(self) -> str:
-        """The result that the goal's order puts first: the first one of a list in that order, else the extreme of those on the page."""
+        """The result that the goal's order puts first: first of a list in that order, else the extreme of the page."""
         if not self.goal.sorts or not self.results:
             return ""
         wanted = self.goal.sorts[0]
@@ -275,106 +279,3 @@ class Page:
     def headline(self) -> frozenset[str]:
         """The words of the title and of the main headings."""
         return frozenset(tokens(f"{self.observation.title} {' '.join(self.headings[:1])}"))
-
-
-def is_applied(element: Element) -> bool:
-    """Whether the element is chosen already."""
-    if element.options:
-        return bool(element.value)
-    return any(state.split("=")[0] in ("checked", "selected", "pressed", "current") and not state.endswith("false") for state in element.states)
-
-
-def is_search(element: Element) -> bool:
-    """Whether a text field searches or filters rather than takes an entry."""
-    if element.role == "searchbox" or element.traits.input_type == "search":
-        return True
-    if element.role not in ("textbox", "combobox") or element.options:
-        return False
-    words = {stem(word) for word in element.traits.tokens} | set(tokens(element.name))
-    return bool(words & {"search", "find", "query", "q", "keyword", "filter"}) and element.traits.form_method != "post"
-
-
-def sort_match(wanted: Sort, label: str, url: str) -> float:
-    """1 for the wanted order, ``SORT_LIKELY`` or .3 if the direction is left to custom, −.6 for the opposite, −.2 for another order."""
-    attribute, direction = sort_in(label)
-    words = frozenset(tokens(label))
-    key, by_url, url_direction = order_of(url)
-    if attribute != wanted.attribute and words & words_of(wanted.attribute):
-        attribute = wanted.attribute
-    if not attribute and by_url:
-        attribute = wanted.attribute if by_url & words_of(wanted.attribute) else "other"
-    direction = direction or url_direction
-    if not attribute or (direction is None and not key and len(words) > 3):
-        return 0.0
-    if attribute != wanted.attribute:
-        return -0.2 if key or direction else 0.0
-    if direction is None:
-        usual = "descending" if attribute in _DESCENDING_BY_CUSTOM else "ascending"
-        return SORT_LIKELY if usual == wanted.direction else 0.3
-    return 1.0 if direction == wanted.direction else -0.6
-
-
-@lru_cache(maxsize=4_096)
-def order_of(url: str) -> tuple[bool, frozenset[str], Direction | None]:
-    """Whether the address orders a list, by which words, in which direction."""
-    for key, value in split_url(url)[1]:
-        if value and _ORDER_KEY.search(key):
-            _, direction = sort_in(f"{key} {value}".replace("_", " ").replace("-", " "))
-            return True, frozenset(tokens(value.replace("_", " "))), "descending" if value.startswith("-") else direction
-    return False, frozenset(), None
-
-
-def threshold_match(goal: Goal, label: str, section: str) -> float:
-    """How well a filter fits a bound of the goal: 1 exact, less for a wider or narrower one, below 0 for the opposite."""
-    best = 0.0
-    for offered in thresholds_in(label):
-        for wanted in goal.thresholds:
-            best = max(best, _fit(wanted, offered, label, section), key=abs)
-    return best
-
-
-def _fit(wanted: Threshold, offered: Threshold, label: str, section: str) -> float:
-    if not speaks_of(wanted.attribute or "price", f"{label} {section}") and not (offered.attribute == wanted.attribute):
-        return 0.0
-    if offered.bound != wanted.bound:
-        return -0.4
-    if offered.number == wanted.number:
-        return 1.0
-    wider = (offered.number < wanted.number) == (wanted.bound == "min")
-    # A wider filter loses nothing; a narrower one may filter out the answer.
-    return 0.4 if wider else 0.15
-
-
-def speaks_of(attribute: str, text: str) -> bool:
-    """Whether ``text`` names the attribute, by word or by sign."""
-    if attribute == "price" and any(sign in text for sign in "€$£"):
-        return True
-    if attribute == "rating" and "★" in text:
-        return True
-    return not words_of(attribute).isdisjoint(tokens(text))
-
-
-def facts(text: str, attributes: frozenset[str] = frozenset()) -> dict[str, float]:
-    """The price and rating a card states, and the numbers behind words for other ``attributes`` ("stock: 5")."""
-    found: dict[str, float] = {}
-    for attribute, pattern in (("price", _PRICE), ("rating", _RATING)):
-        if match := pattern.search(text):
-            found[attribute] = float(next(group for group in match.groups() if group).replace(",", "."))
-    for attribute in attributes - found.keys():
-        if match := _labelled(attribute).search(text):
-            found[attribute] = float(match[1].replace(",", "."))
-    return found
-
-
-@lru_cache(maxsize=256)
-def _labelled(attribute: str) -> re.Pattern[str]:
-    names = "|".join(sorted(words_of(attribute)))
-    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,5}}(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
-
-
-def verdict(goal: Goal, stated: dict[str, float]) -> float:
-    """1 if the facts meet every bound they speak of, −1 if they break one, 0 if they are silent."""
-    known = [(bound, stated[bound.attribute or "price"]) for bound in goal.thresholds if (bound.attribute or "price") in stated]
-    if not known:
-        return 0.0
-    return 1.0 if all(bound.met_by(number) for bound, number in known) else -1.0

@@ -4,8 +4,8 @@
     python scripts/real_apps.py check       say what is there
     python scripts/real_apps.py remove      delete them
 
-Versions and hashes stand in ``tests/sites/real/requirements.lock``; nothing else is installed. ``TRAILMESH_REAL_APPS`` moves the
-directory (default: ``.venv-real`` in the repository).
+Versions and hashes stand in ``tests/sites/real/requirements.lock``; nothing else is installed. ``TRAILMESH_REAL_APPS``
+moves the directory (default: ``.venv-real`` in the repository).
 """
 
 from __future__ import annotations
@@ -35,8 +35,18 @@ def install() -> int:
         target = ENVIRONMENTS / name
         venv.EnvBuilder(clear=True, with_pip=True).create(target)
         python = target / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--requirement", str(LOCK)]
-        subprocess.run(command, check=True, timeout=INSTALL_TIMEOUT_S)  # noqa: S603 - our own interpreter and lock file
+        command = [
+            str(python),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "--requirement",
+            str(LOCK),
+        ]
+        subprocess.run(command, check=True, timeout=INSTALL_TIMEOUT_S)
         # Written last: an interrupted installation is made anew.
         _mark(name).write_text(_lock_hash(), encoding="utf-8")
         print(f"{name}: installed in {target}")

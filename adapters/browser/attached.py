@@ -13,7 +13,10 @@ from protocol.errors import MeshError
 
 
 def attacher(settings: BrowserSettings) -> OpenBrowser:
-    """An ``OpenBrowser`` that connects to ``settings.cdp_url``. Errors of the call: ``config.invalid``, ``browser.unreachable``."""
+    """An ``OpenBrowser`` that connects to ``settings.cdp_url``.
+
+    Errors of the call: ``config.invalid``, ``browser.unreachable``.
+    """
 
     async def attach() -> ChromiumBrowser:
         if urlsplit(settings.cdp_url).scheme not in ("http", "https", "ws", "wss"):

@@ -1,4 +1,7 @@
-"""What Playwright raises, as ``MeshError``. Its texts can hold typed values and addresses: none of them is passed on."""
+"""What Playwright raises, as ``MeshError``.
+
+Its texts can hold typed values and addresses: none of them is passed on.
+"""
 
 from __future__ import annotations
 

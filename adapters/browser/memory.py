@@ -1,7 +1,7 @@
 """The in-memory twin of a browser: a site as data, for tests of everything above the browser port.
 
-A site is a set of documents; a control says which requests using it sends and where it leads. Guard, secrets, expected states
-and error codes are those of the real adapters; the contract suite holds both to the same assertions.
+A site is a set of documents; a control says which requests using it sends and where it leads. Guard, secrets and error
+codes are those of the real adapters; the contract suite holds all to the same assertions.
 """
 
 from __future__ import annotations

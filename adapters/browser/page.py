@@ -82,8 +82,7 @@ class ChromiumPage:
                 # A snapshot taken while one document replaces another is retried by Playwright only after a second.
                 await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
             serial = self._activity.serial
-            snapshot, title = await asyncio.gather(self._page.aria_snapshot(mode="ai"), self._page.title())
-            roots = parse(snapshot)
+            roots = parse(await self._page.aria_snapshot(mode="ai"))
             facts = await self._worlds.facts()
             missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
             if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
@@ -91,7 +90,7 @@ class ChromiumPage:
             await self._ask(missing, facts)
             break
         mask = masker(self._secrets, sorted(facts.passwords))
-        return assemble(roots, facts, url=self._page.url, title=title, mask=mask)
+        return assemble(roots, facts, url=self._page.url, title=facts.title, mask=mask)
 
     async def _ask(self, refs: list[str], facts: Facts) -> None:
         """The traits of single elements: those of frames whose isolated world is in another process."""

@@ -1,7 +1,7 @@
 """The few scripts that run in a page, as text. They run in an isolated world, where the page cannot replace built-ins.
 
-What a page *can* do there is DOM clobbering (``<input name=method>`` hides ``form.method``): so attributes are read through
-``Element.prototype`` and forms through the prototypes' getters.
+What a page *can* do there is DOM clobbering (``<input name=method>`` hides ``form.method``): so attributes are read
+through ``Element.prototype`` and forms through the prototypes' getters.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ const formOf = e => {
     if (e instanceof kind) return getter(kind.prototype, 'form').call(e);
   return Element.prototype.closest.call(e, 'form');
 };
-const isPassword = e => e instanceof HTMLInputElement && getter(HTMLInputElement.prototype, 'type').call(e) === 'password';
+const isPassword = e =>
+  e instanceof HTMLInputElement && getter(HTMLInputElement.prototype, 'type').call(e) === 'password';
+const fileName = src => src.startsWith('data:') ? '' : src.split(/[?#]/)[0].split('/').pop().slice(0, 60);
 const icons = e => {
   const found = [];
-  for (const i of Array.prototype.slice.call(Element.prototype.querySelectorAll.call(e, 'i,svg,use,img,span[class],path'), 0, 8))
+  const parts = Element.prototype.querySelectorAll.call(e, 'i,svg,use,img,span[class],path');
+  for (const i of Array.prototype.slice.call(parts, 0, 8))
     found.push(attribute(i, 'class'), attribute(i, 'data-icon'), attribute(i, 'title'),
       (attribute(i, 'href') || attribute(i, 'xlink:href')).split('#')[1] || '',
-      i instanceof HTMLImageElement && !attribute(i, 'src').startsWith('data:') ? attribute(i, 'src').split(/[?#]/)[0].split('/').pop().slice(0, 60) : '');
+      i instanceof HTMLImageElement ? fileName(attribute(i, 'src')) : '');
   return found;
 };
 const tokens = e => {
@@ -47,12 +50,14 @@ const traits = e => {
   const kind = isPassword(e) ? 'password' : type;
   let method = '', path = '', submits = false;
   if (form) {
-    submits = (tag === 'button' && type !== 'button' && type !== 'reset') || (tag === 'input' && (type === 'submit' || type === 'image'));
+    submits = tag === 'button' ? type !== 'button' && type !== 'reset'
+      : tag === 'input' && (type === 'submit' || type === 'image');
     const own = submits ? attribute(e, 'formmethod') : '';
     const ownAction = submits ? attribute(e, 'formaction') : '';
     const stated = (own || attribute(form, 'method')).toLowerCase();
     method = ['get', 'post', 'dialog'].includes(stated) ? stated : 'get';
-    const explicit = own || ownAction || Element.prototype.hasAttribute.call(form, 'method') || Element.prototype.hasAttribute.call(form, 'action');
+    const states = name => Element.prototype.hasAttribute.call(form, name);
+    const explicit = own || ownAction || states('method') || states('action');
     path = explicit ? action(form, ownAction) : '';
   }
   return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64)];
@@ -64,18 +69,21 @@ FACTS: Final = (
     + _TRAITS
     + r"""
 const items = [], secrets = [];
-const roles = new Set(ROLES);
+const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
 const visit = root => {
   for (const e of root.querySelectorAll('*')) {
     const known = e._ariaRef;
-    if (isPassword(e)) { const v = getter(HTMLInputElement.prototype, 'value').call(e); if (v) secrets.push(v); }
-    if (known && (roles.has(known.role) || e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement || e.tagName === 'SUMMARY'))
+    if (isPassword(e)) {
+      const v = getter(HTMLInputElement.prototype, 'value').call(e);
+      if (v) secrets.push(v);
+    }
+    if (known && (roles.has(known.role) || fields.has(e.tagName)))
       items.push([known.ref, ...traits(e)]);
     if (e.shadowRoot) visit(e.shadowRoot);
   }
 };
 visit(document);
-return {base: document.baseURI, items, secrets};
+return {base: document.baseURI, title: document.title, top: window.parent === window, items, secrets};
 })()"""
 )
 
@@ -105,7 +113,8 @@ QUIET: Final = r"""new Promise(done => {
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };
   const end = () => { if (document.readyState !== 'complete') return arm(); observer.disconnect(); done(true); };
   const observer = new MutationObserver(records => {
-    if (performance.now() - began > 1000 && records.every(r => r.type === 'attributes' && r.attributeName === 'style')) return;
+    const styled = records.every(r => r.type === 'attributes' && r.attributeName === 'style');
+    if (styled && performance.now() - began > 1000) return;
     arm();
   });
   const options = {subtree: true, childList: true, characterData: true, attributes: true};

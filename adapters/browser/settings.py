@@ -27,10 +27,19 @@ DETERMINISM_ARGS: Final = (
     "--force-color-profile=srgb",
     "--hide-scrollbars",
 )
-# Arguments a configuration may add. Anything else (remote debugging, a disabled web security, another profile) is refused.
+# Arguments a configuration may add. Anything else (remote debugging, another profile, less security) is refused.
 _EXTRA_ALLOWED: Final = frozenset(
-    "--disable-gpu --disable-dev-shm-usage --mute-audio --host-resolver-rules --proxy-server --proxy-bypass-list --lang "
-    "--disable-software-rasterizer --js-flags".split()
+    [
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--mute-audio",
+        "--host-resolver-rules",
+        "--proxy-server",
+        "--proxy-bypass-list",
+        "--lang",
+        "--disable-software-rasterizer",
+        "--js-flags",
+    ]
 )
 _SYSTEM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _SYSTEM_PATHS: Final = (

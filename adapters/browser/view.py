@@ -15,8 +15,10 @@ from protocol.observation import INTERACTIVE_ROLES, Element, Observation, Traits
 
 Mask = Callable[[str], str]
 
-_FIELD_ROLES: Final = frozenset("textbox searchbox spinbutton combobox slider".split())
-_GROUP_ROLES: Final = frozenset("listitem row article region form group dialog alertdialog figure tabpanel".split())
+_FIELD_ROLES: Final = frozenset(["textbox", "searchbox", "spinbutton", "combobox", "slider"])
+_GROUP_ROLES: Final = frozenset(
+    ["listitem", "row", "article", "region", "form", "group", "dialog", "alertdialog", "figure", "tabpanel"]
+)
 _CONTEXT_CHARS_MAX: Final = 80
 _NAME_CHARS_MAX: Final = 400
 _HEADINGS_TRIED_MAX: Final = 50
@@ -32,6 +34,8 @@ class Facts:
     """By Playwright ref."""
     bases: dict[str, str] = field(default_factory=dict)
     """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
+    title: str = ""
+    """Title of the main frame's document."""
     passwords: set[str] = field(default_factory=set)
     """What password fields hold now, to be removed wherever it shows."""
 

@@ -1,8 +1,8 @@
 """Evaluation in Playwright's isolated worlds over one CDP session.
 
-Playwright marks each element of a snapshot with its ref in an isolated world of its own (``_ariaRef``). Reading all marks of a
-frame at once costs one round trip, where a query per ref costs one each. Nothing else depends on that mark: where it is
-missing, callers fall back to a query per ref.
+Playwright marks each element of a snapshot with its ref in an isolated world of its own (``_ariaRef``). Reading all
+marks of a frame at once costs one round trip, where a query per ref costs one each. Where the mark is missing, callers
+fall back to a query per ref.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class Worlds:
                 facts.traits[ref] = traits_of(traits)
                 prefix = ref[: ref.rindex("e")]
             facts.bases[prefix] = value["base"]
+            facts.title = value["title"] if value["top"] else facts.title
             facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
         return facts
 

@@ -207,14 +207,18 @@ class MeshClient:
         Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
         request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.
         """
+        # On a connection of its own: one from the pool may be as dead as the one that was lost.
+        probe = _Channel(peer, channel.credentials, self._connect_timeout_s)
         try:
-            await self._exchange(channel, peer, "GET", url, b"", {"Connection": "close"})
+            await self._exchange(probe, peer, "GET", url, b"", {"Connection": "close"})
         except _LostError:
             return answers.disconnect_reason(peer.node)
         except _NotReachedError as missed:
             return missed.error
         except MeshError:
             pass  # an answer of a wrong form is an answer
+        finally:
+            await probe.session.close()
         return MeshError(
             "peer.unreachable", "the connection broke during the call; it may have been acted on", peer=peer.node
         )

@@ -15,10 +15,11 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from adapters.transport import answers
 from protocol import limits
@@ -67,6 +68,7 @@ class Connection(web.RequestHandler):
         self._listener = listener
         self._header_timer: asyncio.TimerHandle | None = None
         self._in_request = False
+        self._refused = False
         self.link: asyncio.Transport | None = None
         self.lost = asyncio.get_running_loop().create_future()
 
@@ -91,6 +93,13 @@ class Connection(web.RequestHandler):
         if not self.lost.done():
             self.lost.set_result(None)
 
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        # What is not HTTP is counted: a stranger must not be able to fill the log, nor to choose what it says.
+        if isinstance(kw.get("exc_info"), HttpProcessingError):
+            self._listener.refusals["http"] += 1
+        else:
+            super().log_exception(*args, **kw)
+
     def request_begins(self) -> None:
         """The header is complete."""
         self._in_request = True
@@ -101,7 +110,10 @@ class Connection(web.RequestHandler):
         self._in_request = False
 
     def refuse(self, reason: str) -> None:
-        """Count ``reason`` and drop the connection without a word."""
+        """Count ``reason`` and drop the connection without a word. Twice is once."""
+        if self._refused:
+            return
+        self._refused = True
         self._listener.refusals[reason] += 1
         if self.link is not None:
             self.link.abort()
@@ -236,8 +248,10 @@ class Listener(web.Server):
                 await response.write_eof()
         except TimeoutError:
             connection.refuse("answer_timeout")
-        except web.RequestPayloadError:
-            connection.refuse("body_malformed")
+            return web.Response()  # nobody hears it
+        except (web.RequestPayloadError, ConnectionError):
+            connection.refuse("request_broken")
+            return web.Response()
         else:
             if whole:
                 connection.request_ends()

@@ -185,7 +185,7 @@ class TlsPairingClient:
 
 
 async def _fetch_leaf(host: str, port: int) -> bytes:
-    """The certificate of the TLS listener at ``host``, unverified. Errors: ``OSError``, of it ``ForbiddenAddressError``."""
+    """The certificate of the TLS listener at ``host``, unverified. Errors: ``OSError``, ``ForbiddenAddressError``."""
     failure: OSError = ConnectionError("no address")
     for family, _, _, _, address in await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM):
         check_destination(str(address[0]))

@@ -30,6 +30,7 @@ from protocol.messages import (
     SearchClose,
     SearchOpen,
     SearchSpec,
+    Spend,
 )
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,8 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Leases that expired or failed and whose branch was open again."""
     claims: int = 0
     claims_false: dict[str, int] = msgspec.field(default_factory=dict)
+    spend: dict[str, Spend] = msgspec.field(default_factory=dict)
+    """What each node says its leases have cost, by node id."""
     verified: Verified | None = None
     error: str = ""
 
@@ -367,6 +370,7 @@ class Coordinator:
         if record.result or result.lease in self._results:
             return
         self._results.add(result.lease)
+        self.progress.spend[worker] = _plus(self.progress.spend.get(worker, Spend()), result.spend)
         if record.status == "live":
             await self._end(result.lease, Event.RESULT, sealed)
         else:
@@ -395,3 +399,11 @@ class Coordinator:
                 self._finished = True
             self._wake.set()
 
+
+
+def _plus(one: Spend, other: Spend) -> Spend:
+    return Spend(
+        iterations=one.iterations + other.iterations,
+        steps=one.steps + other.steps,
+        milliseconds=one.milliseconds + other.milliseconds,
+    )

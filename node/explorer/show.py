@@ -20,7 +20,7 @@ from protocol import envelope, ids
 from protocol.action import describe
 from protocol.entry import SCALE, decode_action, node_key
 from protocol.errors import CODES, MeshError
-from protocol.messages import SearchSpec
+from protocol.messages import SearchSpec, Spend
 from protocol.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     role: str
     visits: int
+    steps: int
+    """Actions performed in a browser, as its results say."""
     cost_ms: int
     leases: int
     claims_false: int
@@ -102,14 +104,16 @@ def _summary(
     verified = progress.verified
     spend = []
     for peer in spec.participants:
-        spent = replica.tree.spend(peer)
+        seen = replica.tree.spend(peer)
+        spent = progress.spend.get(peer, Spend())
         spend.append(
             PeerSpend(
                 node=peer,
                 name=_name(node, peer),
                 role="coordinator" if peer == spec.coordinator else "worker",
-                visits=spent.visits,
-                cost_ms=spent.cost_ms,
+                visits=seen.visits,
+                steps=spent.steps,
+                cost_ms=spent.milliseconds,
                 leases=sum(lease.worker == peer for lease in leases),
                 claims_false=progress.claims_false.get(peer, 0),
             )
@@ -158,7 +162,7 @@ async def _report(node: Node, summary: Summary, spec: SearchSpec, progress: Prog
         nodes=tuple(MeshNode(name=_name(node, peer), id=peer, role=role) for peer, role in roles.items()),
         tree=_tree(node, replica, progress),
         spend=tuple(
-            SpendRow(name=p.name, iterations=p.visits, steps=0, milliseconds=p.cost_ms, leases=p.leases) for p in summary.spend
+            SpendRow(name=p.name, iterations=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases) for p in summary.spend
         ),
         session=session,
         steps=steps,

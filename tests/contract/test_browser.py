@@ -17,6 +17,7 @@ from tests.sites.pages.backends import NAMES, Backend, backend
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 ANY = Locator()
+WORD, WHO = "word", "who"
 
 
 @pytest_asyncio.fixture(params=NAMES, scope="module", loop_scope="module")
@@ -116,13 +117,13 @@ async def test_a_password_field_refuses_a_literal(page: Page, world: Backend) ->
 
 async def test_a_secret_that_was_not_given_is_missing(page: Page, world: Backend) -> None:
     seen = await form(page, world)
-    action = Fill(target=ANY, value=Secret(secret="word"))
+    action = Fill(target=ANY, value=Secret(secret=WORD))
     assert await refused(page, action, element(seen, "textbox", "Password").ref) == "action.secret_missing"
 
 
 async def test_a_secret_in_a_password_field_shows_nowhere(page: Page, world: Backend) -> None:
     await form(page, world)
-    outcome = await use(page, Fill(target=ANY, value=Secret(secret="word")), "textbox", "Password", word="tell-nobody")
+    outcome = await use(page, Fill(target=ANY, value=Secret(secret=WORD)), "textbox", "Password", word="tell-nobody")
     field = element(outcome.observation, "textbox", "Password")
     assert (field.value, field.traits.input_type) == ("", "password")
     assert b"tell-nobody" not in encode(outcome.observation)
@@ -130,7 +131,7 @@ async def test_a_secret_in_a_password_field_shows_nowhere(page: Page, world: Bac
 
 async def test_a_secret_in_a_plain_field_shows_by_its_name(page: Page, world: Backend) -> None:
     await form(page, world)
-    outcome = await use(page, Fill(target=ANY, value=Secret(secret="who")), "textbox", "Your name", who="Ada L.")
+    outcome = await use(page, Fill(target=ANY, value=Secret(secret=WHO)), "textbox", "Your name", who="Ada L.")
     field = element(outcome.observation, "textbox", "Your name")
     assert field.value == "‹secret:who›"
     read = await page.perform(Extract(name="who", target=ANY), ref=field.ref)

@@ -16,7 +16,21 @@ from adapters.transport.pairing import TlsPairingClient
 from adapters.transport.server import MeshServer
 from protocol import cbor
 from protocol.errors import CODES, MeshError
-from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, Raw, credentials, echo, keys_of, node_of, peer, request, tls
+from tests.e2e.channel import (
+    ALICE,
+    BOB,
+    CAROL,
+    MEDIA,
+    Raw,
+    credentials,
+    echo,
+    keys_of,
+    node_of,
+    peer,
+    request,
+    tls,
+    until,
+)
 
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -157,6 +171,33 @@ async def test_a_request_of_another_form_is_refused_and_counted(data: bytes, sta
     try:
         assert await raw.ask(data) == status
         assert server.refusals == {reason: 1}
+    finally:
+        raw.close()
+        await server.close()
+
+
+CHUNKED = request().replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+
+
+@pytest.mark.parametrize("rest", [b"xyz\r\n", None], ids=["malformed", "cut off"])
+async def test_a_body_that_breaks_ends_its_connection_and_logs_nothing(
+    rest: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = MeshServer(ALICE)
+    server.trust(keys_of(BOB))
+    url = await server.start(echo)
+    raw = await Raw.open(url, tls(ALICE, credentials(BOB)))
+    try:
+        if rest is None:
+            entered = await Raw.open(url, tls(ALICE, credentials(BOB)))
+            raw.writer.write(CHUNKED + b"5\r\nab")
+            assert await entered.ask(request()) == 200, "the server has read what came before"
+            raw.close()
+            await until(lambda: server.refusals == {"request_broken": 1})
+            entered.close()
+        else:
+            assert await raw.ask(CHUNKED + rest) in (0, 400)
+        assert caplog.text == ""
     finally:
         raw.close()
         await server.close()

@@ -27,7 +27,9 @@ class Inviting:
 
     def __init__(self, key: SigningKey) -> None:
         self.key, self.server, self.paired = key, TlsPairingServer(key), list[Paired]()
-        self.inviter = Inviter(key, token=TOKEN, expires_s=int(time.time()) + 600, name="inviter", grants=("session:read",))
+        self.inviter = Inviter(
+            key, token=TOKEN, expires_s=int(time.time()) + 600, name="inviter", grants=("session:read",)
+        )
         self.url = ""
 
     async def answer(self, body: bytes, leaf_hash: bytes) -> bytes:
@@ -36,7 +38,9 @@ class Inviting:
         return answer
 
     def invite(self, *, token: bytes = TOKEN, url: str = "") -> str:
-        return make_invite(address=url or self.url, node=node_of(self.key), token=token, expires_s=int(time.time()) + 600)
+        return make_invite(
+            address=url or self.url, node=node_of(self.key), token=token, expires_s=int(time.time()) + 600
+        )
 
 
 @pytest_asyncio.fixture

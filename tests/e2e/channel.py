@@ -16,6 +16,9 @@ from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
 from adapters.transport.certificates import Credentials, channel_certificate, client_context
+from adapters.transport.client import MeshClient
+from adapters.transport.guard import Bounds
+from adapters.transport.server import MeshServer
 from protocol import ids
 from protocol.envelope import content_type
 
@@ -227,6 +230,58 @@ async def drip(raw: Raw, chunk: bytes, pause_s: float) -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Yield to the loop until ``condition`` holds, within the bound."""
-    async with asyncio.timeout(WAIT_S):  # noqa: ASYNC110  (a counter has no event to wait for)
-        while not condition():
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110  (a counter has no event to wait for)
             await asyncio.sleep(0.005)
+
+
+class LaxServer(MeshServer):
+    """A server whose TLS context forgot to ask for a certificate."""
+
+    def _tls(self) -> ssl.SSLContext:
+        context = super()._tls()
+        context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+class Bench:
+    """Alice's server and its visitors; Bob is her peer."""
+
+    def __init__(self) -> None:
+        self._closing: list[Callable[[], object]] = []
+        self.url = ""
+
+    async def serve(
+        self,
+        *trusted: SigningKey,
+        bounds: Bounds | None = None,
+        lax: bool = False,
+        now_s: Callable[[], float] = time.time,
+    ) -> MeshServer:
+        server = (LaxServer if lax else MeshServer)(ALICE, bounds=bounds, now_s=now_s)
+        server.trust(keys_of(*(trusted or (BOB,))))
+        self.url = await server.start(echo)
+        self._closing.append(server.close)
+        return server
+
+    def client(self, key: SigningKey) -> MeshClient:
+        client = MeshClient(key)
+        self._closing.append(client.close)
+        return client
+
+    async def raw(self, key: SigningKey = BOB) -> Raw:
+        connection = await Raw.open(self.url, tls(ALICE, credentials(key)))
+        self._closing.append(connection.close)
+        return connection
+
+    async def raw_tcp(self) -> Raw:
+        connection = await Raw.open(self.url, None)
+        self._closing.append(connection.close)
+        return connection
+
+    async def close(self) -> None:
+        for close in reversed(self._closing):
+            result = close()
+            if result is not None:
+                assert asyncio.iscoroutine(result)
+                await result

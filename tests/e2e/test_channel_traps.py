@@ -18,7 +18,6 @@ import pytest_asyncio
 from nacl.signing import SigningKey
 
 from adapters.transport.certificates import Credentials, pairing_client_context, signer_of
-from adapters.transport.client import MeshClient
 from adapters.transport.guard import Bounds
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer
@@ -29,12 +28,12 @@ from tests.e2e.channel import (
     CAROL,
     MEDIA,
     WAIT_S,
+    Bench,
     Raw,
     attempt,
     authority_below,
     credentials,
     drip,
-    echo,
     impostor,
     keys_of,
     node_of,
@@ -46,58 +45,6 @@ from tests.e2e.channel import (
 )
 
 SHORT = Bounds(handshake_timeout_s=0.3, header_timeout_s=0.3, body_timeout_s=0.3, keepalive_timeout_s=30)
-
-
-class LaxServer(MeshServer):
-    """A server whose TLS context forgot to ask for a certificate."""
-
-    def _tls(self) -> ssl.SSLContext:
-        context = super()._tls()
-        context.verify_mode = ssl.CERT_NONE
-        return context
-
-
-class Bench:
-    """Alice's server and its visitors; Bob is her peer."""
-
-    def __init__(self) -> None:
-        self._closing: list[Callable[[], object]] = []
-        self.url = ""
-
-    async def serve(
-        self,
-        *trusted: SigningKey,
-        bounds: Bounds | None = None,
-        lax: bool = False,
-        now_s: Callable[[], float] = time.time,
-    ) -> MeshServer:
-        server = (LaxServer if lax else MeshServer)(ALICE, bounds=bounds, now_s=now_s)
-        server.trust(keys_of(*(trusted or (BOB,))))
-        self.url = await server.start(echo)
-        self._closing.append(server.close)
-        return server
-
-    def client(self, key: SigningKey) -> MeshClient:
-        client = MeshClient(key)
-        self._closing.append(client.close)
-        return client
-
-    async def raw(self, key: SigningKey = BOB) -> Raw:
-        connection = await Raw.open(self.url, tls(ALICE, credentials(key)))
-        self._closing.append(connection.close)
-        return connection
-
-    async def raw_tcp(self) -> Raw:
-        connection = await Raw.open(self.url, None)
-        self._closing.append(connection.close)
-        return connection
-
-    async def close(self) -> None:
-        for close in reversed(self._closing):
-            result = close()
-            if result is not None:
-                assert asyncio.iscoroutine(result)
-                await result
 
 
 @pytest_asyncio.fixture
@@ -239,7 +186,7 @@ async def test_the_connection_of_one_peer_is_never_used_for_another(bench: Bench
 
 
 async def test_the_client_certificate_is_presented_on_every_new_connection(bench: Bench) -> None:
-    """Protects ``ssl=client_context(…)`` of ``_Channel``: ``aiohttp.Fingerprint`` in its place drops the certificate."""
+    """Protects ``ssl=client_context(…)`` of ``_Channel``: ``aiohttp.Fingerprint`` there drops the certificate."""
     server = await bench.serve(BOB)
     for _ in range(2):
         client = bench.client(BOB)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from aiohttp import web
@@ -14,6 +15,11 @@ class PageServer:
 
     def __init__(self) -> None:
         self.reached: list[str] = []
+        self.extra: dict[str, str] = {}
+        """Further pages, by path."""
+        self.hold = asyncio.Event()
+        """While it is not set, ``/held.html`` does not answer; ``held`` is set once somebody waits there."""
+        self.held = asyncio.Event()
         self.origin = ""
         self._runner: web.AppRunner | None = None
 
@@ -36,6 +42,11 @@ class PageServer:
         path = request.match_info["path"]
         if path != "favicon.ico":
             self.reached.append(f"{request.method} {request.path_qs}")
+        if request.path in self.extra:
+            return web.Response(text=self.extra[request.path], content_type="text/html")
+        if path == "held.html":
+            self.held.set()
+            await self.hold.wait()
         if path == "innocent":
             raise web.HTTPFound("/account/close?confirm=1")
         if path == "more":

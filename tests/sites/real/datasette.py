@@ -31,7 +31,20 @@ TEAPOTS: Final = (
 )
 ANSWER: Final = "Dunmore teapot"
 OTHERS: Final = ("kettle", "saucer", "tray", "jug", "caddy", "strainer")
-STYLES: Final = ("Alder", "Brook", "Cinder", "Dunmore", "Ember", "Fallow", "Granite", "Hollow", "Iris", "Juniper", "Kestrel", "Linnet")
+STYLES: Final = (
+    "Alder",
+    "Brook",
+    "Cinder",
+    "Dunmore",
+    "Ember",
+    "Fallow",
+    "Granite",
+    "Hollow",
+    "Iris",
+    "Juniper",
+    "Kestrel",
+    "Linnet",
+)
 
 
 def make_database(path: Path) -> int:
@@ -53,17 +66,23 @@ def make_database(path: Path) -> int:
             """
         )
         kinds = ("teapot", *OTHERS)
-        connection.executemany("INSERT INTO categories VALUES (?, ?)", [(i, f"{kind}s") for i, kind in enumerate(kinds, 1)])
+        connection.executemany(
+            "INSERT INTO categories VALUES (?, ?)", [(i, f"{kind}s") for i, kind in enumerate(kinds, 1)]
+        )
         rows = _products(kinds)
         connection.executemany("INSERT INTO products VALUES (?, ?, ?, ?, ?, ?)", rows)
         connection.execute("INSERT INTO products_fts (rowid, name) SELECT id, name FROM products")
         towns = ("Leith", "Whitby", "Ludlow", "Totnes")
         connection.executemany(
-            "INSERT INTO customers VALUES (?, ?, ?)", [(i, f"Customer {i}", towns[i % len(towns)]) for i in range(1, 31)]
+            "INSERT INTO customers VALUES (?, ?, ?)",
+            [(i, f"Customer {i}", towns[i % len(towns)]) for i in range(1, 31)],
         )
         connection.executemany(
             "INSERT INTO orders VALUES (?, ?, ?, ?)",
-            [(i, 1 + i * 7 % 30, 1 + i * 11 % len(rows), f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}") for i in range(1, 201)],
+            [
+                (i, 1 + i * 7 % 30, 1 + i * 11 % len(rows), f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}")
+                for i in range(1, 201)
+            ],
         )
     return next(row[0] for row in rows if row[1] == ANSWER)
 
@@ -73,7 +92,14 @@ def _products(kinds: tuple[str, ...]) -> list[tuple[int, str, int, float, float,
     listed = [(name, 1, price, rating) for name, price, rating in TEAPOTS]
     for kind_number, kind in enumerate(kinds[1:], 2):
         for place, style in enumerate(STYLES):
-            listed.append((f"{style} {kind}", kind_number, 4.0 + (place * 5 + kind_number * 3) % 29, 3.0 + (place + kind_number) % 20 / 10))
+            listed.append(
+                (
+                    f"{style} {kind}",
+                    kind_number,
+                    4.0 + (place * 5 + kind_number * 3) % 29,
+                    3.0 + (place + kind_number) % 20 / 10,
+                )
+            )
     # 31 has no factor in common with the number of products: each place is taken once.
     mixed = [listed[(place * 31) % len(listed)] for place in range(len(listed))]
     return [(i, name, kind, price, rating, i * 13 % 40) for i, (name, kind, price, rating) in enumerate(mixed, 1)]

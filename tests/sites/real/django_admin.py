@@ -1,8 +1,9 @@
 """The Django admin over users and groups, for a staff member who may only look.
 
-A journey that reads needs no login flow: the project's middleware makes every visitor the user ``reader``, who has the view
-permissions of users and groups and no other. Nobody logs in, so no session and no ``last_login`` is written; the digest leaves
-both out all the same, because logging in by hand (the superuser's password lies in ``workdir``) writes them by itself.
+A journey that reads needs no login flow: the project's middleware makes every visitor the user ``reader``, who has the
+view permissions of users and groups and no other. Nobody logs in, so no session and no ``last_login`` is written; the
+digest leaves both out all the same, because logging in by hand (the superuser's password lies in ``workdir``) writes
+them by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tests.sites.real.site import HERE, REMEDY, RealSite, digest_of, installed, 
 
 NAME: Final = "django"
 GOAL: Final = 'Show the user "marit.holm"'
-PASSWORD_FILE: Final = "superuser-password"  # noqa: S105 - the name of a file
+PASSWORD_FILE: Final = "superuser-password"
 _READY: Final = re.compile(r"ready (http://127\.0\.0\.1:\d+)")
 _PREPARED: Final = re.compile(r"prepared (\d+)")
 _PROJECT: Final = HERE / "django_project.py"

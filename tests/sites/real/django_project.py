@@ -87,10 +87,18 @@ def prepare() -> None:
     names = [(first, last) for last in LAST_NAMES for first in FIRST_NAMES]
     # "!" is no password's hash: nobody can log in as one of them, and nothing has to be hashed 60 times.
     users = [
-        User(username=f"{first}.{last}".lower(), first_name=first, last_name=last, email=f"{first}.{last}@example.org".lower(), password="!")
+        User(
+            username=f"{first}.{last}".lower(),
+            first_name=first,
+            last_name=last,
+            email=f"{first}.{last}@example.org".lower(),
+            password="!",
+        )
         for first, last in names
     ]
-    users.append(User(username=ANSWER, first_name="Marit", last_name="Holm", email="marit.holm@example.org", password="!"))
+    users.append(
+        User(username=ANSWER, first_name="Marit", last_name="Holm", email="marit.holm@example.org", password="!")
+    )
     User.objects.bulk_create(users)
     for index, user in enumerate(User.objects.order_by("username")):
         user.groups.add(groups[index % len(groups)])

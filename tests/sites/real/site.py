@@ -52,8 +52,8 @@ def python_of(name: str) -> Path:
 async def started(name: str, arguments: Sequence[str], *, ready: re.Pattern[str], workdir: Path) -> AsyncIterator[str]:
     """Run an application's interpreter with ``arguments`` and yield what ``ready`` captures from its output.
 
-    Its output is kept in ``workdir``; it is stopped at the end, whatever happened. Raises ``RuntimeError`` when it is not
-    installed, ends early or is not ready within ``START_TIMEOUT_S``.
+    Its output is kept in ``workdir``; it is stopped at the end, whatever happened. Raises ``RuntimeError`` when it is
+    not installed, ends early or is not ready within ``START_TIMEOUT_S``.
     """
     if not installed(name):
         raise RuntimeError(f"{name} is not installed: {REMEDY}")
@@ -115,17 +115,21 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def digest_of(database: Path, *, tables_left_out: frozenset[str] = frozenset(), columns_left_out: frozenset[str] = frozenset()) -> str:
-    """SHA-256 over every row of every table of a SQLite file, but for what is left out (``table`` and ``table.column``)."""
+def digest_of(
+    database: Path, *, tables_left_out: frozenset[str] = frozenset(), columns_left_out: frozenset[str] = frozenset()
+) -> str:
+    """SHA-256 over the rows of every table of a SQLite file, but what is left out (``table``, ``table.column``)."""
     total = hashlib.sha256()
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        names = [
+            row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        ]
         for table in names:
             if table in tables_left_out:
                 continue
             columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
             kept = [column for column in columns if f"{table}.{column}" not in columns_left_out]
             listed = ", ".join(f'"{column}"' for column in kept)
-            rows = sorted(repr(row) for row in connection.execute(f'SELECT {listed} FROM "{table}"'))  # noqa: S608 - names out of the file's own schema
+            rows = sorted(repr(row) for row in connection.execute(f'SELECT {listed} FROM "{table}"'))
             total.update(repr((table, kept, rows)).encode())
     return total.hexdigest()

@@ -1,0 +1,322 @@
+"""What only a real Chromium can show: crashes, frames, redirects, secrets in odd places, two backends byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from adapters.browser.attached import attacher
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings
+from adapters.ports import Browser, Page
+from protocol.action import Click, Fill, Goto, Locator, Scroll, Secret, Select
+from protocol.errors import MeshError
+from protocol.observation import Element, Observation, encode
+from protocol.risk import GuardPolicy, classify
+from protocol.session import Profile
+from tests.sites.pages.backends import SETTINGS, running_chromium
+from tests.sites.pages.server import PageServer
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+ANY = Locator()
+WORD = "word"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site() -> AsyncIterator[PageServer]:
+    server = PageServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    opened = await launcher(SETTINGS)()
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(browser: Browser, site: PageServer) -> AsyncIterator[Page]:
+    site.reached.clear()
+    site.extra.clear()
+    opened = await browser.open(Profile(), GuardPolicy())
+    yield opened
+    await opened.close()
+
+
+def element(observation: Observation, role: str, name: str) -> Element:
+    return next(item for item in observation.elements if (item.role, item.name) == (role, name))
+
+
+async def shown(page: Page, site: PageServer, html: str) -> Observation:
+    """The page ``html``, served and opened."""
+    site.extra["/shown.html"] = html
+    return (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
+
+
+async def tour(page: Page, origin: str) -> list[bytes]:
+    """The observations of a walk over the three pages."""
+    paths = ("/form.html", "/frames.html", "/table.html", "/form.html")
+    seen = [(await page.perform(Goto(url=origin + path))).observation for path in paths]
+    for action, role, name in (
+        (Fill(target=ANY, value="Ada"), "textbox", "Your name"),
+        (Select(target=ANY, option="Price"), "combobox", "Sort by"),
+        (Click(target=ANY), "checkbox", "I agree"),
+        (Click(target=ANY), "button", "Load more"),
+        (Click(target=ANY), "button", "Send"),
+        (Click(target=ANY), "link", "Frames"),
+    ):
+        ref = element(seen[-1], role, name).ref
+        seen.append((await page.perform(action, ref=ref)).observation)
+    return [encode(item) for item in seen]
+
+
+async def test_launched_and_attached_browsers_observe_the_same_bytes(browser: Browser, site: PageServer) -> None:
+    async with running_chromium() as (address, _):
+        attached = await attacher(BrowserSettings(cdp_url=address))()
+        pages = [await each.open(Profile(), GuardPolicy()) for each in (browser, attached)]
+        walks = [await tour(page, site.origin) for page in pages]
+        await pages[0].close()
+        await attached.close()
+    assert walks[0] == walks[1]
+    assert len(set(walks[0])) > 6
+
+
+async def test_an_attached_browser_runs_on_after_close() -> None:
+    async with running_chromium() as (address, process):
+        for _ in range(2):
+            attached = await attacher(BrowserSettings(cdp_url=address))()
+            assert attached.info.backend == "attached"
+            await attached.open(Profile(), GuardPolicy())
+            await attached.close()
+            await attached.close()
+        assert process.returncode is None
+
+
+async def test_a_killed_browser_is_reported_promptly(site: PageServer) -> None:
+    async with running_chromium() as (address, process):
+        attached = await attacher(BrowserSettings(cdp_url=address))()
+        page = await attached.open(Profile(), GuardPolicy())
+        await page.perform(Goto(url=site.origin + "/frames.html"))
+        site.hold.clear()
+        waiting = asyncio.ensure_future(page.perform(Goto(url=site.origin + "/held.html")))
+        await asyncio.wait_for(site.held.wait(), 10)
+        began = time.monotonic()
+        process.send_signal(signal.SIGKILL)
+        with pytest.raises(MeshError) as caught:
+            await waiting
+        assert caught.value.code == "browser.crashed"
+        for call in (page.observe(), page.perform(Scroll()), attached.open(Profile(), GuardPolicy())):
+            with pytest.raises(MeshError) as again:
+                await call
+            assert again.value.code == "browser.crashed"
+        assert time.monotonic() - began < 3
+        site.hold.set()
+        await attached.close()
+
+
+async def test_an_executable_that_is_not_there_is_missing() -> None:
+    with pytest.raises(MeshError) as caught:
+        await launcher(BrowserSettings(executable="/no/such/chromium"))()
+    assert caught.value.code == "browser.missing"
+
+
+async def test_an_executable_that_does_not_start_is_a_launch_error(tmp_path: Path) -> None:
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\necho secret-in-output >&2\nexit 1\n")
+    os.chmod(program, 0o700)
+    with pytest.raises(MeshError) as caught:
+        await launcher(BrowserSettings(executable=str(program)))()
+    assert caught.value.code == "browser.launch"
+    assert "secret-in-output" not in str(caught.value.to_dict())
+
+
+async def test_an_argument_that_is_not_on_the_list_is_refused() -> None:
+    with pytest.raises(MeshError) as caught:
+        await launcher(BrowserSettings(extra_args=("--remote-debugging-port=9222",)))()
+    assert caught.value.code == "config.invalid"
+
+
+async def test_an_address_without_a_browser_is_unreachable() -> None:
+    with pytest.raises(MeshError) as caught:
+        await attacher(BrowserSettings(cdp_url="http://127.0.0.1:9"))()
+    assert caught.value.code == "browser.unreachable"
+
+
+async def test_frames_and_open_shadow_roots_are_seen_and_used(page: Page, site: PageServer) -> None:
+    seen = (await page.perform(Goto(url=site.origin + "/frames.html"))).observation
+    assert [item.frame for item in seen.elements if item.name in ("Inside", "Out", "Code")] == ["", "f1", "f2"]
+    assert element(seen, "link", "Out").url == site.origin + "/table.html"
+    assert b"swordfish" not in encode(seen)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Post").ref)
+    assert outcome.blocked == ("POST /send",)
+    assert element(outcome.observation, "button", "Post").traits.form_method == "post"
+    assert not any(entry.startswith("POST") for entry in site.reached)
+
+
+async def test_what_a_script_renders_late_is_waited_for(page: Page, site: PageServer) -> None:
+    seen = (await page.perform(Goto(url=site.origin + "/frames.html"))).observation
+    cards = [item for item in seen.elements if item.name == "Add to cart"]
+    assert [item.context for item in cards] == ["Apple", "Pear", "Plum"]
+
+
+async def test_rows_tell_their_buttons_apart(page: Page, site: PageServer) -> None:
+    seen = (await page.perform(Goto(url=site.origin + "/table.html"))).observation
+    edits = [item for item in seen.elements if item.name == "Edit" and item.role == "button"]
+    assert len(edits) == 120
+    assert edits[41].context == "Item 42"
+
+
+async def test_traits_survive_dom_clobbering(page: Page, site: PageServer) -> None:
+    html = (
+        "<form method=post action=/account/delete><input name=method value=get><input name=action value=/search>"
+        "<input name=elements><input name=parentNode><button name=submit>Go</button></form>"
+    )
+    seen = await shown(page, site, html)
+    button = element(seen, "button", "Go")
+    assert (button.traits.form_method, button.traits.form_action, button.traits.submits) == (
+        "post",
+        "/account/delete",
+        True,
+    )
+    assert classify(Click(target=ANY), button, seen).level == 7
+
+
+async def test_an_icon_only_button_is_known_by_its_marks(page: Page, site: PageServer) -> None:
+    seen = (await page.perform(Goto(url=site.origin + "/form.html"))).observation
+    nameless = next(item for item in seen.elements if item.role == "button" and "trash" in item.traits.tokens)
+    assert classify(Click(target=ANY), nameless, seen).level == 7
+
+
+async def test_a_fetch_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
+    html = "<button onclick=\"fetch('/innocent').catch(() => document.title = 'refused')\">Look</button>"
+    seen = await shown(page, site, html)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Look").ref)
+    assert outcome.blocked == ("GET /account/close",)
+    assert outcome.observation.title == "refused"
+    assert "GET /account/close?confirm=1" not in site.reached
+
+
+async def test_a_frame_redirected_to_a_destructive_address_never_arrives(page: Page, site: PageServer) -> None:
+    site.extra["/shown.html"] = "<h1>Outside</h1><iframe src=/innocent></iframe><img src=/innocent>"
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    assert outcome.blocked == ("GET /account/close",)
+    assert "GET /account/close?confirm=1" not in site.reached
+
+
+async def test_a_pop_up_with_a_destructive_address_is_refused(page: Page, site: PageServer) -> None:
+    seen = await shown(page, site, "<title>Here</title><a target=_blank href=/account/close?confirm=1>Help</a>")
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "link", "Help").ref)
+    assert outcome.blocked == ("GET /account/close",)
+    assert outcome.observation.title == "Here"
+    assert site.reached == ["GET /shown.html"]
+
+
+async def test_a_beacon_and_a_worker_cannot_write(page: Page, site: PageServer) -> None:
+    html = (
+        "<button onclick=\"navigator.sendBeacon('/beacon', 'x'); new Worker(URL.createObjectURL(new Blob(["
+        "`fetch('${location.origin}/worker', {method: 'POST'}).finally(() => postMessage(1))`])))"
+        ".onmessage = () => document.title = 'done'\">Go</button>"
+    )
+    seen = await shown(page, site, html)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref)
+    assert set(outcome.blocked) <= {"POST /beacon", "POST /worker"}
+    assert site.reached == ["GET /shown.html"]
+
+
+async def test_a_graphql_query_passes_and_a_mutation_does_not(page: Page, site: PageServer) -> None:
+    html = (
+        "<script>const ask = query => fetch('/graphql', {method: 'POST', body: JSON.stringify({query})});</script>"
+        "<button onclick=\"ask('{ me { name } }')\">Read</button>"
+        "<button onclick=\"ask('mutation { drop }')\">Write</button>"
+    )
+    seen = await shown(page, site, html)
+    assert (await page.perform(Click(target=ANY), ref=element(seen, "button", "Read").ref)).blocked == ()
+    assert (await page.perform(Click(target=ANY), ref=element(seen, "button", "Write").ref)).blocked == (
+        "POST /graphql",
+    )
+    assert site.reached.count("POST /graphql") == 1
+
+
+async def test_a_stale_ref_is_missing_at_once(page: Page, site: PageServer) -> None:
+    seen = await shown(page, site, "<button onclick='this.remove()'>Once</button><button>Stay</button>")
+    ref = element(seen, "button", "Once").ref
+    await page.perform(Click(target=ANY), ref=ref)
+    seen = await shown(
+        page, site, "<button>Once</button><script>onclick = () => document.body.textContent = ''</script>"
+    )
+    began = time.monotonic()
+    await page.perform(Click(target=ANY), ref=element(seen, "button", "Once").ref)
+    with pytest.raises(MeshError) as caught:
+        await page.perform(Click(target=ANY), ref=element(seen, "button", "Once").ref)
+    assert caught.value.code == "action.target_missing"
+    assert time.monotonic() - began < 3
+
+
+async def test_a_secret_is_masked_in_addresses_and_page_text(page: Page, site: PageServer) -> None:
+    html = (
+        "<title>Hi s3cret word</title><form action=/shown.html>"
+        "<input name=q aria-label=Field><button>Go</button></form>"
+        "<p id=p></p><a href='/x?k=s3cret%20word'>Link</a><script>p.textContent = 'You are s3cret word'</script>"
+    )
+    seen = await shown(page, site, html)
+    field = element(seen, "textbox", "Field").ref
+    secrets = {"word": "s3cret word"}
+    seen = (await page.perform(Fill(target=ANY, value=Secret(secret=WORD)), ref=field, secrets=secrets)).observation
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref)
+    assert "s3cret" not in encode(outcome.observation).decode(errors="ignore")
+    assert outcome.observation.url.endswith("q=‹secret:word›")
+
+
+async def test_a_page_that_never_rests_is_left_at_the_limit(page: Page, site: PageServer) -> None:
+    site.extra["/shown.html"] = "<p id=p>0</p><script>setInterval(() => p.textContent++, 20)</script>"
+    outcome = await page.perform(Goto(url=site.origin + "/shown.html"))
+    assert not outcome.settled
+
+
+async def test_downloads_and_workers_are_refused_and_the_page_stays(page: Page, site: PageServer) -> None:
+    seen = await shown(page, site, "<a download href='/table.html'>Save</a><a href='#x'>Stay</a>")
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "link", "Save").ref)
+    assert outcome.observation.url == site.origin + "/shown.html"
+    outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "link", "Stay").ref)
+    assert outcome.observation.url.endswith("#x")
+
+
+async def test_the_profile_is_what_the_page_sees(browser: Browser, site: PageServer) -> None:
+    page = await browser.open(
+        Profile(width_px=900, height_px=700, locale="de-DE", timezone="Asia/Tokyo"), GuardPolicy()
+    )
+    seen = await shown(
+        page,
+        site,
+        "<title>x</title><script>document.title = [innerWidth, innerHeight, devicePixelRatio, navigator.language, "
+        "Intl.DateTimeFormat().resolvedOptions().timeZone, matchMedia('(prefers-reduced-motion)').matches, "
+        "'serviceWorker' in navigator && Notification.permission].join(' ')</script>",
+    )
+    assert seen.title.startswith("900 700 1 de-DE Asia/Tokyo true")
+    await page.close()
+
+
+async def test_a_frame_of_another_site_is_observed_and_guarded(page: Page, site: PageServer) -> None:
+    other = site.origin.replace("127.0.0.1", "localhost")
+    site.extra["/other.html"] = (
+        "<form method=post action=/send><input type=password value=swordfish><button>In</button></form>"
+    )
+    site.extra["/late.html"] = "<title>x</title><button onclick=\"fetch('/innocent')\">Late</button>"
+    seen = await shown(page, site, f"<iframe src={other}/other.html></iframe><iframe src={other}/late.html></iframe>")
+    assert element(seen, "button", "In").traits.form_method == "post"
+    assert b"swordfish" not in encode(seen)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "In").ref)
+    assert outcome.blocked == ("POST /send",)
+    outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "button", "Late").ref)
+    assert outcome.blocked == ("GET /account/close",)
+    assert not any("close" in entry for entry in site.reached)

@@ -1,0 +1,224 @@
+"""Risk classes by table, traps included."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
+from protocol.observation import Element, Observation, Traits
+from protocol.risk import APPROVAL_CLASS, classify
+
+ANY = Locator()
+PAGE = Observation(url="https://shop.example/", title="", text="", elements=())
+
+
+def level(action: Action, element: Element | None = None) -> int:
+    return classify(action, element, PAGE).level
+
+
+def button(name: str, role: str = "button", **traits: object) -> int:
+    return level(Click(target=ANY), Element(ref="e1", role=role, name=name, traits=_traits(**traits)))
+
+
+def link(name: str, url: str = "https://shop.example/x", *tokens: str) -> int:
+    return level(Click(target=ANY), Element(ref="e1", role="link", name=name, url=url, traits=_traits(tokens=tokens)))
+
+
+def typing(name: str, role: str = "textbox", **traits: object) -> int:
+    element = Element(ref="e1", role=role, name=name, traits=_traits(**{"tag": "input", **traits}))
+    return level(Fill(target=ANY, value="x"), element)
+
+
+def _traits(**fields: object) -> Traits:
+    return Traits(**fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Delete", 7),
+        ("DELETE ALL", 7),
+        ("Remove item", 7),
+        ("deleteItem", 7),
+        ("Empty cart", 7),
+        ("Reset", 7),
+        ("Close account", 7),
+        ("Close my account", 7),
+        ("Cancel my booking", 7),
+        ("Unsubscribe", 7),
+        ("Log out", 7),
+        ("Clear all", 7),
+        ("Delete filter preset", 7),
+        ("Remove filter rule", 7),
+        ("Reset password", 7),
+        ("Change password", 6),
+        ("Authorise", 6),
+        ("Create API key", 6),
+        ("Pay £3.50", 5),
+        ("Place order", 5),
+        ("Order now", 5),
+        ("Buy", 5),
+        ("Add to cart", 4),
+        ("Send", 4),
+        ("Post comment", 4),
+        ("New post", 4),
+        ("Find and replace", 4),
+        ("OK", 4),
+        ("Continue", 4),
+        ("Кнопка", 4),
+        ("Dеlete", 4),  # with a Cyrillic letter: not understood, so it needs an approval
+        ("", 4),
+        ("Save draft", 3),
+        ("Search", 1),
+        ("Apply filters", 1),
+        ("Update search", 1),
+        ("Show more", 1),
+        ("Load more", 1),
+        ("Next", 1),
+        ("Close", 1),
+        ("Close dialog", 1),
+        ("Cancel", 1),
+        ("Menu", 1),
+        ("Postcode lookup", 1),
+    ],
+)
+def test_a_button_is_judged_by_the_words_of_its_name(name: str, expected: int) -> None:
+    assert button(name, tag="button") == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Clear filters",
+        "Clear all filters",
+        "Reset filters",
+        "Clear search",
+        "Order by price",
+        "Sort by",
+        "Order history",
+    ],
+)
+def test_phrases_about_the_view_are_harmless_whatever_words_they_hold(name: str) -> None:
+    assert button(name) == 1
+
+
+def test_removing_a_filter_only_widens_a_list() -> None:
+    assert button("Remove filter") == 1
+    assert button("Remove filter: Brand Acme") == 1
+
+
+@pytest.mark.parametrize("tokens", [("icon", "trash"), ("fa", "bin"), ("btn", "danger"), ("delete", "button")])
+@pytest.mark.parametrize("name", ["", "Continue", "Next", "Clear filters"])
+def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
+    assert button(name, tokens=tokens) == 7
+    assert link(name, "https://shop.example/x", *tokens) == 7
+
+
+def test_a_nameless_view_control_is_known_by_its_marks() -> None:
+    assert button("", tokens=("icon", "chevron")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "action", "expected"),
+    [
+        ("Go", "get", "/search", 1),
+        ("Go", "get", "", 4),  # neither action nor method is stated: a script handles the form
+        ("Search", "get", "", 1),
+        ("Search", "post", "/find", 1),
+        ("Go", "post", "/do", 4),
+        ("Next", "post", "/step2", 4),
+        ("Go", "post", "/items/3/delete", 7),
+        ("Search", "get", "/logout", 7),
+        ("Delete", "get", "/x", 7),
+        ("Yes", "dialog", "/x", 4),
+    ],
+)
+def test_a_submit_is_judged_by_its_form(name: str, method: str, action: str, expected: int) -> None:
+    assert button(name, tag="button", submits=True, form_method=method, form_action=action) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "expected"),
+    [
+        ("Item", "https://shop.example/items/3", 1),
+        ("Item", "https://shop.example/items/3/delete", 7),
+        ("Item", "https://shop.example/do?action=delete&id=3", 7),
+        ("Help", "https://shop.example/account/close?confirm=1", 7),
+        ("Search", "https://shop.example/search?q=delete", 1),
+        ("How to remove stains", "https://shop.example/wiki/how-to-remove-stains", 1),
+        ("Delete", "https://shop.example/x", 7),
+        ("Log out", "https://shop.example/bye", 7),
+        ("Email settings", "https://shop.example/settings", 1),
+        ("Pay now", "https://shop.example/p", 5),
+        ("How to pay", "https://shop.example/help", 1),
+        ("Order #5", "https://shop.example/orders/5", 1),
+        ("Post: my trip", "https://shop.example/blog/1", 1),
+        ("Book of Kells", "https://shop.example/books/1", 1),
+        ("Publish", "https://shop.example/p", 4),
+        ("Delete", "", 7),
+        ("Anything", "javascript:go()", 4),
+        ("Anything", "https://shop.example/#", 4),
+    ],
+)
+def test_a_link_reads_unless_its_address_or_a_command_says_otherwise(name: str, url: str, expected: int) -> None:
+    assert link(name, url) == expected
+
+
+def test_typing_is_judged_by_the_field() -> None:
+    assert typing("Password", input_type="password") == 6
+    assert typing("Anything", autocomplete="one-time-code") == 6
+    assert typing("Mail", input_type="email") == 6
+    assert typing("Anything", tokens=("api", "key"), input_type="text") in (3, 6)
+    assert typing("Card number") == 5
+    assert typing("Anything", autocomplete="cc-number") == 5
+    assert typing("Message") == 3
+    assert typing("Search", role="searchbox") == 1
+    assert typing("Lowest price", form_method="get", form_action="/list") == 1
+    assert typing("Find", form_method="post", form_action="/list") == 3
+
+
+def test_choices_change_a_form_unless_they_sort_or_filter() -> None:
+    plain = Element(ref="e1", role="combobox", name="Country")
+    sort = Element(ref="e1", role="combobox", name="Sort by")
+    bulk = Element(ref="e1", role="combobox", name="Action")
+    assert level(Select(target=ANY, option="France"), plain) == 3
+    assert level(Select(target=ANY, option="Price"), sort) == 1
+    assert level(Select(target=ANY, option="Delete selected"), bulk) == 7
+    assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Remember")) == 3
+    assert level(Check(target=ANY), Element(ref="e1", role="checkbox", name="Admin permissions")) == 6
+    assert level(Click(target=ANY), Element(ref="e1", role="tab", name="Payments")) == 1
+
+
+def test_a_key_is_judged_by_what_it_would_set_off() -> None:
+    post = Element(
+        ref="e1", role="textbox", name="Note", traits=_traits(tag="input", form_method="post", form_action="/x")
+    )
+    search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
+    assert level(Press(key="Escape")) == 1
+    assert level(Press(key="ArrowDown", target=ANY), post) == 1
+    assert level(Press(key="Enter")) == 4
+    assert level(Press(key="#")) == 4
+    assert level(Press(key="Enter", target=ANY), post) == 4
+    assert level(Press(key="Enter", target=ANY), search) == 1
+    assert level(Press(key="a", target=ANY), post) == 3
+    assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
+
+
+def test_enter_without_a_target_is_judged_by_what_has_the_focus() -> None:
+    focused = Element(ref="e1", role="button", name="Delete", states=("active",))
+    page = Observation(url="https://shop.example/", title="", text="", elements=(focused,))
+    assert classify(Press(key="Enter"), None, page).level == 7
+
+
+def test_reading_is_the_lowest_class() -> None:
+    for action in (Scroll(), Wait(), Extract(name="x"), Goto(url="https://shop.example/items")):
+        assert level(action) == 1
+
+
+def test_opening_a_destructive_address_is_the_highest_class() -> None:
+    assert level(Goto(url="https://shop.example/logout")) == 7
+
+
+def test_an_unknown_element_needs_an_approval() -> None:
+    assert level(Click(target=ANY), None) >= APPROVAL_CLASS
+    assert level(Click(target=ANY), Element(ref="e1", role="generic", name="Something")) >= APPROVAL_CLASS

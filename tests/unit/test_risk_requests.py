@@ -1,0 +1,131 @@
+"""What the network guard lets through."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from protocol.graphql import is_query
+from protocol.risk import GuardPolicy, judge_request
+from protocol.risk_address import destructive_url
+
+READ_ONLY = GuardPolicy()
+
+
+def judge(
+    method: str, url: str, body: str | None = None, policy: GuardPolicy = READ_ONLY, kind: str = "fetch"
+) -> str | None:
+    return judge_request(method, url, kind, kind == "document", body, policy)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a.example/items/3/delete",
+        "https://a.example/deleteItem?id=3",
+        "https://a.example/delete.php?id=3",
+        "https://a.example/account/close",
+        "https://a.example/x?confirm=1",
+        "https://a.example/x?confirm=yes",
+        "https://a.example/%64elete/3",
+        "https://a.example/log-out",
+        "https://a.example/sign_out",
+        "https://a.example/users/unsubscribe",
+        "https://a.example/x?op=remove",
+        "https://a.example/x?_method=DELETE",
+        "https://a.example/x?delete=3",
+        "https://a.example/cart/clear",
+    ],
+)
+def test_a_get_to_a_destructive_address_is_refused(url: str) -> None:
+    assert destructive_url(url)
+    assert judge("GET", url)
+    assert judge("GET", url, kind="document")
+    assert judge("GET", url, kind="image")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a.example/",
+        "https://a.example/items?q=delete",
+        "https://a.example/wiki/how-to-remove-stains",
+        "https://a.example/closed-captions",
+        "https://a.example/undeleted",
+        "https://a.example/x?confirm=0",
+        "https://a.example/list?sort=price&order=asc",
+        "data:text/plain,delete",
+        "blob:https://a.example/delete",
+        "about:blank",
+    ],
+)
+def test_reading_is_let_through(url: str) -> None:
+    assert judge("GET", url) is None
+
+
+def test_a_file_of_a_page_may_be_called_delete() -> None:
+    assert judge("GET", "https://a.example/icons/delete.svg", kind="image") is None
+    assert judge("GET", "https://a.example/icons/delete.svg?id=3", kind="image")
+    assert judge("GET", "https://a.example/delete.svg", kind="document")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "post"])
+def test_what_is_not_reading_is_refused(method: str) -> None:
+    assert judge(method, "https://a.example/x") == "method"
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a.example/", "chrome://settings", "ws://a.example/"])
+def test_other_schemes_are_refused(url: str) -> None:
+    assert judge("GET", url) == "scheme"
+
+
+def test_an_allowed_request_is_let_through_by_method_and_glob() -> None:
+    policy = GuardPolicy(allow=("POST https://a.example/login*", "GET https://a.example/logout"))
+    assert judge("POST", "https://a.example/login?next=/", policy=policy) is None
+    assert judge("GET", "https://a.example/logout", policy=policy) is None
+    assert judge("PUT", "https://a.example/login", policy=policy) == "method"
+    assert judge("POST", "https://b.example/login", policy=policy) == "method"
+
+
+def test_origins_bind_every_request_whatever_else_is_allowed() -> None:
+    policy = GuardPolicy(origins=("https://a.example",), allow=("POST https://b.example/*",), read_only=False)
+    assert judge("GET", "https://a.example/x", policy=policy) is None
+    assert judge("POST", "https://a.example/x", policy=policy) is None
+    assert judge("GET", "https://b.example/x", policy=policy) == "origin"
+    assert judge("POST", "https://b.example/x", policy=policy) == "origin"
+    assert judge("GET", "https://a.example:444/x", policy=policy) == "origin"
+    assert judge("GET", "https://user@a.example/x", policy=policy) == "origin"
+
+
+@pytest.mark.parametrize(
+    ("document", "reads"),
+    [
+        ("{ me { name } }", True),
+        ("query Me($a: Int) { me(a: $a) { name } }", True),
+        ("# a mutation is not used here\nquery { me }", False),
+        ("mutation { drop }", False),
+        ("query A { a } mutation B { b }", False),
+        ("subscription { ticks }", False),
+        ("fragment F on T { a } query { ...F }", False),
+        ("shoes", False),
+        ("", False),
+    ],
+)
+def test_only_a_plain_graphql_query_may_be_posted(document: str, reads: bool) -> None:
+    body = json.dumps({"query": document, "variables": {}})
+    assert is_query(body) is reads
+    assert (judge("POST", "https://a.example/graphql", body) is None) is reads
+    assert judge("POST", "https://a.example/graphql", body, kind="document") == "method"
+
+
+@pytest.mark.parametrize(
+    "body", [None, "", "x", "[]", "3", '{"query": 3}', '{"query": "{a}", "delete": 1}', '[{"query": "{a}"}, 1]']
+)
+def test_other_bodies_are_no_query(body: str | None) -> None:
+    assert not is_query(body)
+
+
+def test_a_batch_of_queries_is_a_query() -> None:
+    assert is_query('[{"query": "{a}"}, {"query": "query { b }"}]')
+    assert not is_query('[{"query": "{a}"}, {"query": "mutation { b }"}]')

@@ -1,0 +1,84 @@
+"""Bundles that must be accepted and bundles that must be refused, with the code.
+
+``python -m tests.vectors.bundle_vectors`` writes ``bundle.json``; with ``--check`` it only compares.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from nacl.signing import SigningKey
+
+from protocol import cbor, flat_zip
+from protocol.bundle import Manifest
+from tests.session_samples import NODE, PUBLIC, sample_bundle, sign
+
+FILE = Path(__file__).with_name("bundle.json")
+
+
+def _parts(data: bytes) -> list[tuple[str, bytes]]:
+    file = io.BytesIO(data)
+    return [(entry.name, flat_zip.read_content(file, entry) or b"") for entry in flat_zip.read_directory(file)]
+
+
+def _archive(parts: list[tuple[str, bytes]]) -> bytes:
+    out = io.BytesIO()
+    writer = flat_zip.Writer(out)
+    for name, data in parts:
+        writer.add(name, data)
+    writer.finish()
+    return out.getvalue()
+
+
+def _resealed(data: bytes, signature: bytes) -> bytes:
+    parts = _parts(data)
+    parts[1] = ("manifest.cose", signature)
+    return _archive(parts)
+
+
+def _flipped(data: bytes, name: str) -> bytes:
+    entry = next(entry for entry in flat_zip.read_directory(io.BytesIO(data)) if entry.name == name)
+    changed = bytearray(data)
+    changed[entry.start] ^= 0x01
+    return bytes(changed)
+
+
+def cases() -> list[dict[str, Any]]:
+    """Every vector: a name, the file, and the code it is refused with (empty: accepted)."""
+    good = sample_bundle()
+    parts = _parts(good)
+    manifest = parts[2][1]
+    session = cbor.decode_as(manifest, Manifest).session
+    assert session.node == NODE
+    made: list[tuple[str, bytes, str]] = [
+        ("the sample session", good, ""),
+        ("a byte of the first step changed", _flipped(good, "steps/000001.cbor"), "bundle.element"),
+        ("a byte of a blob changed", _flipped(good, parts[3][0]), "bundle.element"),
+        ("a byte of the manifest changed", _flipped(good, "manifest.cbor"), "bundle.element"),
+        ("a prefix", b"#!" + good, "bundle.invalid"),
+        ("a trailing byte", good + b"\x00", "bundle.invalid"),
+        ("the steps in reverse order", _archive([*parts[:-4], *reversed(parts[-4:])]), "bundle.invalid"),
+        ("the last step left out", _archive(parts[:-1]), "bundle.invalid"),
+        ("an entry added", _archive([*parts, ("steps/000005.cbor", parts[-1][1])]), "bundle.invalid"),
+        ("the signature of another kind", _resealed(good, sign(manifest, kind="replay-report")), "envelope.kind"),
+        ("another signer", _resealed(good, sign(manifest, key=SigningKey(bytes(32)))), "envelope.key_unknown"),
+        ("a signature over another manifest", _resealed(good, sign(manifest + b"\x00")), "bundle.element"),
+    ]
+    return [{"name": name, "code": code, "bundle": base64.b64encode(data).decode()} for name, data, code in made]
+
+
+def render() -> str:
+    """The text of ``bundle.json``."""
+    head = {"node": NODE, "public_key": PUBLIC.hex(), "cases": cases()}
+    return json.dumps(head, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(0 if FILE.read_text() == render() else "bundle.json is not what this program writes")
+    FILE.write_text(render())
