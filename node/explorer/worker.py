@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock, Page
 from node.acting import Gate
 from node.config import Config
-from node.explorer.replica import Replica, Visit
+from node.explorer.replica import Replica
+from node.explorer.visit import Visit
 from node.explorer.walker import Walker, WalkStep
 from protocol import limits
 from protocol.condition import holds
