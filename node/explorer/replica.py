@@ -33,7 +33,6 @@ from protocol.entry import (
     make_update,
     root_key,
 )
-from protocol.envelope import KeyFinder
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
 from protocol.policy import Candidate
@@ -205,6 +204,10 @@ class Replica:
     def note_lease(self, branch: bytes, lease: LeaseEntry) -> None:
         """The coordinator's word on who works on ``branch``."""
         self._own_leases[branch] = self._new_leases[branch] = lease
+
+    def live_leases(self) -> dict[bytes, LeaseEntry]:
+        """The leases this node, as coordinator, calls live in its share, by branch."""
+        return {branch: entry for branch, entry in self._own_leases.items() if entry.live}
 
     async def flush(self) -> None:
         """Make what is new durable, merge it, and wake whoever publishes.

@@ -24,7 +24,8 @@ from protocol.policy import candidates, value
 
 _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""
-_BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
+BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
+"""Errors that say nothing about a page: this node's own browser is what fails."""
 _LOOKS_CLOSED = frozenset({"action.target_missing", "action.target_ambiguous", "action.not_possible", "risk.refused"})
 
 
@@ -116,7 +117,7 @@ class Worker:
         try:
             page = await self._walker.reach(steps)
         except MeshError as error:
-            if error.code in _BROWSER_GONE:
+            if error.code in BROWSER_GONE:
                 raise
             # Blame the step that failed, not the branch it was on the way to.
             broken = tuple(trail[: self._walker.forget() + 1])
@@ -140,7 +141,7 @@ class Worker:
             try:
                 page = (await self._walker.advance(step)).observation
             except MeshError as error:
-                if error.code in _BROWSER_GONE:
+                if error.code in BROWSER_GONE:
                     raise
                 self._walker.forget()
                 self._fail_child(trail, step.key, closed=error.code in _LOOKS_CLOSED)
