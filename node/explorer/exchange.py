@@ -63,7 +63,7 @@ class Exchange:
                 while batch := await self._after(epoch, seq):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._peers.call(peer, "deltas/push", push, DeltaHave)
-                    if (have.epoch, have.seq) < (batch[-1].epoch, batch[-1].seq):
+                    if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
                         raise MeshError("delta.gap", "accepted and not kept", epoch=have.epoch, seq=have.seq + 1)
                     epoch, seq, pause_s = have.epoch, have.seq, _PAUSE_S
                 continue
