@@ -59,6 +59,8 @@ class BranchWork:
         self._config = config
         self._explore = explore
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._exploring: set[str] = set()
+        """Leases that take up a place: one whose result is on its way back does not."""
         self._accepting = asyncio.Lock()
         self._closed = False
 
@@ -80,7 +82,7 @@ class BranchWork:
             # The clocks of two machines may differ: work on a lease that is over is wasted, not wrong.
             if assignment.expires_ms + limits.CLOCK_SKEW_S * 1000 <= self._clock.now_ms():
                 raise MeshError("lease.unknown", "the lease is over already", lease=assignment.lease)
-            if self._closed or len(self._tasks) >= max(1, self._config.explore.workers):
+            if self._closed or len(self._exploring) >= max(1, self._config.explore.workers):
                 raise MeshError("lease.busy")
             replica.adopt(assignment.branch, assignment.prefix)
             await self._begin(sealed, assignment)
@@ -98,10 +100,12 @@ class BranchWork:
         await self._store.put_lease(lease)
         task = asyncio.create_task(self._work(lease, assignment), name=f"branch {lease.id}")
         self._tasks[lease.id] = task
+        self._exploring.add(lease.id)
         task.add_done_callback(lambda _: self._ended(lease.id, task))
 
     def _ended(self, lease_id: str, task: asyncio.Task[None]) -> None:
         self._tasks.pop(lease_id, None)
+        self._exploring.discard(lease_id)
         if not task.cancelled() and task.exception() is not None:
             log.error("defect in the work on %s", lease_id, exc_info=task.exception())
 
@@ -140,6 +144,8 @@ class BranchWork:
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
+            # Before the result leaves: the coordinator may assign the next branch before it has answered.
+            self._exploring.discard(lease.id)
         await self._return(lease, result)
 
     async def _return(self, lease: LeaseRecord, result: BranchResult) -> None:
