@@ -251,7 +251,8 @@ class Coordinator:
         return next((key for key in way if key not in leased), None)
 
     def _anything_left(self) -> bool:
-        return not self.replica.expanded(self.replica.root) or bool(self.replica.descend(self.replica.root))
+        root = self.replica.root
+        return not self.replica.closed(root) and (not self.replica.expanded(root) or bool(self.replica.descend(root)))
 
     async def _grant(self, worker: str, branch: bytes) -> None:
         explore = self._config.explore

@@ -178,7 +178,11 @@ class Worker:
         if key != replica.root and self._seen_nearer(trail, state):
             return worth * 0.5, False, True
         if not replica.expanded(key):
-            replica.add_children(key, candidates(self._goal, page))
+            choices = candidates(self._goal, page)
+            if not choices:
+                replica.close_node(key)
+                return worth, False, True
+            replica.add_children(key, choices)
         return worth, False, False
 
     def _seen_nearer(self, trail: list[bytes], state: bytes) -> bool:

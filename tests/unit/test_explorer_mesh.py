@@ -188,7 +188,7 @@ async def test_a_claim_from_the_very_last_branch_is_still_judged() -> None:
 
 async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None:
     async with memory_mesh("anna", site=shop_site(fanout=2, depth=1)) as (anna,):
-        found = await anna.run(NEVER, seconds=80_000)
+        found = await anna.run(NEVER, seconds=300)
         assert found.status == "failed"
         assert (await anna.explorer.view(found.id))[2].error == "search.not_found_goal"
 
@@ -269,7 +269,6 @@ async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself(
         assert (await anna.store.search(search)).status == "running"  # type: ignore[union-attr]
         await anna.start()
         await until(lambda: _status(anna, search, "done"), "the search is done")
-        assert (await anna.replica(search)).epoch == 0  # only looked at now
         epochs = {delta.epoch for delta in await anna.store.deltas(search, peer=anna.id)}
         assert epochs == {1, 2}
 
