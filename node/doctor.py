@@ -121,6 +121,8 @@ async def _peer(node: Node, peer: str, name: str) -> Check:
     try:
         answer = await node.peers.call(peer, "status", StatusAsk(), StatusTell)
     except MeshError as error:
+        if error.code == "peer.unreachable":  # its trouble, not this node's
+            return Check(name=title, status="warn", finding=f"{error.message} [{error.code}]", remedy=error.remedy)
         return _fault(title, error)
     apart_s = abs(answer.now_ms - node.clock.now_ms()) // 1000
     if apart_s > limits.CLOCK_SKEW_S:

@@ -246,8 +246,9 @@ class Peers:
         return record
 
     async def close(self) -> None:
-        """Withdraw every open invite."""
+        """Withdraw every open invite and end the connections to peers. Twice is once."""
         tasks = list(self._listeners.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()

@@ -73,8 +73,9 @@ def run_async(work: Any) -> Any:
 
         def stop() -> None:
             nonlocal interrupted
-            interrupted = True
-            task.cancel()
+            if not interrupted:  # once: what cleans up is not to be interrupted, and every wait in it is bounded
+                interrupted = True
+                task.cancel()
 
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from adapters.ports import LeaseRecord
-from node.explorer.coordinator import Progress
+from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.files import write_atomic
 from node.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
