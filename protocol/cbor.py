@@ -60,7 +60,6 @@ def convert(value: Any, record: type[T]) -> T:
         raise MeshError("message.invalid", str(error)[:200]) from error
 
 
-
 def _bad(reason: str) -> MeshError:
     return MeshError("cbor.invalid", reason)
 

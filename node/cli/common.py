@@ -106,7 +106,9 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
         click.echo(click.style("error", fg="red", bold=True) + f" [{error.code}] {error.message}", err=True)
         click.echo(f"  → {error.remedy}", err=True)
         if "session" in error.detail:
-            click.echo(f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then", err=True)
+            click.echo(
+                f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then", err=True
+            )
     sys.exit(exit_code(error.code))
 
 
