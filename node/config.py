@@ -16,7 +16,7 @@ from protocol.session import Profile
 
 CONFIG_FILE = "config.yaml"
 HOME_VARIABLE = "TRAILMESH_HOME"
-PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"
+PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
@@ -88,7 +88,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     try:
         plain: Any = yaml.safe_load(text) or {}
         return msgspec.convert(plain, Config)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none, a nesting without end
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error

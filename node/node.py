@@ -14,7 +14,7 @@ from node import __version__, doctor
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.config import Config
-from node.explorer.explorer import ROUTES, Explorer
+from node.explorer.explorer import Explorer
 from node.explorer.show import show_search, summarise
 from node.identity import Identity
 from node.own_keys import OwnKeys
@@ -182,8 +182,8 @@ class Node:
         self.federation.serve("status", self._on_status)
         self.federation.serve("keys/push", own_keys.on_push)
         self.federation.serve("keys/pull", own_keys.on_pull)
-        for route, method in ROUTES.items():
-            self.federation.serve(route, getattr(explorer, method))
+        for route, handler in explorer.routes.items():
+            self.federation.serve(route, handler)
         self._verbs: dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]] = {
             **own_keys.verbs,
             "node.invite": (InviteParams, self._invite),
@@ -343,6 +343,8 @@ class Node:
         return await summarise(self, found.id)
 
     async def _resume(self, params: ResumeParams, tell: Tell) -> Any:
+        if not self.serving and await self.explorer.is_shared(params.search):
+            self._need_serving()  # peers return results by calling us
         found = await self.explorer.resume(params.search, seconds=params.seconds, tell=tell)
         return await summarise(self, found.id)
 

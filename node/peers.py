@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable
@@ -103,7 +104,7 @@ class Peers:
     def _log_of(self, record: PeerRecord) -> KeyLog:
         """The key log of ``record``, verified once. Errors: ``store.corrupt``."""
         known = self._logs.get(record.node)
-        if known is not None and self._records.get(record.node) == record:
+        if known is not None and known.encode() == record.key_log:
             return known
         try:
             return KeyLog.read(record.key_log)
@@ -160,15 +161,19 @@ class Peers:
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
         """The peer's answer to one signed message. A peer that answers under another key is asked for its key log first.
 
-        Errors: ``peer.unknown``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``, ``peer.refused_us``, ``peer.protocol``, or the code the peer answered.
+        Errors: ``peer.unknown``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``, ``peer.refused_us``,
+        ``peer.protocol``, or the code the peer answered.
         """
         known = self._records.get(node)
         if known is None:
             raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
         if not known.addresses:
             raise MeshError("peer.unreachable", f"{known.name} has no address: it only calls us", node=node)
-        if (its_log := self._logs.get(node)) is not None and its_log.revoked_s is not None:
-            its_log.check_active()
+        if not self._is_active(node):
+            with contextlib.suppress(MeshError):
+                await self.follow(node)  # its owner may have recovered it meanwhile
+            self._logs[node].check_active()
+            known = self._records[node]
         try:
             raw = await self._send(known, known.public_key, route, record)
         except MeshError as error:
@@ -177,6 +182,10 @@ class Peers:
             raw = await self._send(known, self._records[node].public_key, route, record)
         await self.saw(node)
         return _decode(raw, answer, known.name, route)
+
+    def _is_active(self, node: str) -> bool:
+        known = self._logs.get(node)
+        return known is None or known.active
 
     async def _send(self, known: PeerRecord, public_key: bytes, route: str, record: msgspec.Struct) -> bytes:
         body = self._identity.message(record, audience=known.node, path=PATH_PREFIX + route)
@@ -374,8 +383,9 @@ class Peers:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """Withdraw every open invite."""
+        """Withdraw every open invite and end the connections to peers. Twice is once."""
         await self.withdraw_invites()
+        await self._client.close()
 
 
 def _decode(raw: bytes, answer: type[T], name: str, route: str) -> T:

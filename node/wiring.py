@@ -108,7 +108,11 @@ def _assemble(
     server = MeshServer(own.key, listen.host, listen.port, node=own.node, advertise=host)
     client = MeshClient(own.key, node=own.node)
     settings = browser_settings(config.browser)
-    browsers = Browsers(attacher(settings) if settings.cdp_url else launcher(settings))
+    browsers = Browsers(
+        attacher(settings) if settings.cdp_url else launcher(settings),
+        step_timeout_ms=config.browser.step_timeout_ms,
+        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+    )
     peers = Peers(
         own,
         config,
