@@ -31,9 +31,8 @@ class Identity:
         now_s = clock.now_ms() // 1000
         self._clock = clock
         self.key = key
-        self.log = log or keylog.begin(
-            key, clock.random(HASH_BYTES), now_s=now_s, random=clock.random(EVENT_RANDOM_BYTES)
-        )
+        # No key is known that hashes to nothing but zeros: nobody recovers this one.
+        self.log = log or keylog.begin(key, bytes(HASH_BYTES), now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
         self.node = self.log.node
         assert self.log.key == bytes(key.verify_key)
 

@@ -57,7 +57,7 @@ class Node:
         self.identity = Identity(SigningKey(bytes([seed] * 32)), self.clock)
         self.store = store
 
-    def find_key(self, issuer: str, key_id: bytes) -> VerifyKey | None:
+    def find_key(self, issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
         """Trusts this node."""
         return self.identity.key.verify_key if issuer == self.identity.node else None
 
