@@ -43,8 +43,15 @@ async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell) -> Any
             pass  # its node died without a word: the lock decides whether this process may work
     from node.wiring import open_node
 
-    async with open_node(home) as node:
-        return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+    try:
+        async with open_node(home) as node:
+            return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+    except MeshError as error:
+        # A node that was starting up owns the directory by now, and can be asked.
+        info = control_info(home) if error.code == "node.locked" else None
+        if info is None:
+            raise
+    return await _remote(home, info, verb, params, tell)
 
 
 async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, Any], tell: Tell) -> Any:

@@ -102,7 +102,7 @@ class Sessions:
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: ``input.*``, ``browser.*``,
         ``action.*``, ``risk.refused``; what happened until then is kept as a session, whose id is in the error's detail.
         """
-        file = parse_actions(text.encode(), name)
+        file = parse_actions(text.encode(), name, self._config.browser.profile)
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)

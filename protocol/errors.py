@@ -46,7 +46,7 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The input is larger than the limit for its kind.",
-        "Send less at a time; docs/limits are in protocol/limits.py.",
+        "Send less at a time; docs/protocol/limits.md lists the limits.",
     ),
     "input.not_found": Code(
         _C,
@@ -277,12 +277,6 @@ CODES: dict[str, Code] = {
         False,
         "The session is still open or was interrupted.",
         "Wait until it has ended; an interrupted session can be shown, not exported.",
-    ),
-    "session.diverged": Code(
-        _O,
-        False,
-        "The replay did not match the recording.",
-        "`trailmesh session replay --json` names the step; the site may have changed.",
     ),
     "bundle.invalid": Code(
         _P, False, "The file is not a canonical session bundle.", "Export it again with `trailmesh session export`."
