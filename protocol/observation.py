@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -80,6 +81,10 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     def state(self) -> bytes:
         """The state hash (16 bytes): equal for pages that look alike to a user, whatever their numbers."""
         return state_hash(self)
+
+
+BLANK: Final = Observation(url="about:blank", title="", text="", elements=())
+"""A page that has opened nothing yet."""
 
 
 def encode(observation: Observation) -> bytes:

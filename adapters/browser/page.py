@@ -27,7 +27,8 @@ from protocol.action import Action, Goto, Wait
 from protocol.errors import MeshError
 from protocol.observation import Observation
 
-_POLL_S: Final = (0.004, 0.008, 0.016, 0.032)
+_POLL_S: Final = (0.016, 0.032)
+_LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
 
@@ -207,10 +208,17 @@ class ChromiumPage:
     async def _has(self, expect: bytes) -> bool:
         """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
         await self._follow_pop_up()
+        await self._loaded()
         observation = await self.observe()
         return observation.state == expect and not (
             self._activity.navigating or self._activity.fetching or self._activity.popups
         )
+
+    async def _loaded(self) -> None:
+        """Wait while the page loads, for a while: reading it takes the renderer's time and finds what will change."""
+        end = time.monotonic() + _LOADING_S
+        while not self._activity.idle and (left := end - time.monotonic()) > 0:
+            await self._activity.changed(left)
 
     async def _follow_pop_up(self) -> bool:
         """Open in the page what it wanted to open beside it."""
@@ -247,7 +255,7 @@ class ChromiumPage:
             if answers and self._activity.idle and self._activity.serial == serial:
                 return True
             if not answers:
-                await asyncio.sleep(_POLL_S[1])  # between two documents there is no world to ask
+                await asyncio.sleep(_POLL_S[0])  # between two documents there is no world to ask
         raise MeshError("browser.crashed", "the browser went away while the page was settling")
 
     # --- the rest ---
