@@ -89,6 +89,7 @@ CODES: dict[str, Code] = {
     "browser.timeout": Code(_E, True, "The page or the action did not finish in time.", "Check the address; raise `browser.step_timeout_ms` for slow sites."),
     "browser.navigation": Code(_E, True, "The page could not be loaded.", "Check the address and that the site is up."),
     "browser.scheme": Code(_C, False, "Only http and https pages are opened.", "Use an http:// or https:// address."),
+    "browser.unreadable": Code(_O, False, "The page cannot be read: a field of a form is named like a part of the DOM.", "Use another page of the site, or have the field renamed: `detail.name` says which."),
     "action.target_missing": Code(_O, False, "The element of the action is not on the page.", "Record the step again, or give another locator."),
     "action.target_ambiguous": Code(_O, False, "The locator fits several elements.", "Add `nth` or a more exact name."),
     "action.not_possible": Code(_O, False, "The element does not take this action (hidden, disabled, covered or of another kind).", "Look at the page at this step: `trailmesh session show`."),

@@ -7,7 +7,6 @@ import contextlib
 import time
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, CDPSession
 from playwright.async_api import Error as PlaywrightError
@@ -72,10 +71,26 @@ class ChromiumPage:
     async def observe(self) -> Observation:
         """The page now; ``adapters.ports.Page.observe``."""
         work = self._look()
-        self._view = await self._activity.alive(
-            work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
-        )
+        try:
+            self._view = await self._activity.alive(
+                work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
+            )
+        except MeshError as error:
+            if error.code == "browser.timeout":
+                await self._require_readable()
+            raise
         return self._view.observation
+
+    async def _require_readable(self) -> None:
+        """Say so if a page whose snapshot never came is one that breaks it. Errors: ``browser.unreadable``."""
+        names = await self._activity.alive(
+            self._worlds.everywhere(scripts.CLOBBERED),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the page",
+        )
+        for name in filter(None, names):
+            raise _unreadable(name)
 
     async def _look(self) -> View:
         for attempt in range(_SNAPSHOT_ATTEMPTS):
@@ -88,6 +103,8 @@ class ChromiumPage:
             missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
             if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
                 continue  # the page was exchanged between snapshot and facts
+            if facts.clobbered:
+                raise _unreadable(facts.clobbered)
             await self._ask(missing, facts)
             break
         mask = masker(self._secrets, sorted(facts.passwords))
@@ -226,7 +243,9 @@ class ChromiumPage:
             return False
         url = self._activity.popups.pop()
         self._activity.popups.clear()
-        if urlsplit(url).scheme not in ("http", "https"):
+        try:
+            require_web(url)
+        except MeshError:
             return False
         with contextlib.suppress(MeshError):  # refused by the guard, or it does not load: the page stays as it is
             await self._goto(url, 0)
@@ -278,3 +297,7 @@ class ChromiumPage:
                 self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
             )
         self._activity.lost()
+
+
+def _unreadable(name: str) -> MeshError:
+    return MeshError("browser.unreadable", f"a form of the page has a field named “{name}”", name=name)
