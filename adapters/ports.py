@@ -61,7 +61,8 @@ class Page(Protocol):
         secrets: values of the secrets the action names; they appear in no observation, error or log.
         timeout_ms: 0 for the limit of the kind of action.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
-        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.secret_literal``, ``action.secret_missing``.
+        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.secret_literal``,
+        ``action.secret_missing``.
         """
 
     async def screenshot(self) -> bytes:
@@ -203,7 +204,9 @@ class Store(Protocol):
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         """Replace the container and keep its artefacts, both or neither."""
 
-    async def import_session(self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]) -> None:
+    async def import_session(
+        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+    ) -> None:
         """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id."""
 
     async def session(self, session_id: str) -> Session | None: ...
@@ -276,7 +279,9 @@ class PeerAddress(msgspec.Struct, frozen=True, kw_only=True):
 class PeerClient(Protocol):
     """Calls other nodes over the authenticated channel."""
 
-    async def call(self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0) -> bytes:
+    async def call(
+        self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0
+    ) -> bytes:
         """POST ``body`` to ``/peer/v1/<route>``; the answer's body.
 
         Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.protocol``, or the code the peer answered.

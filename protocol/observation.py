@@ -17,8 +17,25 @@ import msgspec
 from protocol import cbor, limits
 
 INTERACTIVE_ROLES = frozenset(
-    "button link textbox searchbox combobox listbox option checkbox radio switch slider spinbutton tab menuitem "
-    "menuitemcheckbox menuitemradio treeitem".split()
+    [
+        "button",
+        "link",
+        "textbox",
+        "searchbox",
+        "combobox",
+        "listbox",
+        "option",
+        "checkbox",
+        "radio",
+        "switch",
+        "slider",
+        "spinbutton",
+        "tab",
+        "menuitem",
+        "menuitemcheckbox",
+        "menuitemradio",
+        "treeitem",
+    ]
 )
 _VOLATILE = re.compile(r"\d+")
 

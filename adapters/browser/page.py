@@ -28,6 +28,7 @@ from protocol.observation import Observation
 
 _POLL_S: Final = (0.016, 0.032)
 _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
+_CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
 
@@ -85,7 +86,7 @@ class ChromiumPage:
         """Say so if a page whose snapshot never came is one that breaks it. Errors: ``browser.unreadable``."""
         names = await self._activity.alive(
             self._worlds.everywhere(scripts.CLOBBERED),
-            timeout_ms=limits.STEP_TIMEOUT_MS,
+            timeout_ms=_CLOBBERED_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="reading the page",
         )

@@ -32,7 +32,6 @@ from protocol.entry import (
     make_update,
     root_key,
 )
-from protocol.envelope import KeyFinder
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
 from protocol.policy import Candidate

@@ -65,10 +65,8 @@ async def shown(page: Page, site: PageServer, html: str) -> Observation:
 
 async def tour(page: Page, origin: str) -> list[bytes]:
     """The observations of a walk over the three pages."""
-    seen = []
-    for path in ("/form.html", "/frames.html", "/table.html"):
-        seen.append((await page.perform(Goto(url=origin + path))).observation)
-    seen.append((await page.perform(Goto(url=origin + "/form.html"))).observation)
+    paths = ("/form.html", "/frames.html", "/table.html", "/form.html")
+    seen = [(await page.perform(Goto(url=origin + path))).observation for path in paths]
     for action, role, name in (
         (Fill(target=ANY, value="Ada"), "textbox", "Your name"),
         (Select(target=ANY, option="Price"), "combobox", "Sort by"),
