@@ -246,6 +246,12 @@ CODES: dict[str, Code] = {
     ),
     "browser.navigation": Code(_E, True, "The page could not be loaded.", "Check the address and that the site is up."),
     "browser.scheme": Code(_C, False, "Only http and https pages are opened.", "Use an http:// or https:// address."),
+    "browser.unreadable": Code(
+        _O,
+        False,
+        "The page cannot be read: a field of a form is named like a part of the DOM.",
+        "Use another page of the site, or have the field renamed: `detail.name` says which.",
+    ),
     "action.target_missing": Code(
         _O, False, "The element of the action is not on the page.", "Record the step again, or give another locator."
     ),
