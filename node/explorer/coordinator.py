@@ -167,7 +167,9 @@ class Coordinator:
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
         end = SearchClose(search=self.spec.id)
-        await asyncio.gather(*(self._say(peer, "search/close", end) for peer in self._opened))
+        # All of them, also those an earlier process of this node opened it at.
+        others = [peer for peer in self.spec.participants if peer != self._identity.node]
+        await asyncio.gather(*(self._say(peer, "search/close", end) for peer in others))
         return self.record
 
     async def dismiss(self) -> None:

@@ -66,7 +66,7 @@ def _dead_address() -> str:
     ("arguments", "code", "status"),
     [
         (["node", "join", "--peer", "tmi1.not-an-invite"], "invite.invalid", 2),
-        (["node", "join", "--peer", ""], "invite.invalid", 2),
+        (["node", "join", "--peer", ""], "invite.url", 2),
         (["node", "join", "--peer", "https://127.0.0.1:7443"], "invite.invalid", 2),
         (["node", "invite"], "node.not_serving", 2),
         (["node", "knock", "https://127.0.0.1:1", "--key", "zz"], "input.invalid", 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -108,8 +109,8 @@ async def _converged(search: str, nodes: list[MemoryNode]) -> bool:
 # --- claims ----------------------------------------------------------------------------------------------------------
 
 
-async def _scripted_pair(**explore: Any) -> Any:
-    return memory_mesh("anna", "liar", workers=0, **explore)
+def _assigned_more_than(script: Script, count: int) -> bool:
+    return len(script.of("branch/assign")) > count
 
 
 def _script(node: MemoryNode) -> Script:
@@ -140,7 +141,7 @@ async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_get
         task = asyncio.create_task(anna.run(seconds=60))
         lie = encode_action(Click(target=Locator(role="link", name="No such link")))
         for number in range(3):
-            await until(lambda n=number: len(script.of("branch/assign")) > n, "an assignment")
+            await until(partial(_assigned_more_than, script, number), "an assignment")
             await _return(liar, anna, _assignment(script, number), outcome="claim", claim=(lie,))
         found = await task
         _, _, progress, _, _ = await anna.explorer.view(found.id)

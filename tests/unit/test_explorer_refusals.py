@@ -51,7 +51,7 @@ def _click(name: str) -> Click:
 
 
 def _spec(coordinator: MemoryNode, *others: MemoryNode, **fields: Any) -> SearchSpec:
-    given = {
+    given: dict[str, Any] = {
         "id": "sea-AAAAAAAAAAAAAAAAAAAAA",
         "coordinator": coordinator.id,
         "goal": "g",
@@ -143,7 +143,7 @@ async def test_a_search_under_the_id_of_another_does_not_take_its_place(three: l
 
 def _assignment(spec: SearchSpec, clock: QuickClock, **fields: Any) -> Assignment:
     action = encode_action(_click("Shelf  oak"))
-    given = {
+    given: dict[str, Any] = {
         "search": spec.id,
         "lease": "lea-1",
         "branch": node_key(root_key(spec.id), action),
