@@ -1,4 +1,6 @@
-"""Bad input through the command line: a clear message, a stable code, the right exit code, one form of error, nothing lost."""
+"""Bad input through the command line: a clear message, a stable code, the right exit code, one form of error,
+nothing lost.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +68,8 @@ def _dead_address() -> str:
     ("arguments", "code", "status"),
     [
         (["node", "join", "--peer", "tmi1.not-an-invite"], "invite.invalid", 2),
-        (["node", "join", "--peer", ""], "invite.url", 2),
-        (["node", "join", "--peer", "https://127.0.0.1:7443"], "invite.invalid", 2),
+        (["node", "join", "--peer", ""], "invite.invalid", 2),
+        (["node", "join", "--peer", "https://127.0.0.1:7443"], "invite.url", 2),
         (["node", "invite"], "node.not_serving", 2),
         (["node", "knock", "https://127.0.0.1:1", "--key", "zz"], "input.invalid", 2),
         (["session", "show", "ses-P2FRIBWZAO6JCN73NHTWI"], "input.not_found", 2),
@@ -114,7 +116,9 @@ def test_a_node_is_not_made_twice(home: Path) -> None:
     assert (home / "witness.key").read_bytes() == key
 
 
-@pytest.mark.parametrize("text", ["colour: red", "explore: {workers: many}", "name: [", "[" * 3_000, "name: 2026-99-99", "- a"])
+@pytest.mark.parametrize(
+    "text", ["colour: red", "explore: {workers: many}", "name: [", "[" * 3_000, "name: 2026-99-99", "- a"]
+)
 def test_a_wrong_configuration_names_the_place(tmp_path: Path, text: str) -> None:
     node = Node(tmp_path / "anna", "anna").create(tmp_path)
     (node.home / "config.yaml").write_text(text)

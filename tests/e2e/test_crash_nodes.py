@@ -110,7 +110,9 @@ def test_a_coordinator_killed_in_a_shared_search_takes_it_up_again_with_all_its_
             pair(anna, bruno, grant="explore", grant_back="explore")
             client = _begin(anna, url, reachable=False)
             own = f" {anna.run('node', 'status')['node']} "
-            acknowledged = until(lambda: {d for w, d in _committed(bruno.home) if own in d}, "bruno has merged from anna")
+            acknowledged = until(
+                lambda: {d for w, d in _committed(bruno.home) if own in d}, "bruno has merged from anna"
+            )
             anna.kill()
             kill_group(client)
             assert {("delta", delta) for delta in acknowledged} <= _committed(anna.home)
