@@ -203,7 +203,9 @@ class Store(Protocol):
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         """Replace the container and keep its artefacts, both or neither."""
 
-    async def import_session(self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]) -> None:
+    async def import_session(
+        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+    ) -> None:
         """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id."""
 
     async def session(self, session_id: str) -> Session | None: ...
@@ -276,7 +278,9 @@ class PeerAddress(msgspec.Struct, frozen=True, kw_only=True):
 class PeerClient(Protocol):
     """Calls other nodes over the authenticated channel."""
 
-    async def call(self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0) -> bytes:
+    async def call(
+        self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0
+    ) -> bytes:
         """POST ``body`` to ``/peer/v1/<route>``; the answer's body.
 
         Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.protocol``, or the code the peer answered.

@@ -86,7 +86,9 @@ def load(home: Path, clock: Clock) -> Identity:
         raise MeshError("node.not_initialised", f"no node in {home}", home=str(home)) from error
     except (OSError, ValueError, IndexError) as error:
         # `from None`: a parse error of this file could quote the key.
-        raise MeshError("store.corrupt", f"{path} holds no witness key") from (error if isinstance(error, OSError) else None)
+        raise MeshError("store.corrupt", f"{path} holds no witness key") from (
+            error if isinstance(error, OSError) else None
+        )
 
 
 def key_is_private(home: Path) -> bool:

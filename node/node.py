@@ -349,7 +349,12 @@ class Node:
 
     async def _searches(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         found = await self.store.searches()
-        return {"searches": [{"id": f.id, "status": f.status, "coordinator": f.coordinator, "created_ms": f.created_ms} for f in found]}
+        return {
+            "searches": [
+                {"id": f.id, "status": f.status, "coordinator": f.coordinator, "created_ms": f.created_ms}
+                for f in found
+            ]
+        }
 
     async def _search(self, params: SearchParams, tell: Tell) -> Any:
         return await show_search(self, params.search, params.html)
@@ -376,4 +381,3 @@ def _peer(record: Any) -> dict[str, Any]:
         "paired_ms": record.paired_ms,
         "seen_ms": record.seen_ms,
     }
-

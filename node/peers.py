@@ -11,15 +11,25 @@ from typing import TypeVar
 import msgspec
 from nacl.signing import VerifyKey
 
-from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, PeerAddress, PeerClient, PeerRecord, PeerServer, Store
+from adapters.ports import (
+    Clock,
+    InviteRecord,
+    PairingClient,
+    PairingServer,
+    PeerAddress,
+    PeerClient,
+    PeerRecord,
+    PeerServer,
+    Store,
+)
 from node.config import Config
 from node.identity import Identity
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type, key_id
 from protocol.errors import MeshError
 from protocol.messages import KIND_DELTA, KIND_MESSAGE, DeltaPush
-from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
 from protocol.pairing import NONCE_BYTES as PAIRING_NONCE_BYTES
+from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
 from protocol.trust import Scope, TrustedPeer, TrustSet, parse_scopes
 
 log = logging.getLogger(__name__)

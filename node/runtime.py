@@ -22,7 +22,9 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
     """Serve until cancelled. Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``."""
     async with open_node(home) as node:
         logging.basicConfig(
-            stream=sys.stderr, level=node.config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+            stream=sys.stderr,
+            level=node.config.log_level.upper(),
+            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         )
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         control = ControlServer(home, node.dispatch, node.clock)

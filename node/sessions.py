@@ -129,7 +129,15 @@ class Sessions:
             return recorder.session
 
     async def replay(
-        self, session_id: str, *, base_url: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, out: str, tell: Tell
+        self,
+        session_id: str,
+        *,
+        base_url: str,
+        secrets: dict[str, str],
+        allow: tuple[str, ...],
+        approve_class: int,
+        out: str,
+        tell: Tell,
     ) -> Replayed:
         """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
         recorded = await self._recorded(session_id)
@@ -207,7 +215,8 @@ class Sessions:
     async def verify(self, target: str) -> Verified:
         """Check a stored session (by id), a bundle, or a replay report (by path).
 
-        A report that verifies is kept with its session. Errors: ``bundle.*``, ``envelope.*``, ``report.invalid``, ``input.not_found``.
+        A report that verifies is kept with its session.
+        Errors: ``bundle.*``, ``envelope.*``, ``report.invalid``, ``input.not_found``.
         """
         if target.lower().startswith("ses-"):
             with tempfile.TemporaryFile() as file:
@@ -276,7 +285,7 @@ class Sessions:
                 verified = self._verified("bundle", bundle)
             os.replace(temporary, path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
             raise
         return verified
 
@@ -310,4 +319,3 @@ def _write_file(path: Path, data: bytes) -> None:
         write_atomic(path, data)
     except OSError as error:
         raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=str(path)) from error
-

@@ -23,7 +23,11 @@ def init_home(home: Path, *, name: str | None, listen: str | None, config_file: 
     """
     if (home / identity.KEY_FILE).exists():
         raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
-    config = configuration.parse(Path(config_file).read_text(), source=config_file) if config_file else configuration.Config()
+    config = (
+        configuration.parse(Path(config_file).read_text(), source=config_file)
+        if config_file
+        else configuration.Config()
+    )
     host, port = _listen(listen, config.listen)
     chosen = name or (config.name if config_file else _host_name())
     config = msgspec.structs.replace(
@@ -36,7 +40,9 @@ def init_home(home: Path, *, name: str | None, listen: str | None, config_file: 
         write_atomic(home / configuration.CONFIG_FILE, configuration.render(config).encode())
         created = identity.create(home, system_clock())
     except OSError as error:
-        raise MeshError("store.full" if error.errno == 28 else "input.invalid", f"{home}: {error.strerror}", home=str(home)) from error
+        raise MeshError(
+            "store.full" if error.errno == 28 else "input.invalid", f"{home}: {error.strerror}", home=str(home)
+        ) from error
     return {
         "node": created.node,
         "short": ids.short(created.node),

@@ -52,7 +52,9 @@ async def open_node(home: Path) -> AsyncIterator[Node]:
             await node.close()
 
 
-def _assemble(home: Path, config: configuration.Config, own: identity.Identity, store: SqliteStore, clock: Clock) -> Node:
+def _assemble(
+    home: Path, config: configuration.Config, own: identity.Identity, store: SqliteStore, clock: Clock
+) -> Node:
     listen = config.listen
     host = advertised_host(listen)
     server = MeshServer(own.key, listen.host, listen.port, advertise=host)
@@ -94,5 +96,7 @@ def advertised_host(listen: configuration.Listen) -> str:
     if listen.advertise:
         return parse_address(listen.advertise[0])[0]
     if listen.host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)
-        raise MeshError("config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?")
+        raise MeshError(
+            "config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?"
+        )
     return listen.host

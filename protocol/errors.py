@@ -36,82 +36,304 @@ _C, _P, _E, _O = Blame.CALLER, Blame.PEER, Blame.ENVIRONMENT, Blame.OUTCOME
 
 CODES: dict[str, Code] = {
     # input
-    "input.invalid": Code(_C, False, "An argument or a file does not have the expected form.", "Correct the named field; `--help` shows the form."),
-    "input.too_large": Code(_C, False, "The input is larger than the limit for its kind.", "Send less at a time; docs/limits are in protocol/limits.py."),
-    "input.not_found": Code(_C, False, "Nothing with this id or name is stored here.", "List what there is (`session ls`, `node peers`, `explore show`)."),
-    "config.invalid": Code(_C, False, "The configuration file is not valid.", "Correct the named field; `configs/` holds examples that work."),
+    "input.invalid": Code(
+        _C,
+        False,
+        "An argument or a file does not have the expected form.",
+        "Correct the named field; `--help` shows the form.",
+    ),
+    "input.too_large": Code(
+        _C,
+        False,
+        "The input is larger than the limit for its kind.",
+        "Send less at a time; docs/limits are in protocol/limits.py.",
+    ),
+    "input.not_found": Code(
+        _C,
+        False,
+        "Nothing with this id or name is stored here.",
+        "List what there is (`session ls`, `node peers`, `explore show`).",
+    ),
+    "config.invalid": Code(
+        _C,
+        False,
+        "The configuration file is not valid.",
+        "Correct the named field; `configs/` holds examples that work.",
+    ),
     # node
     "node.not_initialised": Code(_C, False, "The data directory holds no node yet.", "Run `trailmesh node init`."),
-    "node.already_initialised": Code(_C, False, "The data directory holds a node already.", "Use another `--home`, or keep the node that is there."),
-    "node.locked": Code(_E, True, "Another process owns the data directory.", "Stop that process, or wait until it has ended."),
+    "node.already_initialised": Code(
+        _C, False, "The data directory holds a node already.", "Use another `--home`, or keep the node that is there."
+    ),
+    "node.locked": Code(
+        _E, True, "Another process owns the data directory.", "Stop that process, or wait until it has ended."
+    ),
     "node.not_serving": Code(_C, False, "The command needs a running node.", "Start it with `trailmesh node serve`."),
-    "node.stopped": Code(_E, True, "The running node went away during the command.", "Start it again with `trailmesh node serve`; committed work is kept and resumes."),
-    "node.address_in_use": Code(_E, True, "The listening address is taken.", "Choose another port with `--listen`, or stop the program that holds it."),
-    "control.unauthorised": Code(_C, False, "The control token is missing or wrong.", "Run the command as the user that owns the data directory."),
-    "internal.fault": Code(_E, False, "A defect of trailmesh itself.", "Please report it with the log line of this moment."),
+    "node.stopped": Code(
+        _E,
+        True,
+        "The running node went away during the command.",
+        "Start it again with `trailmesh node serve`; committed work is kept and resumes.",
+    ),
+    "node.address_in_use": Code(
+        _E,
+        True,
+        "The listening address is taken.",
+        "Choose another port with `--listen`, or stop the program that holds it.",
+    ),
+    "control.unauthorised": Code(
+        _C, False, "The control token is missing or wrong.", "Run the command as the user that owns the data directory."
+    ),
+    "internal.fault": Code(
+        _E, False, "A defect of trailmesh itself.", "Please report it with the log line of this moment."
+    ),
     "internal.cancelled": Code(_C, True, "The command was interrupted.", "Run it again; committed work is kept."),
     # cbor, ids, envelopes
-    "cbor.invalid": Code(_P, False, "The bytes are not strict deterministic CBOR.", "The sender must encode as docs/protocol/cbor.md says."),
-    "cbor.limit": Code(_P, False, "The CBOR value exceeds a limit of size, depth or items.", "The sender must send less at a time."),
-    "message.invalid": Code(_P, False, "The decoded value does not have the fields of its type.", "Both nodes should run the same protocol version."),
-    "id.invalid": Code(_C, False, "The id is mistyped: its form or its check digit is wrong.", "Copy the id again, whole."),
-    "envelope.invalid": Code(_P, False, "The bytes are not an envelope of the allowed form.", "The sender must sign as docs/protocol/envelope.md says."),
-    "envelope.kind": Code(_P, False, "The envelope is of another kind than this place accepts.", "The sender must use the kind of the route."),
-    "envelope.key_unknown": Code(_P, False, "No trusted key matches the envelope's key id.", "Pair with the signer first: `trailmesh node invite` there, `trailmesh node join` here."),
-    "envelope.signature": Code(_P, False, "The signature does not verify.", "The content was changed after signing, or another key signed it."),
-    "envelope.issuer": Code(_P, False, "The envelope names another issuer than the key's owner.", "The sender must name its own node id."),
-    "envelope.audience": Code(_P, False, "The message is addressed to another node.", "The sender must address this node."),
-    "envelope.time": Code(_P, True, "The message is expired, too old, or from the future.", "Set the clocks of both machines (`trailmesh node doctor` compares them)."),
-    "envelope.replayed": Code(_P, False, "The message was seen before.", "The sender must sign a new message for every attempt."),
-    "envelope.replay_window_full": Code(_E, True, "Too many messages at once: the replay window is full.", "Send again in a few minutes."),
+    "cbor.invalid": Code(
+        _P,
+        False,
+        "The bytes are not strict deterministic CBOR.",
+        "The sender must encode as docs/protocol/cbor.md says.",
+    ),
+    "cbor.limit": Code(
+        _P, False, "The CBOR value exceeds a limit of size, depth or items.", "The sender must send less at a time."
+    ),
+    "message.invalid": Code(
+        _P,
+        False,
+        "The decoded value does not have the fields of its type.",
+        "Both nodes should run the same protocol version.",
+    ),
+    "id.invalid": Code(
+        _C, False, "The id is mistyped: its form or its check digit is wrong.", "Copy the id again, whole."
+    ),
+    "envelope.invalid": Code(
+        _P,
+        False,
+        "The bytes are not an envelope of the allowed form.",
+        "The sender must sign as docs/protocol/envelope.md says.",
+    ),
+    "envelope.kind": Code(
+        _P,
+        False,
+        "The envelope is of another kind than this place accepts.",
+        "The sender must use the kind of the route.",
+    ),
+    "envelope.key_unknown": Code(
+        _P,
+        False,
+        "No trusted key matches the envelope's key id.",
+        "Pair with the signer first: `trailmesh node invite` there, `trailmesh node join` here.",
+    ),
+    "envelope.signature": Code(
+        _P, False, "The signature does not verify.", "The content was changed after signing, or another key signed it."
+    ),
+    "envelope.issuer": Code(
+        _P, False, "The envelope names another issuer than the key's owner.", "The sender must name its own node id."
+    ),
+    "envelope.audience": Code(
+        _P, False, "The message is addressed to another node.", "The sender must address this node."
+    ),
+    "envelope.time": Code(
+        _P,
+        True,
+        "The message is expired, too old, or from the future.",
+        "Set the clocks of both machines (`trailmesh node doctor` compares them).",
+    ),
+    "envelope.replayed": Code(
+        _P, False, "The message was seen before.", "The sender must sign a new message for every attempt."
+    ),
+    "envelope.replay_window_full": Code(
+        _E, True, "Too many messages at once: the replay window is full.", "Send again in a few minutes."
+    ),
     # trust, pairing, channel
-    "peer.unknown": Code(_P, False, "The node is not a peer of this one.", "Pair first: `trailmesh node invite` on one side, `trailmesh node join --peer` on the other."),
-    "peer.scope": Code(_P, False, "The peer has no scope for this.", "Grant it when pairing: `trailmesh node invite --grant …` or `trailmesh node join --grant …`."),
-    "peer.unreachable": Code(_E, True, "The peer does not answer at its address.", "Check that it runs (`trailmesh node status` there) and that its address is reachable."),
-    "peer.refused_us": Code(_P, False, "The peer closed the connection: it does not know this node's key, or no longer trusts it.", "Ask the peer's owner for a new invite."),
-    "peer.identity": Code(_P, False, "The node at this address holds another key than expected.", "Do not go on: check the address, and ask the peer's owner for its node id."),
-    "peer.protocol": Code(_P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."),
+    "peer.unknown": Code(
+        _P,
+        False,
+        "The node is not a peer of this one.",
+        "Pair first: `trailmesh node invite` on one side, `trailmesh node join --peer` on the other.",
+    ),
+    "peer.scope": Code(
+        _P,
+        False,
+        "The peer has no scope for this.",
+        "Grant it when pairing: `trailmesh node invite --grant …` or `trailmesh node join --grant …`.",
+    ),
+    "peer.unreachable": Code(
+        _E,
+        True,
+        "The peer does not answer at its address.",
+        "Check that it runs (`trailmesh node status` there) and that its address is reachable.",
+    ),
+    "peer.refused_us": Code(
+        _P,
+        False,
+        "The peer closed the connection: it does not know this node's key, or no longer trusts it.",
+        "Ask the peer's owner for a new invite.",
+    ),
+    "peer.identity": Code(
+        _P,
+        False,
+        "The node at this address holds another key than expected.",
+        "Do not go on: check the address, and ask the peer's owner for its node id.",
+    ),
+    "peer.protocol": Code(
+        _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
+    ),
     "peer.limit": Code(_P, True, "The peer exceeded a limit of size, rate or time.", "Send less, or slower."),
-    "invite.invalid": Code(_C, False, "The invite cannot be read: it was cut or mistyped.", "Copy the whole invite again; it starts with `tmi1.`."),
+    "invite.invalid": Code(
+        _C,
+        False,
+        "The invite cannot be read: it was cut or mistyped.",
+        "Copy the whole invite again; it starts with `tmi1.`.",
+    ),
     "invite.expired": Code(_C, False, "The invite has expired.", "Ask for a new one: `trailmesh node invite`."),
-    "invite.refused": Code(_P, False, "The inviting node refused: the invite was used already, withdrawn, or does not fit.", "Ask for a new one: `trailmesh node invite`."),
-    "invite.url": Code(_C, False, "The peer address is not an https:// URL with host and port.", "Use the invite as it was printed; an address alone never pairs."),
+    "invite.refused": Code(
+        _P,
+        False,
+        "The inviting node refused: the invite was used already, withdrawn, or does not fit.",
+        "Ask for a new one: `trailmesh node invite`.",
+    ),
+    "invite.url": Code(
+        _C,
+        False,
+        "The peer address is not an https:// URL with host and port.",
+        "Use the invite as it was printed; an address alone never pairs.",
+    ),
     # store
-    "store.corrupt": Code(_E, False, "The store does not open or fails its check.", "Restore the data directory from a backup; nothing was changed."),
-    "store.newer": Code(_E, False, "The store was written by a newer trailmesh.", "Install that version or a later one."),
-    "store.full": Code(_E, True, "The disk is full or the store's limit is reached.", "Free space, then run the command again."),
-    "blob.missing": Code(_E, False, "A stored file is missing or does not match its hash.", "Import the session again from its bundle."),
+    "store.corrupt": Code(
+        _E,
+        False,
+        "The store does not open or fails its check.",
+        "Restore the data directory from a backup; nothing was changed.",
+    ),
+    "store.newer": Code(
+        _E, False, "The store was written by a newer trailmesh.", "Install that version or a later one."
+    ),
+    "store.full": Code(
+        _E, True, "The disk is full or the store's limit is reached.", "Free space, then run the command again."
+    ),
+    "blob.missing": Code(
+        _E, False, "A stored file is missing or does not match its hash.", "Import the session again from its bundle."
+    ),
     # browser
-    "browser.missing": Code(_E, False, "No Chromium was found.", "Install it (`apt-get install chromium`) or set `browser.executable` in the configuration."),
-    "browser.launch": Code(_E, True, "Chromium was found and did not start.", "Run `trailmesh node doctor`; as root, set `browser.sandbox: false` knowingly."),
-    "browser.unreachable": Code(_E, True, "No browser answers at the CDP address.", "Start it with `--remote-debugging-port`, then give that address."),
-    "browser.crashed": Code(_E, True, "The browser or its page crashed.", "Run the command again: a new browser is started."),
-    "browser.timeout": Code(_E, True, "The page or the action did not finish in time.", "Check the address; raise `browser.step_timeout_ms` for slow sites."),
+    "browser.missing": Code(
+        _E,
+        False,
+        "No Chromium was found.",
+        "Install it (`apt-get install chromium`) or set `browser.executable` in the configuration.",
+    ),
+    "browser.launch": Code(
+        _E,
+        True,
+        "Chromium was found and did not start.",
+        "Run `trailmesh node doctor`; as root, set `browser.sandbox: false` knowingly.",
+    ),
+    "browser.unreachable": Code(
+        _E,
+        True,
+        "No browser answers at the CDP address.",
+        "Start it with `--remote-debugging-port`, then give that address.",
+    ),
+    "browser.crashed": Code(
+        _E, True, "The browser or its page crashed.", "Run the command again: a new browser is started."
+    ),
+    "browser.timeout": Code(
+        _E,
+        True,
+        "The page or the action did not finish in time.",
+        "Check the address; raise `browser.step_timeout_ms` for slow sites.",
+    ),
     "browser.navigation": Code(_E, True, "The page could not be loaded.", "Check the address and that the site is up."),
     "browser.scheme": Code(_C, False, "Only http and https pages are opened.", "Use an http:// or https:// address."),
-    "action.target_missing": Code(_O, False, "The element of the action is not on the page.", "Record the step again, or give another locator."),
+    "action.target_missing": Code(
+        _O, False, "The element of the action is not on the page.", "Record the step again, or give another locator."
+    ),
     "action.target_ambiguous": Code(_O, False, "The locator fits several elements.", "Add `nth` or a more exact name."),
-    "action.not_possible": Code(_O, False, "The element does not take this action (hidden, disabled, covered or of another kind).", "Look at the page at this step: `trailmesh session show`."),
-    "action.secret_literal": Code(_C, False, "A password field was to be filled with a literal value.", "Write `value: {secret: NAME}` and give it with `--secret NAME=@FILE`."),
-    "action.secret_missing": Code(_C, False, "The action needs a secret that was not given.", "Give it with `--secret NAME=@FILE`."),
-    "risk.refused": Code(_O, False, "The action's risk class needs a human approval.", "Perform it by hand, or choose another way to the goal."),
+    "action.not_possible": Code(
+        _O,
+        False,
+        "The element does not take this action (hidden, disabled, covered or of another kind).",
+        "Look at the page at this step: `trailmesh session show`.",
+    ),
+    "action.secret_literal": Code(
+        _C,
+        False,
+        "A password field was to be filled with a literal value.",
+        "Write `value: {secret: NAME}` and give it with `--secret NAME=@FILE`.",
+    ),
+    "action.secret_missing": Code(
+        _C, False, "The action needs a secret that was not given.", "Give it with `--secret NAME=@FILE`."
+    ),
+    "risk.refused": Code(
+        _O,
+        False,
+        "The action's risk class needs a human approval.",
+        "Choose another way, or approve it for one run of `session record` or `session replay`: `--approve-class`.",
+    ),
     # session, bundle, report
-    "session.not_committed": Code(_C, False, "The session is still open or was interrupted.", "Wait until it has ended; an interrupted session can be shown, not exported."),
-    "session.diverged": Code(_O, False, "The replay did not match the recording.", "`trailmesh session replay --json` names the step; the site may have changed."),
-    "bundle.invalid": Code(_P, False, "The file is not a canonical session bundle.", "Export it again with `trailmesh session export`."),
-    "bundle.element": Code(_P, False, "An element of the bundle does not match the signed manifest.", "Ask for the bundle again; the named element was changed."),
-    "report.invalid": Code(_P, False, "The replay report does not fit its session.", "Ask the replaying node for a new report."),
+    "session.not_committed": Code(
+        _C,
+        False,
+        "The session is still open or was interrupted.",
+        "Wait until it has ended; an interrupted session can be shown, not exported.",
+    ),
+    "session.diverged": Code(
+        _O,
+        False,
+        "The replay did not match the recording.",
+        "`trailmesh session replay --json` names the step; the site may have changed.",
+    ),
+    "bundle.invalid": Code(
+        _P, False, "The file is not a canonical session bundle.", "Export it again with `trailmesh session export`."
+    ),
+    "bundle.element": Code(
+        _P,
+        False,
+        "An element of the bundle does not match the signed manifest.",
+        "Ask for the bundle again; the named element was changed.",
+    ),
+    "report.invalid": Code(
+        _P, False, "The replay report does not fit its session.", "Ask the replaying node for a new report."
+    ),
     # search
-    "condition.invalid": Code(_C, False, "The success condition cannot be read.", "See `trailmesh explore run --help` for the forms."),
-    "search.not_found_goal": Code(_O, False, "The search ended within its limits without a verified success.", "Give more time (`--seconds`), or a nearer start address."),
-    "search.state": Code(_C, False, "The search is not in a state that allows this.", "`trailmesh explore show` prints its state."),
-    "search.start_failed": Code(_E, True, "The start page of the search could not be opened.", "Check the address and that the site is up."),
-    "delta.invalid": Code(_P, False, "The delta is not a change this protocol emits.", "Both nodes should run the same protocol version."),
-    "delta.gap": Code(_P, True, "A delta before this one is missing.", "The sender must send from the sequence number in the answer."),
-    "delta.equivocation": Code(_P, False, "The peer signed two different deltas with one sequence number.", "Its share is dropped and both are kept as proof."),
+    "condition.invalid": Code(
+        _C, False, "The success condition cannot be read.", "See `trailmesh explore run --help` for the forms."
+    ),
+    "search.not_found_goal": Code(
+        _O,
+        False,
+        "The search ended within its limits without a verified success.",
+        "Give more time (`--seconds`), or a nearer start address.",
+    ),
+    "search.state": Code(
+        _C, False, "The search is not in a state that allows this.", "`trailmesh explore show` prints its state."
+    ),
+    "search.start_failed": Code(
+        _E, True, "The start page of the search could not be opened.", "Check the address and that the site is up."
+    ),
+    "delta.invalid": Code(
+        _P, False, "The delta is not a change this protocol emits.", "Both nodes should run the same protocol version."
+    ),
+    "delta.gap": Code(
+        _P, True, "A delta before this one is missing.", "The sender must send from the sequence number in the answer."
+    ),
+    "delta.equivocation": Code(
+        _P,
+        False,
+        "The peer signed two different deltas with one sequence number.",
+        "Its share is dropped and both are kept as proof.",
+    ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
-    "lease.busy": Code(_P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."),
-    "policy.refused": Code(_P, False, "This node's own policy does not allow the assignment.", "Assign it elsewhere: a coordinator cannot relax a peer's policy."),
+    "lease.busy": Code(
+        _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
+    ),
+    "policy.refused": Code(
+        _P,
+        False,
+        "This node's own policy does not allow the assignment.",
+        "Assign it elsewhere: a coordinator cannot relax a peer's policy.",
+    ),
 }
 
 

@@ -69,7 +69,9 @@ def parse_id(kind: str, text: str) -> str:
     prefix, _, body = text.strip().partition("-")
     body = body.upper()
     if prefix.lower() != kind or len(body) != _ID_CHARS + 1 or any(char not in _VALUE for char in body):
-        raise MeshError("id.invalid", f"an id of this kind looks like {kind}- and {_ID_CHARS + 1} letters or digits 2-7")
+        raise MeshError(
+            "id.invalid", f"an id of this kind looks like {kind}- and {_ID_CHARS + 1} letters or digits 2-7"
+        )
     if check_digit(body[:-1]) != body[-1]:
         raise MeshError("id.invalid", "the check digit does not fit: one character is mistyped")
     return f"{kind}-{body}"

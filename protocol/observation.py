@@ -16,8 +16,25 @@ import msgspec
 from protocol import cbor, limits
 
 INTERACTIVE_ROLES = frozenset(
-    "button link textbox searchbox combobox listbox option checkbox radio switch slider spinbutton tab menuitem "
-    "menuitemcheckbox menuitemradio treeitem".split()
+    [
+        "button",
+        "link",
+        "textbox",
+        "searchbox",
+        "combobox",
+        "listbox",
+        "option",
+        "checkbox",
+        "radio",
+        "switch",
+        "slider",
+        "spinbutton",
+        "tab",
+        "menuitem",
+        "menuitemcheckbox",
+        "menuitemradio",
+        "treeitem",
+    ]
 )
 _VOLATILE = re.compile(r"\d+")
 
@@ -34,7 +51,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     form_method: str = ""
     """``get``, ``post`` or ``dialog`` of the form around it, lower case; empty without a form."""
     form_action: str = ""
-    """The form's target path, without query."""
+    """The form's target path, without query; empty if the form states neither action nor method."""
     tokens: tuple[str, ...] = ()
     """Words of its id, class, ``name``, ``title`` and icon attributes: what an icon-only control is about."""
     autocomplete: str = ""

@@ -15,8 +15,9 @@ _DESTROY = (
 )
 _IDENTITY = (
     "password|passphrase|passwort|passcode|e mail|email|permission|permissions|api key|api keys|access token|"
-    "secret key|private key|two factor|2fa|mfa|otp|one time code|verification code|security code for login|authorise|authorize|"
-    "authorisation|authorization|grant|allow access|make admin|administrator|superuser|impersonate|recovery code|pin"
+    "secret key|private key|two factor|2fa|mfa|otp|one time code|verification code|security code for login|"
+    "authorise|authorize|authorisation|authorization|grant|allow access|make admin|administrator|superuser|"
+    "impersonate|recovery code|pin"
 )
 _PAY = (
     "pay|payment|payments|buy|purchase|order|place order|checkout|check out|transfer|withdraw|deposit|donate|bid|"
@@ -86,7 +87,7 @@ LINK_COMMAND = re.compile(
     r"(?:(?P<seven>delete|remove|erase|wipe|destroy|purge|trash|revoke|unsubscribe|deactivate|reset|discard|empty"
     r"|terminate|log ?out|sign ?out|close (?:my |your |this )?account|cancel (?:my |your |this )?\w+)\b.*"
     r"|(?P<six>authori[sz]e|grant|allow access|make admin|impersonate)\b.*"
-    r"|(?P<five>pay|buy|purchase|place|transfer|withdraw|donate)(?: (?:now|it|order|this|with|one|all|money|funds)\b.*)?"
+    r"|(?P<five>pay|buy|purchase|place|transfer|withdraw|donate)(?: (?:now|it|order|this|one|all|money|funds)\b.*)?"
     r"|(?P<four>send|post|publish|book|apply|submit|confirm|approve|accept|vote|like|follow|reply)"
     r"(?: (?:now|it|this|message|comment|order|all))?)$"
 )

@@ -21,7 +21,17 @@ GOAL = "find the cheapest blue mug with a rating over 4"
 @contextlib.contextmanager
 def shop(effects: Path, latency_ms: int) -> Iterator[str]:
     """The demo shop in a process of its own; its address."""
-    command = [sys.executable, "-m", "tests.sites.shop", "--port", "0", "--latency-ms", str(latency_ms), "--effects-log", str(effects)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.sites.shop",
+        "--port",
+        "0",
+        "--latency-ms",
+        str(latency_ms),
+        "--effects-log",
+        str(effects),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         assert process.stdout is not None

@@ -104,7 +104,9 @@ class Journey:
         self.outcome.branches = self.search["branches"]
         self.outcome.visits_per_peer = {peer["name"]: peer["visits"] for peer in self.search["spend"]}
         self.outcome.verified = self.search["verified"]
-        self._say(f"found by {self.search['claimed_by']}; believed only after {harbour.name} replayed it in a fresh context:")
+        self._say(
+            f"found by {self.search['claimed_by']}; believed only after {harbour.name} replayed it in a fresh context:"
+        )
         for step in self.search["path"]:
             console.print(Text(f"   {step}"))
 
@@ -121,7 +123,8 @@ class Journey:
         self.outcome.steps = len(replayed["described"])
         returned = harbour.run("session", "verify", str(report))
         self.outcome.steps_matched = returned["matched"]
-        console.print(f"   {harbour.name} verified the report signed by {returned['signer_name']}: {returned['matched']} of {returned['steps']} steps matched")
+        matched = f"{returned['matched']} of {returned['steps']} steps matched"
+        console.print(f"   {harbour.name} verified the report signed by {returned['signer_name']}: {matched}")
         return bundle
 
     def _tamper(self, bundle: Path, notary: MeshNode) -> None:
@@ -167,7 +170,14 @@ class Journey:
         for column in ("node", "role", "branches", "visits", "steps", "spent"):
             table.add_column(column)
         for peer in self.search.get("spend", []):
-            table.add_row(peer["name"], peer["role"], str(peer["leases"]), str(peer["visits"]), str(peer["steps"]), f"{peer['cost_ms'] / 1000:.1f} s")
+            table.add_row(
+                peer["name"],
+                peer["role"],
+                str(peer["leases"]),
+                str(peer["visits"]),
+                str(peer["steps"]),
+                f"{peer['cost_ms'] / 1000:.1f} s",
+            )
         out = Console()
         out.print(table)
         out.print(

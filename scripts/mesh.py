@@ -65,6 +65,11 @@ class MeshNode:
 
     def start(self) -> None:
         """Serve, and return once peers can reach it."""
+        self.launch()
+        self.wait_ready()
+
+    def launch(self) -> None:
+        """Begin to serve."""
         self._log = (self.home / "node.log").open("a")
         self.process = subprocess.Popen(
             [*self.command, "node", "serve", "--home", str(self.home), "--json"],
@@ -73,7 +78,10 @@ class MeshNode:
             text=True,
             start_new_session=True,
         )
-        assert self.process.stdout is not None
+
+    def wait_ready(self) -> None:
+        """Return once peers can reach it. Raises ``CommandFailed``."""
+        assert self.process is not None and self.process.stdout is not None
         text = ""
         for line in self.process.stdout:
             text += line
@@ -90,10 +98,15 @@ class MeshNode:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def stop(self) -> None:
-        """End it properly. Twice is once."""
+    def interrupt(self) -> None:
+        """Ask it to end."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End it properly, and wait for that. Twice is once."""
+        if self.process is not None and self.process.poll() is None:
+            self.interrupt()
             try:
                 self.process.wait(timeout=15)
             except subprocess.TimeoutExpired:
@@ -116,7 +129,10 @@ def write_config(path: Path) -> Path:
     sandbox = os.geteuid() != 0
     path.write_text(f"browser:\n  sandbox: {str(sandbox).lower()}\n")
     if not sandbox:
-        print("running as root: the demo's nodes start Chromium without its sandbox, and visit loopback only", file=sys.stderr)
+        print(
+            "running as root: the demo's nodes start Chromium without its sandbox, and visit loopback only",
+            file=sys.stderr,
+        )
     return path
 
 
@@ -128,9 +144,13 @@ def mesh(directory: Path, names: Sequence[str]) -> Iterator[list[MeshNode]]:
     try:
         for node in nodes:
             node.init(config)
-            node.start()
+            node.launch()
+        for node in nodes:
+            node.wait_ready()
         yield nodes
     finally:
+        for node in nodes:
+            node.interrupt()
         for node in nodes:
             node.stop()
 

@@ -53,11 +53,18 @@ def sample_tree(depth: int = 4, *, winning: bool = True) -> TreeNode:
 
 def sample_report() -> ReportInput:
     """Three nodes, a search, a session of four steps, two replays, five signatures."""
-    steps, blobs = sample_steps()
+    steps, _ = sample_steps()
     shown = {step.screenshot: png(200, 215, 240) for step in steps}
     good = tuple(
         StepMatch(
-            index=step.index, performed=True, state=True, url=True, title=True, extracted=True, matched=True, duration_ms=38
+            index=step.index,
+            performed=True,
+            state=True,
+            url=True,
+            title=True,
+            extracted=True,
+            matched=True,
+            duration_ms=38,
         )
         for step in steps
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import BrowserContext, CDPSession, Page, Request, Route, WebSocketRoute
+from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request, Route, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
@@ -28,15 +28,18 @@ class NetworkGuard:
         self._activity = activity
         self._blocked: list[str] = []
         self._page: Page | None = None
+        self._context: BrowserContext | None = None
 
     async def watch_context(self, context: BrowserContext) -> None:
         """Judge the first hop of every request, and WebSockets, from now on."""
+        self._context = context
         await context.route("**/*", self._route)
         await context.route_web_socket("**/*", self._socket)
 
     def own(self, page: Page) -> None:
         """``page`` is the one that may send; other pages of the context are pop-ups."""
         self._page = page
+        page.on("framenavigated", self._frame_navigated)
 
     async def watch_page(self, session: CDPSession) -> None:
         """Judge redirects, from now on."""
@@ -79,6 +82,23 @@ class NetworkGuard:
             # A navigation whose page does not exist yet comes from a pop-up; a request without a frame from a worker.
             return not request.is_navigation_request() and not request.service_worker
 
+    def _frame_navigated(self, frame: Frame) -> None:
+        if self._page is None or frame.parent_frame is None or _host(frame.url) in ("", _host(self._page.url)):
+            return
+        self._activity.spawn(self._watch_frame(frame))
+
+    async def _watch_frame(self, frame: Frame) -> None:
+        """Judge redirects in a frame of another site too: it may run in a process out of the page session's sight.
+
+        What the frame requested before this has taken effect is judged by its first hop only.
+        """
+        assert self._context is not None
+        try:
+            session = await self._context.new_cdp_session(frame)
+        except PlaywrightError:
+            return  # it shares the page's process, and so the page's session, after all
+        await self.watch_page(session)
+
     def _judge(self, request: Request) -> str | None:
         try:
             body = request.post_data if request.method == "POST" else None
@@ -114,3 +134,7 @@ class NetworkGuard:
             await socket.close(code=1008, reason="refused")
         except PlaywrightError:
             return  # closed already
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc

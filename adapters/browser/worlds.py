@@ -1,8 +1,8 @@
 """Evaluation in Playwright's isolated worlds over one CDP session.
 
 Playwright marks each element of a snapshot with its ref in an isolated world of its own (``_ariaRef``). Reading all
-marks of a frame at once costs one round trip, where a query per ref costs one each. Where the mark is missing, callers fall
-back to a query per ref.
+marks of a frame at once costs one round trip, where a query per ref costs one each. Where the mark is missing, callers
+fall back to a query per ref.
 """
 
 from __future__ import annotations

@@ -207,9 +207,11 @@ class MemoryStore:
         faults = []
         for session_id in sorted(self._steps):
             for step in await self.steps(session_id):
-                for digest in (step.snapshot, step.screenshot):
-                    if digest and digest not in self._blobs:
-                        faults.append(records.missing_blob(session_id, step.index, digest))
+                faults += [
+                    records.missing_blob(session_id, step.index, digest)
+                    for digest in (step.snapshot, step.screenshot)
+                    if digest and digest not in self._blobs
+                ]
         return faults
 
     async def close(self) -> None:

@@ -17,14 +17,27 @@ def group() -> None:
 
 
 @group.command()
-@click.option("--goal", metavar="TEXT", help="What to reach, in words: 'find the cheapest blue mug with a rating over 4'.")
+@click.option(
+    "--goal", metavar="TEXT", help="What to reach, in words: 'find the cheapest blue mug with a rating over 4'."
+)
 @click.option("--start", metavar="URL", help="Where to begin.")
 @click.option("--until", metavar="CONDITION", help="What must hold on the page: YAML, or @FILE. See below.")
-@click.option("--peer", "peers", multiple=True, metavar="NAME", help="Explore with this peer. Repeat for more.  [default: every peer that lets us assign branches]")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    metavar="NAME",
+    help="Explore with this peer. Repeat for more.  [default: every peer that lets us assign branches]",
+)
 @click.option("--alone", is_flag=True, help="Explore without peers.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=120, show_default=True, help="Time limit.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the rollouts.")
-@click.option("--resume", "search", metavar="SEARCH", help="Follow a running search, or take up one that was stopped; --seconds adds time.")
+@click.option(
+    "--resume",
+    "search",
+    metavar="SEARCH",
+    help="Follow a running search, or take up one that was stopped; --seconds adds time.",
+)
 @common_options
 def run(
     home: str | None,
@@ -53,7 +66,13 @@ def run(
     else:
         if goal is None or start is None or until is None:
             raise MeshError("input.invalid", "--goal, --start and --until are needed (or --resume)")
-        params: dict[str, Any] = {"goal": goal, "start": start, "until": read_condition(until), "seconds": seconds, "seed": seed}
+        params: dict[str, Any] = {
+            "goal": goal,
+            "start": start,
+            "until": read_condition(until),
+            "seconds": seconds,
+            "seed": seed,
+        }
         if alone or peers:
             params["peers"] = list(peers)
         result = run_verb(home, "explore.run", params, show=_line)
@@ -99,9 +118,22 @@ def show_summary(r: Result) -> None:
     """Print a search for a person."""
     click.echo(f"{r['search']}  {r['status']}  {r['goal']}")
     rows = [
-        [p["name"], p["node"][:7], p["role"], str(p["leases"]), str(p["visits"]), str(p["steps"]), f"{p['cost_ms'] / 1000:.1f} s"] for p in r["spend"]
+        [
+            p["name"],
+            p["node"][:7],
+            p["role"],
+            str(p["leases"]),
+            str(p["visits"]),
+            str(p["steps"]),
+            f"{p['cost_ms'] / 1000:.1f} s",
+        ]
+        for p in r["spend"]
     ]
-    table(f"{r['nodes']} tree nodes, {r['branches']} branches, {r['seconds']:.0f} s", ["node", "id", "role", "branches", "visits", "steps", "spent"], rows)
+    table(
+        f"{r['nodes']} tree nodes, {r['branches']} branches, {r['seconds']:.0f} s",
+        ["node", "id", "role", "branches", "visits", "steps", "spent"],
+        rows,
+    )
     if r["verified"]:
         click.echo(f"verified: found by {r['claimed_by']}, replayed here as {r['session']}")
         for number, step in enumerate(r["path"], 1):
@@ -114,7 +146,9 @@ def show_summary(r: Result) -> None:
 
 @group.command()
 @click.argument("search", required=False)
-@click.option("--html", metavar="FILE", default="", help="Also write the report: tree picture, screenshots, who signed what.")
+@click.option(
+    "--html", metavar="FILE", default="", help="Also write the report: tree picture, screenshots, who signed what."
+)
 @common_options
 def show(home: str | None, search: str | None, html: str, as_json: bool) -> None:
     """Show a search; without SEARCH, list them."""

@@ -16,8 +16,16 @@ def group() -> None:
 
 @group.command()
 @click.option("--name", metavar="NAME", help="How peers see this node.  [default: the host's name]")
-@click.option("--listen", metavar="HOST:PORT", help="Where peers reach it.  [default: 127.0.0.1 and a free port, then kept]")
-@click.option("--config", "config_file", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Start from this file; see configs/.")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Where peers reach it.  [default: 127.0.0.1 and a free port, then kept]"
+)
+@click.option(
+    "--config",
+    "config_file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Start from this file; see configs/.",
+)
 @common_options
 def init(home: str | None, name: str | None, listen: str | None, config_file: str | None, as_json: bool) -> None:
     """Create a node: a data directory, a witness key, a configuration.
@@ -51,14 +59,25 @@ def serve(home: str | None, as_json: bool) -> None:
     from node.runtime import serve as run
 
     def ready(info: Result) -> None:
-        emit(info, as_json=as_json, text=lambda r: click.echo(f"node {r['name']} {r['short']} serves peers at {r['address']}"))
+        emit(
+            info,
+            as_json=as_json,
+            text=lambda r: click.echo(f"node {r['name']} {r['short']} serves peers at {r['address']}"),
+        )
 
     run_async(run(home_path(home), ready))
 
 
 @group.command()
-@click.option("--grant", metavar="SCOPES", default="", help="What the other node may do here: scopes or a preset, comma-separated.  [default: nothing but status]")
-@click.option("--minutes", metavar="N", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid.")
+@click.option(
+    "--grant",
+    metavar="SCOPES",
+    default="",
+    help="What the other node may do here: scopes or a preset, comma-separated.  [default: nothing but status]",
+)
+@click.option(
+    "--minutes", metavar="N", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid."
+)
 @common_options
 def invite(home: str | None, grant: str, minutes: int, as_json: bool) -> None:
     """Print an invite for one other node. It works once, for a few minutes.
@@ -79,8 +98,12 @@ def invite(home: str | None, grant: str, minutes: int, as_json: bool) -> None:
 
 
 @group.command()
-@click.option("--peer", "invite_text", metavar="INVITE", required=True, help="The invite the other node printed (tmi1.…).")
-@click.option("--grant", metavar="SCOPES", default="", help="What the other node may do here.  [default: nothing but status]")
+@click.option(
+    "--peer", "invite_text", metavar="INVITE", required=True, help="The invite the other node printed (tmi1.…)."
+)
+@click.option(
+    "--grant", metavar="SCOPES", default="", help="What the other node may do here.  [default: nothing but status]"
+)
 @common_options
 def join(home: str | None, invite_text: str, grant: str, as_json: bool) -> None:
     """Pair with the node that printed an invite.
@@ -99,7 +122,13 @@ def join(home: str | None, invite_text: str, grant: str, as_json: bool) -> None:
 
 @group.command()
 @click.argument("address", metavar="https://HOST:PORT")
-@click.option("--key", "public_key", metavar="HEX", required=True, help="The other node's public key (`node status --json` there).")
+@click.option(
+    "--key",
+    "public_key",
+    metavar="HEX",
+    required=True,
+    help="The other node's public key (`node status --json` there).",
+)
 @common_options
 def knock(home: str | None, address: str, public_key: str, as_json: bool) -> None:
     """Try to send a signed delta to a node that is not a peer, and show its refusal.
@@ -109,7 +138,11 @@ def knock(home: str | None, address: str, public_key: str, as_json: bool) -> Non
     result = run_verb(home, "node.knock", {"address": address, "public_key": public_key})
 
     def text(r: Result) -> None:
-        click.echo(f"refused: {r['code']} ({r['message']})" if r["refused"] else "NOT refused: that node merged a delta of this one")
+        click.echo(
+            f"refused: {r['code']} ({r['message']})"
+            if r["refused"]
+            else "NOT refused: that node merged a delta of this one"
+        )
 
     emit(result, as_json=as_json, text=text)
     if not result["refused"]:
@@ -126,7 +159,10 @@ def peers(home: str | None, as_json: bool) -> None:
         if not r["peers"]:
             click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
             return
-        rows = [[p["name"], p["node"][:7], ", ".join(p["addresses"]), _listed(p["scopes"]), moment(p["seen_ms"])] for p in r["peers"]]
+        rows = [
+            [p["name"], p["node"][:7], ", ".join(p["addresses"]), _listed(p["scopes"]), moment(p["seen_ms"])]
+            for p in r["peers"]
+        ]
         table("peers", ["name", "node", "address", "may do here", "last seen (UTC)"], rows)
 
     emit(result, as_json=as_json, text=text)

@@ -20,16 +20,27 @@ def group() -> None:
 
 def _secret_option(command: Any) -> Any:
     return click.option(
-        "--secret", "secrets", multiple=True, metavar="NAME=@FILE", help="A secret the actions name, read from a file. Repeat for more."
+        "--secret",
+        "secrets",
+        multiple=True,
+        metavar="NAME=@FILE",
+        help="A secret the actions name, read from a file. Repeat for more.",
     )(command)
 
 
 def _approval_options(command: Any) -> Any:
     command = click.option(
-        "--approve-class", metavar="N", type=click.IntRange(0, 7), default=0, help="Approve risk classes up to N for this run (docs/risk.md)."
+        "--approve-class",
+        metavar="N",
+        type=click.IntRange(0, 7),
+        default=0,
+        help="Approve risk classes up to N for this run (docs/risk.md).",
     )(command)
     return click.option(
-        "--allow", multiple=True, metavar="'METHOD URL'", help="A request other than GET that may be sent, for example 'POST https://shop.example/login'."
+        "--allow",
+        multiple=True,
+        metavar="'METHOD URL'",
+        help="A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
     )(command)
 
 
@@ -39,7 +50,9 @@ def read_secrets(given: tuple[str, ...]) -> dict[str, str]:
     for text in given:
         name, _, source = text.partition("=")
         if not name or not source.startswith("@"):
-            raise MeshError("input.invalid", "--secret wants NAME=@FILE: arguments can be seen by others on this machine")
+            raise MeshError(
+                "input.invalid", "--secret wants NAME=@FILE: arguments can be seen by others on this machine"
+            )
         try:
             secrets[name] = Path(source[1:]).read_text().rstrip("\n")
         except (OSError, UnicodeDecodeError) as error:
@@ -52,7 +65,9 @@ def read_secrets(given: tuple[str, ...]) -> dict[str, str]:
 @_secret_option
 @_approval_options
 @common_options
-def record(home: str | None, actions: str, secrets: tuple[str, ...], approve_class: int, allow: tuple[str, ...], as_json: bool) -> None:
+def record(
+    home: str | None, actions: str, secrets: tuple[str, ...], approve_class: int, allow: tuple[str, ...], as_json: bool
+) -> None:
     """Drive the actions of a file in a browser and record them as a signed session.
 
     ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder.
@@ -64,14 +79,20 @@ def record(home: str | None, actions: str, secrets: tuple[str, ...], approve_cla
       steps:
         - click: {role: link, name: Mugs}
         - select: {role: combobox, name: Sort by, option: "Price: low to high"}
-        - extract: {name: first, role: heading}
+        - extract: {as: cheapest, role: heading, name: Mugs}
     """
     path = Path(actions)
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise MeshError("input.invalid", f"{actions} cannot be read") from error
-    params = {"actions": text, "name": path.stem, "secrets": read_secrets(secrets), "allow": list(allow), "approve_class": approve_class}
+    params = {
+        "actions": text,
+        "name": path.stem,
+        "secrets": read_secrets(secrets),
+        "allow": list(allow),
+        "approve_class": approve_class,
+    }
     result = run_verb(home, "session.record", params, show=_step_line)
     emit(result, as_json=as_json, text=lambda r: click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}"))
 
@@ -94,7 +115,10 @@ def list_sessions(home: str | None, text: str, limit: int, as_json: bool) -> Non
     result = run_verb(home, "session.list", {"text": text, "limit": limit})
 
     def show(r: Result) -> None:
-        rows = [[s["id"], s["title"], s["verdict"], str(s["steps"]), s["node"][:7], moment(s["created_ms"])] for s in r["sessions"]]
+        rows = [
+            [s["id"], s["title"], s["verdict"], str(s["steps"]), s["node"][:7], moment(s["created_ms"])]
+            for s in r["sessions"]
+        ]
         table("sessions", ["id", "title", "verdict", "steps", "recorded by", "when (UTC)"], rows)
 
     emit(result, as_json=as_json, text=show)
@@ -110,15 +134,25 @@ def show(home: str | None, session: str, as_json: bool) -> None:
     def text(r: Result) -> None:
         s = r["session"]
         click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
-        click.echo(f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})")
+        click.echo(
+            f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})"
+        )
         click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}")
         rows = [
-            [str(step["index"]), done, "ok" if step["ok"] else step["error"], str(step["risk"]), f"{step['duration_ms']} ms", step["url"]]
+            [
+                str(step["index"]),
+                done,
+                "ok" if step["ok"] else step["error"],
+                str(step["risk"]),
+                f"{step['duration_ms']} ms",
+                step["url"],
+            ]
             for step, done in zip(r["steps"], r["described"], strict=True)
         ]
         table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
         for report in r["reports"]:
-            click.echo(f"replayed by {report['node'][:7]}: {report['matched']} of {len(report['steps'])} steps matched, {report['verdict']}")
+            matched = f"{report['matched']} of {len(report['steps'])} steps matched"
+            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}")
 
     emit(result, as_json=as_json, text=text)
 
@@ -134,7 +168,11 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
     result = run_verb(home, "session.verify", {"target": _target(target)})
 
     def text(r: Result) -> None:
-        matched = f", {r['matched']} of {r['steps']} steps matched ({r['verdict']})" if r["what"] == "replay-report" else f", {r['steps']} steps"
+        matched = (
+            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']})"
+            if r["what"] == "replay-report"
+            else f", {r['steps']} steps"
+        )
         click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
 
     emit(result, as_json=as_json, text=text)
@@ -153,7 +191,11 @@ def export(home: str | None, session: str, out: str | None, as_json: bool) -> No
     path = Path(out or f"{session}{_BUNDLE_SUFFIX}").absolute()
     result = run_verb(home, "session.export", {"session": session, "out": str(path)})
     result["out"] = str(path)
-    emit(result, as_json=as_json, text=lambda r: click.echo(f"wrote {r['out']} ({r['steps']} steps, manifest {r['manifest'][:16]})"))
+    emit(
+        result,
+        as_json=as_json,
+        text=lambda r: click.echo(f"wrote {r['out']} ({r['steps']} steps, manifest {r['manifest'][:16]})"),
+    )
 
 
 @group.command(name="import")
@@ -162,18 +204,33 @@ def export(home: str | None, session: str, out: str | None, as_json: bool) -> No
 def import_session(home: str | None, bundle: str, as_json: bool) -> None:
     """Verify a bundle and keep it. Its signer must be a peer of this node."""
     result = run_verb(home, "session.import", {"path": str(Path(bundle).absolute())})
-    emit(result, as_json=as_json, text=lambda r: click.echo(f"imported {r['id']}: {r['steps']} steps, signed by {r['signer_name']} ({r['signer'][:7]})"))
+    emit(
+        result,
+        as_json=as_json,
+        text=lambda r: click.echo(
+            f"imported {r['id']}: {r['steps']} steps, signed by {r['signer_name']} ({r['signer'][:7]})"
+        ),
+    )
 
 
 @group.command()
 @click.argument("session")
 @click.option("--base-url", metavar="URL", default="", help="Replay at another origin, for example a staging server.")
-@click.option("--out", metavar="FILE", default="", help="Write the signed replay report here, for the recorder to verify.")
+@click.option(
+    "--out", metavar="FILE", default="", help="Write the signed replay report here, for the recorder to verify."
+)
 @_secret_option
 @_approval_options
 @common_options
 def replay(
-    home: str | None, session: str, base_url: str, out: str, secrets: tuple[str, ...], approve_class: int, allow: tuple[str, ...], as_json: bool
+    home: str | None,
+    session: str,
+    base_url: str,
+    out: str,
+    secrets: tuple[str, ...],
+    approve_class: int,
+    allow: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Drive a session again in a fresh browser context and sign, step by step, what matched.
 
@@ -191,7 +248,9 @@ def replay(
 
     def text(r: Result) -> None:
         report = r["report"]
-        click.echo(f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}")
+        click.echo(
+            f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
+        )
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
 

@@ -80,7 +80,15 @@ class Explorer:
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def run(
-        self, *, goal: str, start_url: str, condition: Condition, peers: list[str] | None, seconds: int, seed: int, tell: Tell
+        self,
+        *,
+        goal: str,
+        start_url: str,
+        condition: Condition,
+        peers: list[str] | None,
+        seconds: int,
+        seed: int,
+        tell: Tell,
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 

@@ -205,7 +205,9 @@ class Worker:
 
 def _within(spend: Spend, assignment: Assignment) -> bool:
     bounds = assignment.limits
-    return spend.iterations < bounds.iterations and spend.steps < bounds.steps and spend.milliseconds < bounds.milliseconds
+    return (
+        spend.iterations < bounds.iterations and spend.steps < bounds.steps and spend.milliseconds < bounds.milliseconds
+    )
 
 
 def seed_of(spec_seed: int, node: str) -> int:

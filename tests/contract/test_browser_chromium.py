@@ -65,10 +65,8 @@ async def shown(page: Page, site: PageServer, html: str) -> Observation:
 
 async def tour(page: Page, origin: str) -> list[bytes]:
     """The observations of a walk over the three pages."""
-    seen = []
-    for path in ("/form.html", "/frames.html", "/table.html"):
-        seen.append((await page.perform(Goto(url=origin + path))).observation)
-    seen.append((await page.perform(Goto(url=origin + "/form.html"))).observation)
+    paths = ("/form.html", "/frames.html", "/table.html", "/form.html")
+    seen = [(await page.perform(Goto(url=origin + path))).observation for path in paths]
     for action, role, name in (
         (Fill(target=ANY, value="Ada"), "textbox", "Your name"),
         (Select(target=ANY, option="Price"), "combobox", "Sort by"),
@@ -181,7 +179,7 @@ async def test_rows_tell_their_buttons_apart(page: Page, site: PageServer) -> No
 async def test_traits_survive_dom_clobbering(page: Page, site: PageServer) -> None:
     html = (
         "<form method=post action=/account/delete><input name=method value=get><input name=action value=/search>"
-        "<input name=hasAttribute><input name=elements><button name=submit>Go</button></form>"
+        "<input name=elements><input name=parentNode><button name=submit>Go</button></form>"
     )
     seen = await shown(page, site, html)
     button = element(seen, "button", "Go")
@@ -306,3 +304,19 @@ async def test_the_profile_is_what_the_page_sees(browser: Browser, site: PageSer
     )
     assert seen.title.startswith("900 700 1 de-DE Asia/Tokyo true")
     await page.close()
+
+
+async def test_a_frame_of_another_site_is_observed_and_guarded(page: Page, site: PageServer) -> None:
+    other = site.origin.replace("127.0.0.1", "localhost")
+    site.extra["/other.html"] = (
+        "<form method=post action=/send><input type=password value=swordfish><button>In</button></form>"
+    )
+    site.extra["/late.html"] = "<title>x</title><button onclick=\"fetch('/innocent')\">Late</button>"
+    seen = await shown(page, site, f"<iframe src={other}/other.html></iframe><iframe src={other}/late.html></iframe>")
+    assert element(seen, "button", "In").traits.form_method == "post"
+    assert b"swordfish" not in encode(seen)
+    outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "In").ref)
+    assert outcome.blocked == ("POST /send",)
+    outcome = await page.perform(Click(target=ANY), ref=element(outcome.observation, "button", "Late").ref)
+    assert outcome.blocked == ("GET /account/close",)
+    assert not any("close" in entry for entry in site.reached)

@@ -66,7 +66,7 @@ READS = (
     "/assets/shop.js",
     "/assets/icon.svg",
 )
-CARD = {name: "1" for name in ("name", "street", "city", "postcode", "card_number", "card_expiry", "card_code")}
+CARD = dict.fromkeys(("name", "street", "city", "postcode", "card_number", "card_expiry", "card_code"), "1")
 # What each state-changing route logs, with the form that makes it do so; in an order that works in one session.
 EFFECTS_BY_ROUTE: tuple[tuple[str, str, dict[str, str], str], ...] = (
     ("POST", "/cart/add", {"slug": SLUG, "quantity": "2"}, "cart.add"),

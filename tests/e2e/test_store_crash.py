@@ -95,7 +95,7 @@ async def _write_until_killed(directory: Path, round_: int) -> None:
 def _kill_a_writer(directory: Path, round_: int, seed: random.Random) -> list[str]:
     """Start a writer, kill it at a seeded moment, return what it said was committed."""
     command = [sys.executable, "-m", "tests.e2e.test_store_crash", str(directory), str(round_)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own interpreter
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(seed.randint(1, 40))]
         with suppress(subprocess.TimeoutExpired):  # it never ends by itself: this is the moment of the kill
@@ -137,7 +137,7 @@ async def _lost(store: SqliteStore, said: list[str]) -> list[str]:
 
 
 async def test_a_store_that_was_killed_opens_sound_with_all_that_was_committed(tmp_path: Path) -> None:
-    seed = random.Random(SEED)  # noqa: S311 - moments, not secrets
+    seed = random.Random(SEED)
     home, said = tmp_path / "home", list[str]()
     for round_ in range(1, KILLS + 1):
         now = await asyncio.to_thread(_kill_a_writer, home, round_, seed)

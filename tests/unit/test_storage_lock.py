@@ -32,7 +32,7 @@ sys.stdin.read() if child is None else child.wait()
 def other_process(directory: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """Another process that owns ``directory`` until its standard input ends."""
     command = [sys.executable, "-c", HOLD, str(directory), *options]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - ours
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"

@@ -1,0 +1,37 @@
+"""The simplest walker there is: always the best candidate not yet tried in this state. No tree, no memory, no model."""
+
+from __future__ import annotations
+
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings
+from protocol.action import Action, Goto, describe, target_of
+from protocol.condition import Condition, holds
+from protocol.goal import parse_goal
+from protocol.locator import resolve
+from protocol.policy import candidates
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+
+
+async def walk(start: str, goal_text: str, condition: Condition, *, steps_max: int) -> list[str]:
+    """The actions that led to a page meeting ``condition``; fails if it is not met after ``steps_max`` of them."""
+    goal = parse_goal(goal_text)
+    # Tests run as whatever user there is, also as root, which Chromium's sandbox refuses.
+    browser = await launcher(BrowserSettings(sandbox=False))()
+    try:
+        page = await browser.open(Profile(), GuardPolicy())
+        seen = (await page.perform(Goto(url=start))).observation
+        tried: set[tuple[bytes, Action]] = set()
+        path: list[str] = []
+        while not holds(condition, seen):
+            assert len(path) < steps_max, f"not reached: {path}"
+            free = [item.action for item in candidates(goal, seen) if item.selectable]
+            action = next(action for action in free if (seen.state, action) not in tried)
+            tried.add((seen.state, action))
+            path.append(describe(action))
+            target = target_of(action)
+            assert target is not None
+            seen = (await page.perform(action, ref=resolve(target, seen).ref)).observation
+        return path
+    finally:
+        await browser.close()
