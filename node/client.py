@@ -6,6 +6,7 @@ Either way the caller sees the same: ``call(verb, params, tell)`` returns plain 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,9 @@ async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, An
         async with (
             aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=_LINE_BYTES_MAX) as session,
             session.post(
-                f"http://node/v1/{verb}", json=params, headers={"Authorization": f"Bearer {info.token}"}
+                f"http://node/v1/{verb}",
+                data=io.BytesIO(msgspec.json.encode(params)),
+                headers={"Authorization": f"Bearer {info.token}"},
             ) as response,
         ):
             async for line in response.content:

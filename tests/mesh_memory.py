@@ -1,4 +1,6 @@
-"""Whole meshes in one process: real explorers over the in-memory twins of store, transport and browser, on a quick clock."""
+"""Whole meshes in one process: real explorers over the in-memory twins of store, transport and browser, on a quick
+clock.
+"""
 
 from __future__ import annotations
 

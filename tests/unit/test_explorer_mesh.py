@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -108,8 +109,8 @@ async def _converged(search: str, nodes: list[MemoryNode]) -> bool:
 # --- claims ----------------------------------------------------------------------------------------------------------
 
 
-async def _scripted_pair(**explore: Any) -> Any:
-    return memory_mesh("anna", "liar", workers=0, **explore)
+def _assigned_more_than(script: Script, count: int) -> bool:
+    return len(script.of("branch/assign")) > count
 
 
 def _script(node: MemoryNode) -> Script:
@@ -140,7 +141,7 @@ async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_get
         task = asyncio.create_task(anna.run(seconds=60))
         lie = encode_action(Click(target=Locator(role="link", name="No such link")))
         for number in range(3):
-            await until(lambda n=number: len(script.of("branch/assign")) > n, "an assignment")
+            await until(partial(_assigned_more_than, script, number), "an assignment")
             await _return(liar, anna, _assignment(script, number), outcome="claim", claim=(lie,))
         found = await task
         _, _, progress, _, _ = await anna.explorer.view(found.id)
@@ -197,7 +198,7 @@ async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None
 
 
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
-    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, carla):
+    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, _):
         bruno.step_s = 5.0  # bruno is in the middle of a branch when it is lost
         task = asyncio.create_task(anna.run())
         search = await _search_of(anna)
@@ -258,7 +259,7 @@ async def test_stopping_a_search_revokes_its_leases_and_the_work_ends() -> None:
 
 
 async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself() -> None:
-    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, carla):
+    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, _):
         task = asyncio.create_task(anna.run(seconds=400))
         search = await _search_of(anna)
         await until(lambda: _leases(anna, search, bruno), "work was dealt")
@@ -396,7 +397,7 @@ async def test_the_end_of_a_follower_does_not_end_the_search_but_that_of_its_sta
 
 
 async def test_a_stopped_search_is_resumed_and_finishes() -> None:
-    async with memory_mesh("anna", "bruno") as (anna, bruno):
+    async with memory_mesh("anna", "bruno") as (anna, _):
         task = asyncio.create_task(anna.run(seconds=400))
         search = await _search_of(anna)
         await anna.explorer.stop(search)
