@@ -283,7 +283,10 @@ class Sessions:
                 os.fsync(file.fileno())
                 bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
                 verified = self._verified("bundle", bundle)
-            os.replace(temporary, path)
+            try:
+                os.replace(temporary, path)
+            except OSError as error:
+                raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}") from error
         except BaseException:
             await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
             raise

@@ -120,7 +120,6 @@ def test_a_coordinator_killed_in_a_shared_search_takes_it_up_again_with_all_its_
             until(lambda: _none_runs(anna), "anna ends the search", 60)
             until(lambda: _none_runs(bruno), "bruno is told", 20)
             summary = anna.run("explore", "show", anna.run("explore", "show")["searches"][0]["id"])
-            assert {peer["name"] for peer in summary["spend"] if peer["visits"]} == {"anna", "bruno"}
             assert (summary["status"], summary["reason"]) == ("failed", "search.not_found_goal")
             _check_healthy(anna)
             assert effects_of(effects) == []
