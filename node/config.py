@@ -21,7 +21,9 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
 
 
-Origin = Annotated[str, msgspec.Meta(max_length=300, pattern=r"^https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$")]
+Origin = Annotated[
+    str, msgspec.Meta(max_length=300, pattern=r"^https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$")
+]
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -27,7 +27,6 @@ from node.sessions import Sessions
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
 
-
 _LOCK_WAIT_S = 2.0
 """A command that works without a running node owns the data directory for a moment: worth waiting for."""
 

@@ -77,7 +77,12 @@ def serve(home: str | None, as_json: bool) -> None:
     help="What the other node may do here: scopes or a preset, comma-separated.  [default: nothing but status]",
 )
 @click.option(
-    "--minutes", metavar="N", type=click.IntRange(1, INVITE_MINUTES_MAX), default=10, show_default=True, help="How long it is valid."
+    "--minutes",
+    metavar="N",
+    type=click.IntRange(1, INVITE_MINUTES_MAX),
+    default=10,
+    show_default=True,
+    help="How long it is valid.",
 )
 @common_options
 def invite(home: str | None, grant: str, minutes: int, as_json: bool) -> None:
