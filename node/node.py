@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -20,7 +20,7 @@ from node.identity import Identity
 from node.own_keys import OwnKeys
 from node.peers import Peers
 from node.sessions import Sessions
-from protocol import ids
+from protocol import ids, limits
 from protocol.condition import parse as parse_condition
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
@@ -42,7 +42,7 @@ class InviteParams(_Params, frozen=True, kw_only=True):
     """``node.invite``"""
 
     grant: list[str] = []
-    minutes: int = 10
+    minutes: Annotated[int, msgspec.Meta(ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
 
 
 class JoinParams(_Params, frozen=True, kw_only=True):

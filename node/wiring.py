@@ -35,6 +35,9 @@ from node.sessions import Sessions
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
 
+_LOCK_WAIT_S = 2.0
+"""A command that works without a running node owns the data directory for a moment: worth waiting for."""
+
 
 def system_clock() -> Clock:
     """The clock and randomness of this machine."""
@@ -83,7 +86,7 @@ async def open_node(home: Path, passphrase: Ask | None = None) -> AsyncIterator[
     """
     config = configuration.load(home)
     clock = system_clock()
-    with locked(home):
+    with locked(home, wait_s=_LOCK_WAIT_S):
         keys = open_key_store(home, passphrase or source(None))
         own = identity.load(home, clock, keys)
         store = await SqliteStore.open(home)
