@@ -438,12 +438,18 @@ def test_another_genesis_of_the_same_key_never_takes_the_place_of_the_first() ->
 
 
 def test_an_undecided_contradiction_further_back_stays_one() -> None:
-    """Guard: ``_follow`` inside ``_weigh``."""
-    ours = recovered(rotated(LOG, FIRST, SECOND, 2_000), THIRD, 2_100)
+    """Guard: ``_follow`` inside ``_weigh``: what outranks a later part decides nothing about an earlier one."""
+    trunk = recovered(rotated(LOG, FIRST, SECOND, 2_000), THIRD, 2_100)
+    ours = rotated(trunk, THIRD, key(52), 2_200)
     frozen = ours.merge(recovered(rotated(LOG, FIRST, THIEF, 2_000), OTHER_THIEF, 2_100))
-    later = frozen.merge(recovered(ours, key(51), 2_500))
     assert frozen.frozen
-    assert later.frozen
+    assert frozen.merge(recovered(trunk, key(51), 2_500)).frozen
+
+
+def test_a_key_that_was_disowned_altogether_is_valid_at_no_moment() -> None:
+    """Guard: an empty period in ``covers``: the skew at its beginning does not bring it back."""
+    log = recovered(rotated(LOG, FIRST, THIEF, 2_000), SECOND, 3_000, since_s=1_990)
+    assert not any(log.valid_at(public(THIEF), moment) for moment in range(1_900, 2_100))
 
 
 # --- validity --------------------------------------------------------------------------------------------------------
