@@ -137,7 +137,9 @@ Admit = Callable[[Connection, ssl.SSLObject], str]
 class Listener(web.Server):
     """A listening socket and the connections that came in through it."""
 
-    def __init__(self, answer: Answer, *, context: Callable[[], ssl.SSLContext], admit: Admit, bounds: Bounds) -> None:
+    def __init__(
+        self, answer: Answer, *, context: Callable[[], Awaitable[ssl.SSLContext]], admit: Admit, bounds: Bounds
+    ) -> None:
         """context: asked for every new connection."""
         super().__init__(self._respond)
         self._answer = answer
@@ -208,7 +210,8 @@ class Listener(web.Server):
         connection = Connection(self)
         try:
             try:
-                context = self._context()
+                async with asyncio.timeout(self.bounds.handshake_timeout_s):
+                    context = await self._context()
             except BaseException:
                 sock.close()
                 raise
