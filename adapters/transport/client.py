@@ -196,6 +196,9 @@ class MeshClient:
             raise _translate(error, peer.node) from error
 
     async def _read(self, response: aiohttp.ClientResponse, node: str) -> bytes:
+        length = response.content_length
+        if length is not None and length <= self._answer_bytes_max and response.content.is_eof():
+            return response.content.read_nowait()  # it came along with its header
         answer = bytearray()
         async for chunk in response.content.iter_any():
             answer += chunk

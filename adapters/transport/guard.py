@@ -246,15 +246,16 @@ class Listener(web.Server):
             whole = request.content.is_eof()
             if not whole:
                 response.force_close()  # the rest of this body would be taken for the next request's header
-            async with asyncio.timeout(self.bounds.body_timeout_s):
+            loop = asyncio.get_running_loop()
+            timer = loop.call_later(self.bounds.body_timeout_s, connection.refuse, "answer_timeout")
+            try:
                 await response.prepare(request)
                 await response.write_eof()
-        except TimeoutError:
-            connection.refuse("answer_timeout")
-            return web.Response()  # nobody hears it
+            finally:
+                timer.cancel()
         except (web.RequestPayloadError, ConnectionError):
             connection.refuse("request_broken")
-            return web.Response()
+            return web.Response()  # nobody hears it
         else:
             if whole:
                 connection.request_ends()
@@ -271,6 +272,8 @@ class Listener(web.Server):
         too_large = f"a body has at most {size_max} bytes"
         if (request.content_length or 0) > size_max:
             raise self.count("body_size", MeshError("input.too_large", too_large))
+        if request.content_length is not None and request.content.is_eof():
+            return request.content.read_nowait()  # it came along with its header: nothing to wait for
         body = bytearray()
         try:
             async with asyncio.timeout(self.bounds.body_timeout_s):
