@@ -37,6 +37,8 @@ INTERACTIVE_ROLES = frozenset(
     ]
 )
 _VOLATILE = re.compile(r"\d+")
+_QUERY_CHARS_MAX = 16_384
+"""What lies behind it does not tell pages apart."""
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -107,7 +109,7 @@ def encode(observation: Observation) -> bytes:
 def state_hash(observation: Observation) -> bytes:
     """SHA-256/128 of origin, path, sorted query keys, and the multiset of (role, name without digits, states, filled)."""
     parts = urlsplit(observation.url)
-    keys = sorted({key for key, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    keys = sorted({key for key, _ in parse_qsl(parts.query[:_QUERY_CHARS_MAX], keep_blank_values=True)})
     seen = Counter(
         (item.role, _VOLATILE.sub("#", item.name), ",".join(s for s in item.states if s != "active"), bool(item.value))
         for item in observation.elements
