@@ -233,6 +233,8 @@ class _Reader:
         for chain in chains:
             if not isinstance(chain, list) or not chain or not all(isinstance(part, str) and part for part in chain):
                 raise self._bad("a selector must be text or a list of texts")
+            if sum(map(len, chain)) > limits.ACTION_TEXT_CHARS_MAX:
+                raise self._bad(f"a selector of more than {limits.ACTION_TEXT_CHARS_MAX} characters")
         return chains
 
     def _frame(self, step: dict[str, Any]) -> str:

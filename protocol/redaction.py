@@ -149,6 +149,8 @@ def redact_text(text: str, secrets: Mapping[str, str]) -> str:
         if not value:
             continue
         for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value))):
+            if form not in text:
+                continue
             if len(value) < _SHORT_SECRET_CHARS:
                 text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
             else:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _KEY: Final = re.compile(r'(?P<role>[\w/-]+)(?: (?P<name>"(?:[^"\\]|\\.)*"))?(?P<attributes>(?: \[[^\]]*\])*)')
-_LINES_MAX: Final = 20_000
+_LINES_MAX: Final = 10_000
 _LINE_CHARS_MAX: Final = 16_384
 _ATTRIBUTE: Final = re.compile(r"\[([^\]=]+)(?:=([^\]]*))?\]")
 _ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")

@@ -12,6 +12,8 @@ from tests.fuzz.hostile import GENERAL, inputs
 from tests.fuzz.targets import INPUT_BYTES_MAX, TARGETS, survives
 
 CPU_S_MAX = 0.05
+CPU_S_MAX_PAGES = 0.1
+"""For what our own browser saw: no peer can send it, and loading such a page has taken far longer."""
 MEMORY_BYTES_MAX = 64 * limits.MIB
 ROUNDS = 8
 """The quickest of so many counts: other programs on the machine make a round slower, never faster."""
@@ -26,13 +28,17 @@ CASES = [
 ]
 
 
+def _allowed_s(target: str) -> float:
+    return CPU_S_MAX_PAGES if target in ("observation", "snapshot") else CPU_S_MAX
+
+
 def _seconds(target: str, data: bytes) -> float:
     best = float("inf")
     for _ in range(ROUNDS):
         began = time.process_time()
         survives(TARGETS[target], data)
         best = min(best, time.process_time() - began)
-        if best <= CPU_S_MAX:
+        if best <= _allowed_s(target):
             break
     return best
 
@@ -43,7 +49,7 @@ def test_a_hostile_megabyte_costs_little_time_and_memory(target: str, make: obje
     data = make()
     assert len(data) <= INPUT_BYTES_MAX
     seconds = _seconds(target, data)
-    assert seconds <= CPU_S_MAX, f"{seconds * 1_000:.0f} ms of CPU"
+    assert seconds <= _allowed_s(target), f"{seconds * 1_000:.0f} ms of CPU"
     tracemalloc.start()
     try:
         survives(TARGETS[target], data)
