@@ -93,7 +93,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
     try:
         check_events(text)
-        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}  # noqa: S506 (it is the safe one)
+        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}
         return msgspec.convert(plain, Config)
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error

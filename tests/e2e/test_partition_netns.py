@@ -54,6 +54,9 @@ class Network:
         self._prefix = f"tm{os.getpid()}"
         self._switch = f"{self._prefix}-switch"
         self._made: list[str] = []
+
+    def build(self) -> None:
+        """Make the switch."""
         self._add(self._switch)
         self._in(self._switch, "link", "add", "bridge0", "type", "bridge")
         self._in(self._switch, "link", "set", "bridge0", "up")
@@ -79,11 +82,11 @@ class Network:
     def remove(self) -> None:
         """Leave nothing behind."""
         for space in reversed(self._made):
-            _ip("netns", "delete", space)
+            subprocess.run(["ip", "netns", "delete", space], check=False)
 
     def _add(self, space: str) -> None:
-        _ip("netns", "add", space)
         self._made.append(space)
+        _ip("netns", "add", space)
         self._in(space, "link", "set", "lo", "up")
 
     def _in(self, space: str, *arguments: str) -> None:
@@ -132,6 +135,7 @@ def machines(tmp_path: Path) -> Iterator[tuple[Network, list[Machine]]]:
     network = Network()
     nodes: list[Machine] = []
     try:
+        network.build()
         for name in NAMES:
             nodes.append(Machine(tmp_path / name, name, network))
             nodes[-1].found()
@@ -165,14 +169,15 @@ def test_a_cut_cable_is_reported_in_bounded_time_and_mended_without_a_restart(
     network.pull("bruno")
     with ThreadPoolExecutor() as pool:
         # The first call meets a connection that was open when the cable went; the second one has to open its own.
-        for limit_s in (limits.REQUEST_TIMEOUT_S, limits.REQUEST_TIMEOUT_S):
+        for _ in range(2):
             began = time.monotonic()
             cut = pool.submit(anna.knock, bruno, key)
             assert anna.knock(chiara, chiara.key) == refusal, "who is reachable is answered meanwhile"
             assert cut.result() == "peer.unreachable"
-            assert _seconds(began) < limit_s + MARGIN_S
+            assert _seconds(began) < limits.REQUEST_TIMEOUT_S + MARGIN_S
     seen = anna.sees(bruno)
     assert seen["status"] == "fault"
+    assert "[peer.unreachable]" in seen["finding"]
     assert seen["remedy"]
     assert bruno.run("node", "status")["serving"], "its owner still reaches it"
 

@@ -126,7 +126,9 @@ def _archive(count: int) -> bytes:
 
 
 def _recording(step: dict[str, object], count: int) -> bytes:
-    return json.dumps({"steps": [{"type": "navigate", "url": "http://a/"}, *([step] * count)]}).encode()[:INPUT_BYTES_MAX]
+    return json.dumps({"steps": [{"type": "navigate", "url": "http://a/"}, *([step] * count)]}).encode()[
+        :INPUT_BYTES_MAX
+    ]
 
 
 def _yaml_steps() -> bytes:
@@ -157,7 +159,9 @@ SPECIAL: Final[dict[str, dict[str, Input]]] = {
     "artefact.search": {"a map": _cbor_map},
     "report": {"many texts": _cbor_texts, "a map": _cbor_map},
     "answer": {"a long refusal": _errors},
-    "chunk.sealed": {f"run length in column {name:#x}": functools.partial(_bomb, name) for name in (1, 0x15, 0x56, 0x70)},
+    "chunk.sealed": {
+        f"run length in column {name:#x}": functools.partial(_bomb, name) for name in (1, 0x15, 0x56, 0x70)
+    },
     "bundle.open": {"4,000 entries": lambda: _archive(4_000), "10,000 entries": lambda: _archive(10_000)},
     "bundle.verify": {"10,000 entries": lambda: _archive(10_000)},
     "bundle.manifest": {"many texts": _cbor_texts, "a map": _cbor_map},
@@ -182,7 +186,10 @@ SPECIAL: Final[dict[str, dict[str, Input]]] = {
     "config": {
         "many keys": lambda: b"".join(b"k%d: 1\n" % n for n in range(90_000)),
         "nested flow": lambda: _filled(b"["),
-        "aliases": lambda: b"a0: &a0 [x,x,x,x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 30)),
+        "aliases": lambda: (
+            b"a0: &a0 [x,x,x,x]\n"
+            + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 30))
+        ),
         "a long number": lambda: b"name: " + b"9" * 900_000,
         "sexagesimal": lambda: b"name: " + b"1:" * 400_000 + b"1",
         "a merge": lambda: b"a: &a {x: 1}\n" + b"b: {<<: [" + b"*a," * 200_000 + b"*a]}",
@@ -226,7 +233,10 @@ SPECIAL: Final[dict[str, dict[str, Input]]] = {
         "nodes": lambda: _filled(b'- link "a" [ref=e1]\n'),
     },
     "invite.text": {"spaces": lambda: _around(b"tmi1.", b"A ")},
-    "address": {"dots": lambda: _around(b"https://", b"a.", b":1"), "dashes": lambda: _around(b"https://a", b"-", b":1")},
+    "address": {
+        "dots": lambda: _around(b"https://", b"a.", b":1"),
+        "dashes": lambda: _around(b"https://a", b"-", b":1"),
+    },
 }
 
 

@@ -17,11 +17,20 @@ from protocol.messages import ROUTES, Assignment, BranchLimits, BranchResult, Se
 from protocol.observation import Element, Observation
 from protocol.replay import verdict
 from protocol.session import Profile, ReplayReport, Session, Step, StepMatch
-from tests.session_samples import BROWSER, NODE, SESSION_ID, sample_bundle, sample_manifest, sample_session, sample_steps
+from tests.session_samples import (
+    BROWSER,
+    NODE,
+    SESSION_ID,
+    sample_bundle,
+    sample_manifest,
+    sample_session,
+    sample_steps,
+)
 
 VECTORS: Final = Path(__file__).parent.parent / "vectors"
 MANIFEST_DIGEST: Final = bytes(32)
 PATH: Final = (cbor.encode({"type": "goto", "url": "http://shop.example/"}),)
+
 
 def vectors(name: str) -> list[dict[str, Any]]:
     """The cases of a committed vector file."""

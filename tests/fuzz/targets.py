@@ -95,7 +95,9 @@ def _message(data: bytes) -> object:
     return envelope.verify_message(
         data,
         kinds=frozenset({"probe"}),
-        find_key=envelope.single_key(bytes(generate.ALICE.verify_key), generate.node_id(bytes(generate.ALICE.verify_key))),
+        find_key=envelope.single_key(
+            bytes(generate.ALICE.verify_key), generate.node_id(bytes(generate.ALICE.verify_key))
+        ),
         binding=envelope.route_binding("POST", "/peer/v1/probe"),
         audience=generate.node_id(bytes(generate.BOB.verify_key)),
         now_s=_NOW_S,
@@ -227,7 +229,9 @@ def _register_files() -> None:
 
 # --- what people and pages write -------------------------------------------------------------------------------------
 
-_YAML: Final = b"title: t\nstart: http://a/\nprofile: {width_px: 800}\nsteps:\n- click: {role: link, name: Mugs}\n- wait: x\n"
+_YAML: Final = (
+    b"title: t\nstart: http://a/\nprofile: {width_px: 800}\nsteps:\n- click: {role: link, name: Mugs}\n- wait: x\n"
+)
 _DEVTOOLS: Final = (
     b'{"title":"r","steps":[{"type":"setViewport","width":800,"height":600},{"type":"navigate","url":"http://a/"},'
     b'{"type":"click","selectors":[["aria/Mugs[role=\\"link\\"]"],["#m"]]},{"type":"keyDown","key":"Enter"},'
@@ -284,7 +288,11 @@ def _register_texts() -> None:
     _add("actions.devtools", _actions, _DEVTOOLS)
     _add("config", _config, _CONFIG)
     _add("condition", _condition, b'{"any":[{"url":"*/cart*"},{"not":{"element":{"role":"link","name":"x"}}}]}')
-    _add("redaction", _as_text(_redact), b"https://u:p@a/b;jsessionid=1?token=abc&code=1#access_token=eyJhbGciOi.eyJzdWIiOi.x")
+    _add(
+        "redaction",
+        _as_text(_redact),
+        b"https://u:p@a/b;jsessionid=1?token=abc&code=1#access_token=eyJhbGciOi.eyJzdWIiOi.x",
+    )
     _add("graphql", _as_text(graphql.is_query), b'{"query":"query Q { a { b } } # c","variables":{}}', b"[]")
     _add("observation", _observation, seeds.page())
     _add("snapshot", _as_text(_snapshot), _SNAPSHOT)

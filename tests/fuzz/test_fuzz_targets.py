@@ -12,7 +12,19 @@ from tests.fuzz.targets import TARGETS, Target, survives
 
 CRASHERS = Path(__file__).parent / "crashers"
 EVERY = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
-_INTERESTING = (b"\x00", b"\xff", b"\x1b" + b"\xff" * 8, b"\xfb\x7f\xf0\x00", b"\xed\xa0\x80", b"[", b"]", b'"', b"\\", b"%", b"\n")
+_INTERESTING = (
+    b"\x00",
+    b"\xff",
+    b"\x1b" + b"\xff" * 8,
+    b"\xfb\x7f\xf0\x00",
+    b"\xed\xa0\x80",
+    b"[",
+    b"]",
+    b'"',
+    b"\\",
+    b"%",
+    b"\n",
+)
 
 
 @st.composite

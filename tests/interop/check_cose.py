@@ -142,9 +142,7 @@ def test_their_messages_within_our_profile_verify_here(make: Make) -> None:
 
 @MAKERS
 def test_their_messages_within_our_profile_are_ours_byte_for_byte(make: Make) -> None:
-    claims = envelope.Claims(
-        issuer=ALICE_ID, audience=BOB_ID, issued_s=1_000, expires_s=1_120, unique=b"u" * 16
-    )
+    claims = envelope.Claims(issuer=ALICE_ID, audience=BOB_ID, issued_s=1_000, expires_s=1_120, unique=b"u" * 16)
     ours = envelope.seal(b"payload", kind="probe", key=ALICE, claims=claims, binding=BINDING)
     assert make(HEADER, b"payload", BINDING, {}) == ours
 
@@ -165,7 +163,9 @@ def test_their_messages_within_our_profile_are_ours_byte_for_byte(make: Make) ->
         ("a lifetime too long", {15: CLAIMS | {4: 9_999}}, "envelope.time"),
     ],
 )
-def test_their_messages_outside_our_profile_are_refused(make: Make, name: str, changes: dict[int, Any], code: str) -> None:
+def test_their_messages_outside_our_profile_are_refused(
+    make: Make, name: str, changes: dict[int, Any], code: str
+) -> None:
     if make is make_with_cwt and 4 in changes:
         pytest.skip("python-cwt insists that the key id is the key's")
     assert refusal(make(HEADER | changes, b"payload", BINDING, {})) == code, name
