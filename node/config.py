@@ -22,6 +22,11 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
 
 
+Origin = Annotated[
+    str, msgspec.Meta(max_length=300, pattern=r"^https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$")
+]
+
+
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
@@ -54,8 +59,8 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
 class PolicyConfig(_Record, frozen=True, kw_only=True):
     """What this node performs, whoever asks: a coordinator cannot relax it."""
 
-    origins: tuple[str, ...] = ()
-    """Origins that may be visited (``https://host:port``); empty allows every origin."""
+    origins: tuple[Origin, ...] = ()
+    """Origins that may be visited, lower case, without the port that is usual (``https://shop.example``); empty allows all."""
     allow_requests: tuple[str, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
@@ -97,13 +102,12 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         return msgspec.convert(plain, Config)
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
-    except yaml.YAMLError as error:
+    except msgspec.ValidationError as error:
+        raise MeshError("config.invalid", f"{source}: {str(error)[:200]}", source=source) from error
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none, a number without end
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error
-    except (msgspec.ValidationError, ValueError) as error:
-        # A date or a number that does not exist is a ValueError of the loader.
-        raise MeshError("config.invalid", f"{source}: {str(error)[:200]}", source=source) from error
 
 
 def load(home: Path) -> Config:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,12 +14,12 @@ from node import __version__, doctor
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.config import Config
-from node.explorer.explorer import ROUTES, Explorer
+from node.explorer.explorer import Explorer
 from node.explorer.show import show_search, summarise
 from node.identity import Identity
 from node.peers import Peers
 from node.sessions import Sessions
-from protocol import ids
+from protocol import ids, limits
 from protocol.condition import parse as parse_condition
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
@@ -41,7 +41,7 @@ class InviteParams(_Params, frozen=True, kw_only=True):
     """``node.invite``"""
 
     grant: list[str] = []
-    minutes: int = 10
+    minutes: Annotated[int, msgspec.Meta(ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
 
 
 class JoinParams(_Params, frozen=True, kw_only=True):
@@ -178,8 +178,8 @@ class Node:
         """Where peers reach this node; empty while it does not serve."""
         self.federation = FederationApi(peers, clock)
         self.federation.serve("status", self._on_status)
-        for route, method in ROUTES.items():
-            self.federation.serve(route, getattr(explorer, method))
+        for route, handler in explorer.routes.items():
+            self.federation.serve(route, handler)
         self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
@@ -338,6 +338,8 @@ class Node:
         return await summarise(self, found.id)
 
     async def _resume(self, params: ResumeParams, tell: Tell) -> Any:
+        if not self.serving and await self.explorer.is_shared(params.search):
+            self._need_serving()  # peers return results by calling us
         found = await self.explorer.resume(params.search, seconds=params.seconds, tell=tell)
         return await summarise(self, found.id)
 

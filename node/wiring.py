@@ -27,6 +27,9 @@ from node.sessions import Sessions
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
 
+_LOCK_WAIT_S = 2.0
+"""A command that works without a running node owns the data directory for a moment: worth waiting for."""
+
 
 def system_clock() -> Clock:
     """The clock and randomness of this machine."""
@@ -41,7 +44,7 @@ async def open_node(home: Path) -> AsyncIterator[Node]:
     """
     config = configuration.load(home)
     clock = system_clock()
-    with locked(home):
+    with locked(home, wait_s=_LOCK_WAIT_S):
         own = identity.load(home, clock)
         store = await SqliteStore.open(home)
         node = _assemble(home, config, own, store, clock)
@@ -59,7 +62,11 @@ def _assemble(
     host = advertised_host(listen)
     server = MeshServer(own.key, listen.host, listen.port, advertise=host)
     settings = browser_settings(config.browser)
-    browsers = Browsers(attacher(settings) if settings.cdp_url else launcher(settings))
+    browsers = Browsers(
+        attacher(settings) if settings.cdp_url else launcher(settings),
+        step_timeout_ms=config.browser.step_timeout_ms,
+        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+    )
     peers = Peers(
         own,
         config,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-COMMAND = str(Path(sys.executable).parent / "trailmesh")
+COMMAND = (str(Path(sys.executable).parent / "trailmesh"),)
 _READY_SECONDS = 30
 
 
@@ -30,8 +30,8 @@ class CommandFailed(Exception):
 class MeshNode:
     """One node: its data directory, and its process while it serves."""
 
-    command: Sequence[str] = (COMMAND,)
-    """How the command is started."""
+    command: Sequence[str] = COMMAND
+    """How ``trailmesh`` is started."""
 
     def __init__(self, home: Path, name: str) -> None:
         self.home = home

@@ -99,7 +99,7 @@ class Machine(MeshNode):
     def __init__(self, home: Path, name: str, network: Network) -> None:
         super().__init__(home, name)
         space, self.host = network.machine(name)
-        self.command = ("ip", "netns", "exec", space, COMMAND)
+        self.command = ("ip", "netns", "exec", space, *COMMAND)
 
     def found(self) -> None:
         """Create the node."""
