@@ -22,7 +22,7 @@ from typing import Final
 
 import msgspec
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -268,7 +268,7 @@ def signer_of(leaf: bytes, now_s: float) -> Signer:
         (key,) = certificate.issuer.get_attributes_for_oid(NameOID.ORGANIZATIONAL_UNIT_NAME)
         public_key = bytes.fromhex(str(key.value))
         Ed25519PublicKey.from_public_bytes(public_key).verify(certificate.signature, certificate.tbs_certificate_bytes)
-    except (ValueError, TypeError, InvalidSignature) as error:
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.InvalidVersion) as error:
         raise MeshError("peer.identity", "not a certificate signed by a witness key") from error
     expires_s = certificate.not_valid_after_utc.timestamp()
     if not certificate.not_valid_before_utc.timestamp() <= now_s < expires_s:
