@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import io
 import re
 import ssl
@@ -26,6 +27,7 @@ from protocol.pairing import parse_address
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
 """How long an idle connection is kept: shorter than any server keeps it, so that calls do not meet a closing one."""
+_ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
 
 
 class _NotReachedError(Exception):
@@ -212,7 +214,7 @@ class MeshClient:
         """One request, one answer: status and body. Errors: ``_NotReachedError``, ``_LostError``, ``MeshError``."""
         try:
             async with channel.session.request(
-                method, url, data=io.BytesIO(body), headers=headers, allow_redirects=False
+                method, url, data=_payload(body), headers=headers, allow_redirects=False
             ) as response:
                 if "Content-Encoding" in response.headers:
                     raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
@@ -221,6 +223,9 @@ class MeshClient:
             raise _translate(error, peer.node) from error
 
     async def _read(self, response: aiohttp.ClientResponse, node: str) -> bytes:
+        length = response.content_length
+        if length is not None and length <= self._answer_bytes_max and response.content.is_eof():
+            return response.content.read_nowait()  # it came along with its header
         answer = bytearray()
         async for chunk in response.content.iter_any():
             answer += chunk
@@ -251,6 +256,12 @@ class MeshClient:
         )
 
 
+def _payload(body: bytes) -> bytes | io.BytesIO:
+    """Small bodies leave in one piece with their header; large ones are sent in pieces that let the loop turn."""
+    return body if len(body) <= _ONE_PIECE_BYTES_MAX else io.BytesIO(body)
+
+
+@functools.lru_cache(maxsize=limits.PEERS_MAX)
 def _url(address: str, path: str) -> URL:
     """Errors: ``_NotReachedError``."""
     try:

@@ -71,7 +71,7 @@ class TlsPairingServer:
         """Listen; the address for the invite. Errors: ``node.address_in_use``, ``config.invalid``."""
         assert self._listener is None, "one start per server"
         self._handler = handler
-        listener = Listener(self._answer, context=lambda: self._context, admit=lambda *_: "", bounds=self._bounds)
+        listener = Listener(self._answer, context=self._tls, admit=lambda *_: "", bounds=self._bounds)
         listener.refusals = self._refusals
         port = listener.listen(self._host, self._port)
         self._listener = listener
@@ -86,6 +86,9 @@ class TlsPairingServer:
         """Stop listening and drop every connection. Twice is once."""
         if self._listener is not None:
             await self._listener.stop()
+
+    async def _tls(self) -> ssl.SSLContext:
+        return self._context
 
     async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes:
         assert self._listener is not None
