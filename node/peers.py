@@ -363,6 +363,7 @@ class Peers:
         return await self._add(joiner.finish(answer))
 
     async def _add(self, paired: Paired) -> PeerRecord:
+        self._check_history(paired)
         record = PeerRecord(
             node=paired.node,
             name=paired.name,
@@ -377,6 +378,21 @@ class Peers:
         self._use({**self._records, record.node: record})
         log.info("paired with %s (%s)", record.name, ids.short(record.node))
         return record
+
+    def _check_history(self, paired: Paired) -> None:
+        """Pairing again never takes a peer back behind what is known of its keys.
+
+        A thief of a key that was rotated away could show the old log with any invite. Errors: ``keylog.*``, ``envelope.key_unknown``.
+        """
+        known = self._logs.get(paired.node)
+        if known is None:
+            return
+        merged = known.merge(paired.log)
+        merged.check_active()
+        if merged.key != paired.public_key or merged.encode() != paired.log.encode():
+            raise MeshError(
+                "keylog.invalid", "the peer showed an older key log than the one known of it", node=paired.node
+            )
 
     async def withdraw_invites(self) -> None:
         """Close the listener of every open invite."""

@@ -269,7 +269,8 @@ def judge_request(
     """Why ``policy`` refuses a request; None if it may be sent.
 
     resource_type: as the browser names it, lower case (``document``, ``fetch``, ``image`` …).
-    body_text: None if there is none or it is not text.
+    body_text: the body if its Content-Type is ``application/json``, which a page can send to another site only after asking
+    it; None otherwise.
     Checks in order: scheme; an address that can be read; origin; the allow list; method; the words of the address.
     """
     scheme, _, rest = url.partition(":")
@@ -298,4 +299,6 @@ def judge_request(
 
 def _allows(entry: str, method: str, url: str) -> bool:
     verb, _, glob = entry.partition(" ")
-    return verb.upper() == method and bool(glob) and fnmatchcase(url.partition("#")[0], glob.strip())
+    # Brackets are those of an IPv6 host here, not a set of characters.
+    glob = glob.strip().replace("[", "[[]")
+    return verb.upper() == method and bool(glob) and fnmatchcase(url.partition("#")[0], glob)

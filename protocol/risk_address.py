@@ -45,6 +45,9 @@ _ASSET = re.compile(r"\.(?:js|mjs|css|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf
 _ASSET_TYPES = frozenset({"image", "script", "stylesheet", "font", "media", "manifest"})
 _SEGMENT_WORDS_MAX = 3  # longer segments are titles of articles ("how-to-remove-stains"), not commands
 
+_POSSESSIVES = frozenset({"my", "your", "this", "all", "account", "item", "user"})
+"""After a verb these make a command of a long segment ("delete-my-account-now")."""
+
 
 def destructive_url(url: str) -> str:
     """The word for which a GET of ``url`` (or of a path) may destroy something; empty if there is none."""
@@ -59,6 +62,8 @@ def destructive_url(url: str) -> str:
         )
         listed = words.split()
         if len(listed) > _SEGMENT_WORDS_MAX:
+            if listed[0] in _PATH_WORDS and listed[1] in _POSSESSIVES:
+                return listed[0]
             continue
         found = next((word for word in listed if word in _PATH_WORDS), "")
         if found or words in _PATH_SEGMENTS:
@@ -79,9 +84,7 @@ def _query_word(key: str, value: str) -> str:
     if set(key.split()) & _PATH_WORDS and "after" not in key:
         return key
     if set(key.split()) & _VERB_KEYS:
-        words = value.split()
-        if len(words) <= _SEGMENT_WORDS_MAX:
-            return next((word for word in words if word in _PATH_WORDS or word in _PATH_SEGMENTS), "")
+        return next((word for word in value.split() if word in _PATH_WORDS or word in _PATH_SEGMENTS), "")
     return ""
 
 

@@ -20,6 +20,12 @@ from protocol.risk import GuardPolicy, judge_request
 _BLOCKED_MAX = 200
 
 
+def is_json(headers: Mapping[str, str]) -> bool:
+    """Whether a request says that its body is JSON."""
+    kinds = [value for name, value in headers.items() if name.lower() == "content-type"]
+    return any(kind.partition(";")[0].strip().lower() == "application/json" for kind in kinds)
+
+
 class NetworkGuard:
     """Judges the requests of one page's context under ``policy``."""
 
@@ -104,7 +110,7 @@ class NetworkGuard:
 
     def _judge(self, request: Request) -> str | None:
         try:
-            body = request.post_data if request.method == "POST" else None
+            body = request.post_data if request.method == "POST" and is_json(request.headers) else None
         except UnicodeError:
             body = None
         return judge_request(
@@ -115,7 +121,8 @@ class NetworkGuard:
         request = event["request"]
         kind = str(event.get("resourceType", "other")).lower()
         method, url = request["method"], request["url"]
-        reason = judge_request(method, url, kind, kind == "document", request.get("postData"), self._policy)
+        body = request.get("postData") if is_json(request.get("headers", {})) else None
+        reason = judge_request(method, url, kind, kind == "document", body, self._policy)
         if reason is None:
             await session.send("Fetch.continueRequest", {"requestId": event["requestId"]})
             return

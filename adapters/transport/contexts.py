@@ -31,6 +31,11 @@ class Contexts:
         self._trusted = dict(keys)
         self._version += 1
 
+    def rekey(self, identity: ChannelIdentity) -> None:
+        """Present certificates of another witness key, from the next ``get`` on."""
+        self._identity = identity
+        self._version += 1
+
     async def get(self) -> ssl.SSLContext:
         """A context for a trust set no older than this call, with the present certificate.
 

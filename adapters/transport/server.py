@@ -94,6 +94,7 @@ class MeshServer:
     def rekey(self, key: SigningKey) -> None:
         """Answer as the same node under another witness key, from the next connection on."""
         self._identity = ChannelIdentity(key, node=self._identity.node, now_s=self._now_s)
+        self._contexts.rekey(self._identity)
 
     @property
     def refusals(self) -> Mapping[str, int]:

@@ -107,6 +107,8 @@ class Replica:
             except MeshError as error:
                 if record.peer == me:
                     raise
+                if error.code == "delta.gap":
+                    continue  # nobody's fault: the peer will send from there again
                 self._expel(record.peer, error)
 
     def _reader(self, peer: str, public_key: bytes) -> DeltaReader:
@@ -267,12 +269,23 @@ class Replica:
                     return
                 delta = decode_delta(opened.payload)
                 record = DeltaRecord(search=self.spec.id, peer=peer, epoch=delta.epoch, seq=delta.seq, envelope=sealed)
-                await self._store.append_delta(record)
+                await self._keep(record)
             except MeshError as error:
                 if error.code in _OFFENCES:
                     self._expel(peer, error)
                     await self._store.drop_deltas(self.spec.id, peer)
                 raise
+
+    async def _keep(self, record: DeltaRecord) -> None:
+        """Store a delta that was just merged. One that cannot be stored counts as unread, so that it is wanted again:
+
+        what the sender is told we have is never more than what a restart finds.
+        """
+        try:
+            await self._store.append_delta(record)
+        except MeshError:
+            self._readers[record.peer].unread()
+            raise
 
     def _expel(self, peer: str, error: MeshError) -> None:
         log.error("the share of %s is dropped from %s: %s", ids.short(peer), self.spec.id, error)

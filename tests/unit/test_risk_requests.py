@@ -136,3 +136,20 @@ def test_other_bodies_are_no_query(body: str | None) -> None:
 def test_a_batch_of_queries_is_a_query() -> None:
     assert is_query('[{"query": "{a}"}, {"query": "query { b }"}]')
     assert not is_query('[{"query": "{a}"}, {"query": "mutation { b }"}]')
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://shop.example/account/delete-my-account-now",
+        "https://shop.example/cart?action=remove_item_from_the_cart",
+    ],
+)
+def test_a_long_command_in_an_address_is_still_a_command(url: str) -> None:
+    assert judge_request("GET", url, "document", True, None, GuardPolicy()) is not None
+
+
+def test_an_allowed_request_may_name_an_ipv6_host() -> None:
+    policy = GuardPolicy(allow=("POST https://[::1]:7443/login*",))
+    assert judge_request("POST", "https://[::1]:7443/login?next=1", "document", True, None, policy) is None
+    assert judge_request("POST", "https://[::1]:7443/other", "document", True, None, policy) is not None
