@@ -382,7 +382,7 @@ class Peers:
     def _check_history(self, paired: Paired) -> None:
         """Pairing again never takes a peer back behind what is known of its keys.
 
-        A thief of a key that was rotated away could show the old log with any invite. Errors: ``keylog.*``, ``envelope.key_unknown``.
+        A thief of a key that was rotated away could show the old log with any invite. Errors: ``keylog.*``.
         """
         known = self._logs.get(paired.node)
         if known is None:
