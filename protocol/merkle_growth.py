@@ -1,7 +1,7 @@
 """A Merkle tree that grows leaf by leaf, and proofs out of its stored hashes.
 
-What is stored are the roots of complete subtrees: of level *l* and place *p* the subtree over the leaves *p* · 2^l up to
-(*p* + 1) · 2^l. Such a subtree never changes, so each is written once: a leaf adds one hash for itself and, on average, one
+What is stored are the roots of complete subtrees: of level *l* the *n*-th is the subtree over the leaves *n* · 2^l up to
+(*n* + 1) · 2^l. Such a subtree never changes, so each is written once: a leaf adds one hash for itself and, on average, one
 more. Every root and proof, of the tree at any earlier size too, folds at most 64 of them, so it needs O(log n) reads.
 
 Nothing is read here: ``…_parts`` say which hashes are needed, ``folded`` makes the proof of them.
@@ -16,10 +16,10 @@ from protocol.merkle import EMPTY_ROOT, node_hash
 
 
 class Place(NamedTuple):
-    """One complete subtree: the leaves ``index << level`` up to ``(index + 1) << level``."""
+    """One complete subtree: the leaves ``number << level`` up to ``(number + 1) << level``."""
 
     level: int
-    index: int
+    number: int
 
 
 Part = tuple[Place, ...]
@@ -111,8 +111,8 @@ class Frontier:
         """Add a leaf hash; the complete subtrees that came into being, smallest first."""
         place, current = Place(0, self.count), leaf
         made = [(place, current)]
-        while place.index & 1:
-            place, current = Place(place.level + 1, place.index >> 1), node_hash(self._peaks.pop(), current)
+        while place.number & 1:
+            place, current = Place(place.level + 1, place.number >> 1), node_hash(self._peaks.pop(), current)
             made.append((place, current))
         self._peaks.append(current)
         self.count += 1

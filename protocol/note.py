@@ -135,7 +135,7 @@ def _verify(message: bytes, signature: bytes, public_key: bytes) -> None:
 
 
 def cosign(note: Note, name: str, key: SigningKey, time_s: int) -> Line:
-    """The statement of ``key``, under ``name``, that at ``time_s`` it had verified the checkpoint ``note`` against all it had seen."""
+    """What ``key`` says under ``name``: at ``time_s`` it had verified the checkpoint ``note`` against all it had seen."""
     key_id = _key_id(name, _COSIGNATURE, bytes(key.verify_key))
     signature = key.sign(_cosigned(note, time_s)).signature
     return Line(name=name, key_id=key_id, signature=time_s.to_bytes(_TIME_BYTES, "big") + signature)
