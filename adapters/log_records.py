@@ -41,6 +41,8 @@ class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     witness: str
     """Node id of the peer."""
+    public_key: bytes
+    """The key it cosigned with."""
     log: int
     size: int
     checkpoint: bytes

@@ -17,12 +17,16 @@ from node.config import Config
 from node.explorer.explorer import ROUTES, Explorer
 from node.explorer.show import show_search, summarise
 from node.identity import Identity
+from node.log_exchange import LogExchange
+from node.logs import Logs
 from node.peers import Peers
 from node.sessions import Sessions
+from node.witness import Witness
 from protocol import ids
 from protocol.condition import parse as parse_condition
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
+from protocol.witness_log import origin
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +152,26 @@ class SearchParams(_Params, frozen=True, kw_only=True):
     html: str = ""
 
 
+class LogShowParams(_Params, frozen=True, kw_only=True):
+    """``log.show``"""
+
+    peer: str = ""
+    out: str = ""
+
+
+class LogProveParams(_Params, frozen=True, kw_only=True):
+    """``log.prove``"""
+
+    target: str
+    out: str = ""
+
+
+class LogPeerParams(_Params, frozen=True, kw_only=True):
+    """``log.audit_peer``"""
+
+    peer: str
+
+
 class Node:
     """One installation: rooms wired together. Made by ``node.wiring``."""
 
@@ -159,7 +183,9 @@ class Node:
         store: Store,
         clock: Clock,
         browsers: Browsers,
+        witness: Witness,
         peers: Peers,
+        log_exchange: LogExchange,
         sessions: Sessions,
         explorer: Explorer,
         server: PeerServer,
@@ -170,7 +196,10 @@ class Node:
         self.store = store
         self.clock = clock
         self.browsers = browsers
+        self.witness = witness
         self.peers = peers
+        self.log_exchange = log_exchange
+        self.logs = Logs(witness, log_exchange, peers, store, config.name)
         self.sessions = sessions
         self.explorer = explorer
         self.server = server
@@ -180,6 +209,9 @@ class Node:
         self.federation.serve("status", self._on_status)
         for route, method in ROUTES.items():
             self.federation.serve(route, getattr(explorer, method))
+        self.federation.serve("log/checkpoint", log_exchange.on_sync)
+        self.federation.serve("log/consistency", log_exchange.on_consistency)
+        self.federation.serve("log/prove", log_exchange.on_prove)
         self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
@@ -199,6 +231,11 @@ class Node:
             "explore.stop": (SearchParams, self._stop),
             "explore.list": (NoParams, self._searches),
             "explore.show": (SearchParams, self._search),
+            "log.show": (LogShowParams, self._log_show),
+            "log.prove": (LogProveParams, self._log_prove),
+            "log.audit": (NoParams, self._log_audit),
+            "log.audit_peer": (LogPeerParams, self._log_audit_peer),
+            "log.renew": (NoParams, self._log_renew),
         }
 
     @property
@@ -262,7 +299,8 @@ class Node:
         return {"refused": True, "code": refusal.code, "message": refusal.message}
 
     async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        return {"peers": [_peer(record) for record in self.peers.records()]}
+        frozen = self.peers.frozen
+        return {"peers": [_peer(record) | {"frozen": frozen.get(record.node, "")} for record in self.peers.records()]}
 
     async def _status(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         return {
@@ -274,7 +312,11 @@ class Node:
             "home": str(self.home),
             "serving": self.serving,
             "address": self.address,
+            "log": origin(self.identity.node, self.witness.log.checkpoint.number),
+            "log_size": self.witness.log.checkpoint.size,
+            "log_rollback": bool(self.witness.rollback),
             "peers": len(self.peers.records()),
+            "peers_frozen": len(self.peers.frozen),
             "sessions": len(await self.store.sessions(limit=1_000_000)),
             "searches_running": self.explorer.running,
             "refusals": dict(self.server.refusals),
@@ -357,12 +399,30 @@ class Node:
     async def _search(self, params: SearchParams, tell: Tell) -> Any:
         return await show_search(self, params.search, params.html)
 
+    # --- witness log -------------------------------------------------------------------------------------------------
+
+    async def _log_show(self, params: LogShowParams, tell: Tell) -> Any:
+        return await self.logs.show(params.peer, params.out)
+
+    async def _log_prove(self, params: LogProveParams, tell: Tell) -> Any:
+        return await self.logs.prove(params.target, params.out)
+
+    async def _log_audit(self, params: NoParams, tell: Tell) -> Any:
+        return await self.logs.audit()
+
+    async def _log_audit_peer(self, params: LogPeerParams, tell: Tell) -> Any:
+        return await self.logs.audit_peer(params.peer)
+
+    async def _log_renew(self, params: NoParams, tell: Tell) -> Any:
+        return await self.logs.renew()
+
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
         await self.explorer.close()
         await self.peers.close()
         await self.server.close()
         await self.browsers.close()
+        await self.witness.close()
         await self.store.close()
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -14,6 +14,7 @@ from nacl.signing import VerifyKey
 from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, PeerAddress, PeerClient, PeerRecord, PeerServer, Store
 from node.config import Config
 from node.identity import Identity
+from node.witness import Witness
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type, key_id
 from protocol.errors import MeshError
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T", bound=msgspec.Struct)
 
 PATH_PREFIX = "/peer/v1/"
+_ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
+"""What a frozen peer is still asked: how it is, and to account for its log."""
 _SEEN_EVERY_MS = 60_000
 """How often the time a peer was last seen is written down."""
 
@@ -36,6 +39,7 @@ class Peers:
     def __init__(
         self,
         identity: Identity,
+        witness: Witness,
         config: Config,
         store: Store,
         clock: Clock,
@@ -45,6 +49,7 @@ class Peers:
         pairing_client: PairingClient,
     ) -> None:
         self._identity = identity
+        self._witness = witness
         self._config = config
         self._store = store
         self._clock = clock
@@ -54,6 +59,7 @@ class Peers:
         self._pairing_client = pairing_client
         self._records: dict[str, PeerRecord] = {}
         self._trust = TrustSet()
+        self._frozen: dict[str, str] = {}
         self._listeners: dict[bytes, asyncio.Task[None]] = {}
         self.addresses: tuple[str, ...] = config.listen.advertise
         """Where peers reach us."""
@@ -95,8 +101,25 @@ class Peers:
         return dict(self._trust.keys)
 
     def require(self, node: str, scope: str | None) -> None:
-        """Errors: ``peer.unknown``, ``peer.scope``."""
+        """Errors: ``peer.unknown``, ``peer.scope``; ``log.equivocation`` or ``log.unproven`` while its scopes are frozen."""
         self._trust.require(node, Scope(scope) if scope else Scope.STATUS)
+        if scope and node in self._frozen:
+            raise MeshError(self._frozen[node], node=node)
+
+    @property
+    def frozen(self) -> Mapping[str, str]:
+        """Peers whose log is not in order, and the code that says why: their scopes do not work, and nothing is asked of them."""
+        return self._frozen
+
+    def freeze(self, node: str, code: str) -> None:
+        """``node`` is not to be relied on, because of ``code``. Equivocation is for good."""
+        if self._frozen.get(node) != "log.equivocation":
+            self._frozen[node] = code
+
+    def thaw(self, node: str) -> None:
+        """The log of ``node`` is in order again."""
+        if self._frozen.get(node) == "log.unproven":
+            del self._frozen[node]
 
     def find_key(self, issuer: str, candidate: bytes) -> VerifyKey | None:
         """The key of a peer, or our own; the ``KeyFinder`` of everything this node verifies."""
@@ -125,6 +148,8 @@ class Peers:
         known = self._records.get(node)
         if known is None:
             raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
+        if node in self._frozen and route not in _ROUTES_OF_FROZEN:
+            raise MeshError(self._frozen[node], node=node)
         if not known.addresses:
             raise MeshError("peer.unreachable", f"{known.name} has no address: it only calls us", node=node)
         body = self._identity.message(record, audience=node, path=PATH_PREFIX + route)
@@ -149,7 +174,7 @@ class Peers:
         parse_address(address)
         node = ids.node_id(public_key)
         search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
-        delta = self._identity.artefact(KIND_DELTA, search, b"")
+        delta = await self._witness.artefact(KIND_DELTA, search, b"")
         push = DeltaPush(search=search, deltas=(delta.envelope,))
         body = self._identity.message(push, audience=node, path=PATH_PREFIX + "deltas/push")
         peer = PeerAddress(node=node, public_key=public_key, addresses=(address,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api.control import ControlServer
 from node.wiring import open_node
-from protocol import ids
+from protocol import ids, limits
 
 _SWEEP_EVERY_S = 30
 
@@ -29,9 +30,16 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
         control = ControlServer(home, node.dispatch, node.clock)
         scheduler = AsyncIOScheduler(timezone="UTC")
         try:
+            # Before anything is signed: do the peers hold a later state of our log than we do?
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
+                    await node.log_exchange.round()
             await node.explorer.start()
             await control.start()
             scheduler.add_job(node.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
+            scheduler.add_job(
+                node.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
+            )
             scheduler.start()
             ready(
                 {

@@ -21,9 +21,11 @@ from node import config as configuration
 from node import identity
 from node.browsers import Browsers
 from node.explorer.explorer import Explorer
+from node.log_exchange import LogExchange
 from node.node import Node
 from node.peers import Peers
 from node.sessions import Sessions
+from node.witness import Witness
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
 
@@ -46,7 +48,9 @@ async def open_node(home: Path) -> AsyncIterator[Node]:
         store = await SqliteStore.open(home)
         node = _assemble(home, config, own, store, clock)
         try:
+            await node.witness.load()
             await node.peers.load()
+            await node.log_exchange.load()
             yield node
         finally:
             await node.close()
@@ -60,8 +64,10 @@ def _assemble(
     server = MeshServer(own.key, listen.host, listen.port, advertise=host)
     settings = browser_settings(config.browser)
     browsers = Browsers(attacher(settings) if settings.cdp_url else launcher(settings))
+    witness = Witness(own, store, clock)
     peers = Peers(
         own,
+        witness,
         config,
         store,
         clock,
@@ -72,9 +78,10 @@ def _assemble(
     )
     if not peers.addresses:
         peers.addresses = (url_of(host, listen.port),)
-    sessions = Sessions(own, config, store, clock, browsers, peers)
-    explorer = Explorer(own, config, store, clock, browsers, peers, TreeWriter)
-    return Node(home, config, own, store, clock, browsers, peers, sessions, explorer, server)
+    log_exchange = LogExchange(witness, peers, store, clock)
+    sessions = Sessions(witness, config, store, clock, browsers, peers)
+    explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
+    return Node(home, config, own, store, clock, browsers, witness, peers, log_exchange, sessions, explorer, server)
 
 
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:

@@ -8,6 +8,7 @@ A node's key is checked against its id, which is the hash of the key: whoever kn
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -91,6 +92,11 @@ class Finding(_Record, frozen=True, kw_only=True):
     """Equivocation: size of the first checkpoint."""
     other_root: str = ""
     """Equivocation: root of the first checkpoint, hex."""
+
+
+def artefact_digest(envelope: bytes) -> bytes:
+    """The SHA-256 by which proofs name an artefact."""
+    return hashlib.sha256(envelope).digest()
 
 
 def encode(proof: InclusionProof | Equivocation) -> bytes:

@@ -127,6 +127,12 @@ def check(note: Note, name: str, public_key: bytes) -> None:
         _verify(note.text.encode(), line.signature, public_key)
 
 
+def line_of(note: Note, name: str, public_key: bytes) -> Line | None:
+    """The line that ``public_key`` claims to have signed under ``name``; whether it did, ``check`` says."""
+    key_id = _key_id(name, _ED25519, public_key)
+    return next((line for line in note.lines if (line.name, line.key_id) == (name, key_id)), None)
+
+
 def _verify(message: bytes, signature: bytes, public_key: bytes) -> None:
     try:
         VerifyKey(public_key).verify(message, signature)

@@ -166,6 +166,13 @@ def open_checkpoint(data: bytes, node: str, public_key: bytes) -> tuple[Checkpoi
     return checkpoint, signed
 
 
+def bare(signed: Note, public_key: bytes) -> Note:
+    """An opened checkpoint with the signature of its log only: what is kept and passed on has one size."""
+    line = note.line_of(signed, signed.text.partition("\n")[0], public_key)
+    assert line is not None, "it was opened with this key"
+    return Note(text=signed.text, lines=(line,))
+
+
 def cosign(signed: Note, node: str, key: SigningKey, time_s: int) -> Line:
     """The cosignature of ``node``: it has seen this checkpoint and nothing that contradicts it."""
     return note.cosign(signed, cosigner(node), key, time_s)

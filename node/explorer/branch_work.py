@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock, LeaseRecord, Store
 from node.config import Config
 from node.explorer.replica import Replica
-from node.identity import Identity
+from node.witness import Witness
 from node.peers import Peers
 from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
@@ -40,7 +40,7 @@ class BranchWork:
     def __init__(
         self,
         spec: SearchSpec,
-        identity: Identity,
+        witness: Witness,
         peers: Peers,
         store: Store,
         clock: Clock,
@@ -49,7 +49,7 @@ class BranchWork:
         explore: Explore,
     ) -> None:
         self._spec = spec
-        self._identity = identity
+        self._witness = witness
         self._peers = peers
         self._store = store
         self._clock = clock
@@ -78,7 +78,7 @@ class BranchWork:
             id=assignment.lease,
             search=assignment.search,
             branch=assignment.branch,
-            worker=self._identity.node,
+            worker=self._witness.node,
             status="live",
             expires_ms=assignment.expires_ms,
             assignment=sealed,
@@ -135,7 +135,7 @@ class BranchWork:
 
     async def _return(self, lease: LeaseRecord, result: BranchResult) -> None:
         """Store the signed result, then hand it over; a coordinator that is away gets it when it is back."""
-        artefact = self._identity.artefact(KIND_RESULT, lease.id, result)
+        artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
         done = LeaseRecord(
             id=lease.id,
             search=lease.search,

@@ -12,7 +12,7 @@ import msgspec
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.config import Config
 from node.explorer.replica import Replica
-from node.identity import Identity
+from node.witness import Witness
 from node.peers import Peers
 from protocol import cbor, ids
 from protocol.errors import MeshError
@@ -80,7 +80,7 @@ class Coordinator:
         spec: SearchSpec,
         replica: Replica,
         *,
-        identity: Identity,
+        witness: Witness,
         peers: Peers,
         store: Store,
         clock: Clock,
@@ -93,7 +93,7 @@ class Coordinator:
         self.spec = spec
         self.replica = replica
         self.progress = cbor.decode_as(record.state, Progress) if record.state else Progress()
-        self._identity = identity
+        self._witness = witness
         self._peers = peers
         self._store = store
         self._clock = clock
@@ -159,7 +159,7 @@ class Coordinator:
                 now_ms=now_ms,
                 lifetime_ms=max(0, record.expires_ms - now_ms),
             )
-            if record.worker == self._identity.node:
+            if record.worker == self._witness.node:
                 self.progress.reassigned += 1
                 await self._end(record.id, Event.EXPIRE)
 
@@ -204,8 +204,8 @@ class Coordinator:
     # --- dealing -----------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[str]:
-        remote = [node for node in self.spec.participants if node != self._identity.node]
-        return [*remote, *[self._identity.node] * self._config.explore.workers]
+        remote = [node for node in self.spec.participants if node != self._witness.node]
+        return [*remote, *[self._witness.node] * self._config.explore.workers]
 
     async def _deal(self, now_ms: int) -> None:
         """Give every idle worker a branch."""
@@ -268,7 +268,7 @@ class Coordinator:
             ),
             expires_ms=lease.expires_ms,
         )
-        signed = self._identity.artefact(KIND_ASSIGNMENT, lease.id, assignment)
+        signed = await self._witness.artefact(KIND_ASSIGNMENT, lease.id, assignment)
         record = LeaseRecord(
             id=lease.id,
             search=self.spec.id,
@@ -282,7 +282,7 @@ class Coordinator:
         self.progress.branches += 1
         self.replica.note_lease(branch, lease.entry())
         await self.replica.flush()
-        work = self._assign(record) if worker != self._identity.node else self._work(lease, assignment)
+        work = self._assign(record) if worker != self._witness.node else self._work(lease, assignment)
         self._start(work, f"lease {lease.id}")
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -322,7 +322,7 @@ class Coordinator:
     async def _expire(self, now_ms: int) -> None:
         """Take back the leases of peers that fell silent. Own work does not expire: it ends by itself."""
         for lease in self._book.live_by_branch().values():
-            if lease.expires_ms <= now_ms and lease.worker != self._identity.node:
+            if lease.expires_ms <= now_ms and lease.worker != self._witness.node:
                 self.progress.reassigned += 1
                 self._tell({"peer": lease.worker, "lease_expired": lease.id})
                 self._opened.discard(lease.worker)
@@ -338,7 +338,7 @@ class Coordinator:
         if record is not None:
             await self._store.put_lease(msgspec.structs.replace(record, status=lease.state.value, result=result))
         self.replica.note_lease(lease.branch, lease.entry())
-        if event is Event.REVOKE and lease.worker != self._identity.node:
+        if event is Event.REVOKE and lease.worker != self._witness.node:
             try:
                 await self._peers.call(lease.worker, "branch/revoke", BranchRevoke(search=self.spec.id, lease=lease.id), Done)
             except MeshError as error:

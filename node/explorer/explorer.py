@@ -18,7 +18,7 @@ from node.explorer.coordinator import Coordinator, Progress, Verified
 from node.explorer.exchange import Exchange
 from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
-from node.identity import Identity
+from node.witness import Witness
 from node.peers import Peers
 from node.recorder import Recording, record
 from protocol import cbor, envelope, ids
@@ -73,7 +73,7 @@ class Explorer:
 
     def __init__(
         self,
-        identity: Identity,
+        witness: Witness,
         config: Config,
         store: Store,
         clock: Clock,
@@ -81,7 +81,7 @@ class Explorer:
         peers: Peers,
         new_writer: NewTreeWriter,
     ) -> None:
-        self._identity = identity
+        self._witness = witness
         self._config = config
         self._store = store
         self._clock = clock
@@ -101,7 +101,7 @@ class Explorer:
         for found in await self._store.searches(status="running"):
             try:
                 search = await self._enter(found)
-                if found.coordinator == self._identity.node:
+                if found.coordinator == self._witness.node:
                     self._coordinate(search, found)
                 log.info("search %s goes on", found.id)
             except MeshError as error:
@@ -131,12 +131,12 @@ class Explorer:
                     cbor.encode(
                         SearchSpec(
                             id=search_id,
-                            coordinator=self._identity.node,
+                            coordinator=self._witness.node,
                             goal=goal,
                             start_url=start_url,
                             condition=check(condition),
                             profile=self._config.browser.profile,
-                            participants=(self._identity.node, *chosen),
+                            participants=(self._witness.node, *chosen),
                             seconds=seconds,
                             created_ms=now_ms,
                             seed=seed,
@@ -147,7 +147,7 @@ class Explorer:
             )
         except MeshError as error:
             raise error if error.code != "message.invalid" else MeshError("input.invalid", error.message) from error
-        signed = self._identity.artefact(KIND_SEARCH, spec.id, spec)
+        signed = await self._witness.artefact(KIND_SEARCH, spec.id, spec)
         found = SearchRecord(
             id=spec.id,
             coordinator=spec.coordinator,
@@ -165,7 +165,7 @@ class Explorer:
     async def resume(self, search_id: str, *, seconds: int, tell: Tell) -> SearchRecord:
         """Follow a running search, or take up one that stopped; ``seconds`` more if given. Errors: ``input.not_found``, ``search.state``."""
         found = await self._record(search_id)
-        if found.coordinator != self._identity.node:
+        if found.coordinator != self._witness.node:
             raise MeshError("search.state", f"{ids.short(found.coordinator)} coordinates this search")
         if found.status == "done":
             return found
@@ -213,7 +213,8 @@ class Explorer:
 
     def _participants(self, names: list[str] | None) -> list[str]:
         if names is None:
-            return [record.node for record in self._peers.records() if "branch:assign" in record.granted_us]
+            able = [record.node for record in self._peers.records() if "branch:assign" in record.granted_us]
+            return [node for node in able if node not in self._peers.frozen]
         return [self._peers.find(name).node for name in names]
 
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:
@@ -225,7 +226,7 @@ class Explorer:
             progress = opened.coordinator.progress if opened.coordinator else Progress()
         else:
             spec = self._spec(found.spec)
-            replica = Replica(spec, self._identity, self._store, self._new_writer)
+            replica = Replica(spec, self._witness, self._store, self._new_writer)
             await replica.read(self._peers.find_key, self._peers.public_keys())
             progress = cbor.decode_as(found.state, Progress) if found.state else Progress()
         return found, spec, progress, replica, await self._store.leases(found.id)
@@ -246,14 +247,14 @@ class Explorer:
             if found.id in self._open:
                 return self._open[found.id]
             spec = self._spec(found.spec)
-            replica = Replica(spec, self._identity, self._store, self._new_writer)
+            replica = Replica(spec, self._witness, self._store, self._new_writer)
             await replica.load(self._peers.find_key, self._peers.public_keys())
             exchange = Exchange(replica, self._peers, self._store, self._clock)
             search = self._open[found.id] = Open(spec=spec, replica=replica, exchange=exchange)
-            if spec.coordinator != self._identity.node:
+            if spec.coordinator != self._witness.node:
                 search.work = BranchWork(
                     spec,
-                    self._identity,
+                    self._witness,
                     self._peers,
                     self._store,
                     self._clock,
@@ -278,7 +279,7 @@ class Explorer:
             found,
             search.spec,
             search.replica,
-            identity=self._identity,
+            witness=self._witness,
             peers=self._peers,
             store=self._store,
             clock=self._clock,
@@ -332,7 +333,7 @@ class Explorer:
         )
         async with (
             self._browsers.page(spec.profile, self._guard()) as page,
-            record(self._store, page, self._clock, self._identity, plan) as recorder,
+            record(self._store, page, self._clock, self._witness, plan) as recorder,
         ):
             for action in actions:
                 outcome = await recorder.perform(action)
@@ -356,7 +357,7 @@ class Explorer:
     async def on_open(self, caller: str, ask: SearchOpen) -> Done:
         """A coordinator wants us to take part. Errors: ``envelope.*``, ``policy.refused``."""
         spec = self._spec(ask.spec)
-        if spec.coordinator != caller or self._identity.node not in spec.participants:
+        if spec.coordinator != caller or self._witness.node not in spec.participants:
             raise MeshError("envelope.issuer", "the search is not the caller's, or not for us")
         origins = self._config.policy.origins
         if origins and not spec.start_url.startswith(tuple(f"{origin}/" for origin in origins)):

@@ -17,7 +17,7 @@ import msgspec
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.explorer.walker import WalkStep
-from node.identity import Identity
+from node.witness import Witness
 from protocol import envelope
 from protocol.delta import KIND, DeltaReader, decode_delta, encode_delta
 from protocol.entry import (
@@ -59,16 +59,16 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 class Replica:
     """A search as this node knows it. Its writer belongs to one flush at a time; merging happens between awaits."""
 
-    def __init__(self, spec: SearchSpec, identity: Identity, store: Store, new_writer: NewTreeWriter) -> None:
+    def __init__(self, spec: SearchSpec, witness: Witness, store: Store, new_writer: NewTreeWriter) -> None:
         self.spec = spec
         self.tree = SearchTree(spec.id)
-        self.uct = Uct(self.tree, identity.node)
+        self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
         self.epoch = 0
         self.seq = 0
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
-        self._identity = identity
+        self._witness = witness
         self._store = store
         self._new_writer = new_writer
         self._writer: TreeWriter | None = None
@@ -100,8 +100,8 @@ class Replica:
 
     async def read(self, find_key: envelope.KeyFinder, public_keys: Mapping[str, bytes]) -> None:
         """Merge every stored delta of trusted peers, without an epoch of our own: to look at a search. Errors: those of ``load``."""
-        me = self._identity.node
-        trusted = {**public_keys, me: self._identity.public_key}
+        me = self._witness.node
+        trusted = {**public_keys, me: self._witness.public_key}
         for record in await self._store.deltas(self.spec.id):
             if record.peer in trusted:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
@@ -121,7 +121,7 @@ class Replica:
         epoch = decode_delta(payload).epoch
         self._refresh(self.tree.apply(peer, epoch, update))
         self._note_states(update)
-        if peer == self._identity.node and self._writer is None:
+        if peer == self._witness.node and self._writer is None:
             self._recall(epoch, update)
         return True
 
@@ -214,15 +214,15 @@ class Replica:
                 self._open_epoch()
             update = make_update(self._new_nodes, {key: self._own[key] for key in self._dirty}, self._new_leases)
             self._new_nodes, self._new_leases, self._dirty = {}, {}, set()
-            me = self._identity.node
+            me = self._witness.node
             for delta in self._writer.flush(update):
                 self.seq = delta.seq
                 payload = encode_delta(delta)
-                artefact = self._identity.artefact(KIND, self.spec.id, payload)
+                artefact = await self._witness.artefact(KIND, self.spec.id, payload)
                 await self._store.append_delta(
                     DeltaRecord(search=self.spec.id, peer=me, epoch=delta.epoch, seq=delta.seq, envelope=artefact.envelope)
                 )
-                merged = self._merge(me, self._identity.public_key, payload)
+                merged = self._merge(me, self._witness.public_key, payload)
                 assert merged, "an own delta is always new"
                 self.changed.set()
 
@@ -230,7 +230,7 @@ class Replica:
         """Begin the next epoch: a new document in which the whole own share is written again."""
         self.epoch += 1
         self.seq = 0
-        self._writer = self._new_writer(self._identity.public_key, self.spec.id, self.epoch)
+        self._writer = self._new_writer(self._witness.public_key, self.spec.id, self.epoch)
         self._new_nodes, self._new_leases, self._dirty = dict(self._own_nodes), dict(self._own_leases), set(self._own)
 
     # --- what peers found --------------------------------------------------------------------------------------------
