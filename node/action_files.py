@@ -238,6 +238,8 @@ def _extract(node: Node) -> dict[str, Any]:
         return {"type": "extract", "name": node.value}
     # The locator's name is taken, so the name of what is read is given as `as`.
     plain = _targeted(node, "extract", {"as"}, required=False)
+    if "as" not in plain:
+        raise _bad(node, "extract needs `as: NAME` beside the locator")
     return {key if key != "as" else "name": value for key, value in plain.items()}
 
 

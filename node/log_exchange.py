@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import NoReturn
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn
+
+import msgspec
 
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord
 from adapters.ports import Clock, Store
@@ -117,11 +120,17 @@ class LogExchange:
         """A peer asks for the proof of one of our artefacts; who asks knows it already. Errors: ``log.not_logged``."""
         return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
 
+    def routes(self) -> dict[str, Callable[[str, Any], Awaitable[msgspec.Struct]]]:
+        """Handlers of the peer API, by route."""
+        return {
+            "log/checkpoint": self.on_sync,
+            "log/consistency": self.on_consistency,
+            "log/prove": self.on_prove,
+        }
+
     async def _message(self, node: str) -> LogSync:
         """What ``node`` is to hear now."""
-        mutual = [
-            other for other in self._others(node) if self._tag(node, other) in self._tags.get(node, frozenset())
-        ]
+        mutual = [other for other in self._others(node) if self._tag(node, other) in self._tags.get(node, frozenset())]
         proofs = [self._proofs[other] for other in mutual if other in self._proofs]
         notes = [self._held[other][1].encode() for other in mutual if other in self._held and other not in self._proofs]
         said = LogSync(
@@ -181,7 +190,7 @@ class LogExchange:
             await self._hear_claim(data)
 
     async def _hear_of_us(self, node: str, data: bytes) -> None:
-        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, ``log.invalid``."""
+        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …"""
         if not data:  # nothing yet: whoever has only the opening, holds size 1
             self._holds[node] = Checkpoint(node=self._peers.me, number=-1, size=1, root=b"")
             return

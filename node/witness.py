@@ -45,7 +45,7 @@ class Witness:
     """This node's signer of artefacts and its log. ``load`` comes first."""
 
     def __init__(self, identity: Identity, store: Store, clock: Clock) -> None:
-        self._identity = identity
+        self.identity = identity
         self._store = store
         self._clock = clock
         self._log: OwnLog | None = None
@@ -58,12 +58,12 @@ class Witness:
     @property
     def node(self) -> str:
         """This node's id."""
-        return self._identity.node
+        return self.identity.node
 
     @property
     def public_key(self) -> bytes:
         """The key that signs artefacts and checkpoints."""
-        return self._identity.public_key
+        return self.identity.public_key
 
     @property
     def log(self) -> OwnLog:
@@ -104,7 +104,7 @@ class Witness:
             opening = stored[0]  # of a crash before its log began
         else:
             said = Opening(log=name, previous=previous, opened_ms=self._clock.now_ms())
-            opening = self._identity.artefact(KIND_OPENING, name, said)
+            opening = self.identity.artefact(KIND_OPENING, name, said)
             await self._store.put_artefact(opening)
         others = [artefact for artefact in earlier if artefact.digest != opening.digest]
         self._log = await self._append(number, Frontier(), opening.envelope, [opening, *others])
@@ -133,7 +133,7 @@ class Witness:
         Errors: ``log.rollback``, ``store.full``, ``store.corrupt``, ``node.stopped``.
         """
         self._check_rollback()
-        made = self._identity.artefact(kind, subject, record)
+        made = self.identity.artefact(kind, subject, record)
         entered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((made, entered))
         if self._appending is None or self._appending.done():
@@ -184,14 +184,14 @@ class Witness:
             leaves.append(LeafRecord(log=number, index=index, digest=made.digest, kind=made.kind, subject=made.subject))
             subtrees.update(frontier.append(entry_hash(made.digest)))
         checkpoint = Checkpoint(node=self.node, number=number, size=frontier.count, root=frontier.root)
-        signed = witness_log.sign(checkpoint, self._identity.key)
+        signed = witness_log.sign(checkpoint, self.identity.key)
         record = LogRecord(number=number, size=checkpoint.size, checkpoint=signed.encode())
         await self._store.append_log(record, leaves, subtrees)
         return OwnLog(checkpoint=checkpoint, signed=signed, opening=opening, frontier=frontier)
 
     def cosign(self, signed: Note) -> Line:
         """This node's cosignature of another node's checkpoint. Only what was judged is given here."""
-        return witness_log.cosign(signed, self.node, self._identity.key, self._clock.now_ms() // 1000)
+        return witness_log.cosign(signed, self.node, self.identity.key, self._clock.now_ms() // 1000)
 
     async def close(self) -> None:
         """Wait for what is being entered."""

@@ -300,7 +300,7 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The action's risk class needs a human approval.",
-        "Perform it by hand, or choose another way to the goal.",
+        "Choose another way, or approve it for one run of `session record` or `session replay`: `--approve-class`.",
     ),
     # session, bundle, report
     "session.not_committed": Code(

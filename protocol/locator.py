@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+from typing import Final
+
 from protocol.action import Locator
 from protocol.errors import MeshError
 from protocol.observation import Element, Observation
+
+_NEAR_MAX: Final = 3
+_NEAR_CHARS_MAX: Final = 60
 
 
 def resolve(locator: Locator, observation: Observation) -> Element:
@@ -22,12 +28,22 @@ def resolve(locator: Locator, observation: Observation) -> Element:
         return loose[locator.nth]
     if len(loose) > 1 and not locator.role:
         raise MeshError("action.target_ambiguous", f"“{locator.name}” fits {len(loose)} elements", name=locator.name)
+    near = _near(locator, pool)
     raise MeshError(
         "action.target_missing",
-        f"no {locator.role or 'element'} “{locator.name}”" + (f" number {locator.nth + 1}" if locator.nth else ""),
+        f"no {locator.role or 'element'} “{locator.name}”"
+        + (f" number {locator.nth + 1}" if locator.nth else "")
+        + (f"; there is “{'”, “'.join(near)}”" if near else ""),
         role=locator.role,
         name=locator.name,
+        near=near,
     )
+
+
+def _near(locator: Locator, pool: list[Element]) -> list[str]:
+    """Names of elements of the same role that are spelled alike, or the first few when there are few."""
+    names = list(dict.fromkeys(item.name[:_NEAR_CHARS_MAX] for item in pool if item.name))
+    return difflib.get_close_matches(locator.name, names, _NEAR_MAX, 0.5) or (names if len(names) <= _NEAR_MAX else [])
 
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:

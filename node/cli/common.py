@@ -73,8 +73,9 @@ def run_async(work: Any) -> Any:
 
         def stop() -> None:
             nonlocal interrupted
-            interrupted = True
-            task.cancel()
+            if not interrupted:  # once: what cleans up is not to be interrupted, and every wait in it is bounded
+                interrupted = True
+                task.cancel()
 
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -104,6 +105,10 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     else:
         click.echo(click.style("error", fg="red", bold=True) + f" [{error.code}] {error.message}", err=True)
         click.echo(f"  → {error.remedy}", err=True)
+        if "session" in error.detail:
+            click.echo(
+                f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then", err=True
+            )
     sys.exit(exit_code(error.code))
 
 
@@ -114,8 +119,9 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     from rich.text import Text
 
     shown = Table(title=title, title_justify="left", header_style="bold")
-    for column in columns:
-        shown.add_column(column, overflow="fold")
+    for index, column in enumerate(columns):
+        # The first column holds what people copy: it is never broken over lines.
+        shown.add_column(column, overflow="fold", no_wrap=index == 0)
     for row in rows:
         # Text, not str: what a page or a peer wrote is never markup here.
         shown.add_row(*(Text(cell) for cell in row))

@@ -79,7 +79,7 @@ def record(
       steps:
         - click: {role: link, name: Mugs}
         - select: {role: combobox, name: Sort by, option: "Price: low to high"}
-        - extract: {name: first, role: heading}
+        - extract: {as: cheapest, role: heading, name: Mugs}
     """
     path = Path(actions)
     try:
