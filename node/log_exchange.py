@@ -17,6 +17,7 @@ import msgspec
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord
 from adapters.ports import Clock, Store
 from node.peers import Peers
+from node.tasks import Tasks
 from node.witness import Witness, open_opening
 from protocol import ids, limits, log_proof, merkle, note, witness_log
 from protocol.errors import MeshError
@@ -55,6 +56,7 @@ class LogExchange:
         """Checkpoints that others showed us and that their own node has not connected yet with what we hold."""
         self._proofs: dict[str, bytes] = {}
         self._judging = asyncio.Lock()
+        self._tasks = Tasks()
 
     async def load(self) -> None:
         """Take up what the store holds. A checkpoint of a node that is no peer any more is left where it is."""
@@ -87,6 +89,14 @@ class LogExchange:
                 )
             elif isinstance(result, BaseException):
                 raise result
+
+    def soon(self) -> None:
+        """Begin a round beside what else is done now, such as opening a search."""
+        self._tasks.start(self.round(), "log round")
+
+    async def close(self) -> None:
+        """Stop what ``soon`` began."""
+        await self._tasks.close()
 
     async def sync(self, node: str) -> None:
         """Exchange checkpoints with one peer until both hold the other's newest, and settle what others said about it.

@@ -365,6 +365,8 @@ class Node:
     async def _explore(self, params: ExploreParams, tell: Tell) -> Any:
         if params.peers:
             self._need_serving()
+        if self.serving:
+            self.log_exchange.soon()
         found = await self.explorer.run(
             goal=params.goal,
             start_url=params.start,
@@ -379,6 +381,8 @@ class Node:
     async def _resume(self, params: ResumeParams, tell: Tell) -> Any:
         if not self.serving and await self.explorer.is_shared(params.search):
             self._need_serving()  # peers return results by calling us
+        if self.serving:
+            self.log_exchange.soon()
         found = await self.explorer.resume(params.search, seconds=params.seconds, tell=tell)
         return await summarise(self, found.id)
 
@@ -418,6 +422,7 @@ class Node:
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
         await self.explorer.close()
+        await self.log_exchange.close()
         await self.peers.close()
         await self.server.close()
         await self.browsers.close()
