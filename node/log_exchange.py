@@ -353,9 +353,10 @@ class LogExchange:
         try:
             told = await self._peers.call(node, "log/consistency", ask, LogConsistency)
         except MeshError as error:
-            if not error.retryable:
-                self._suspend(node)
-            raise
+            if error.retryable:
+                raise
+            self._suspend(node)
+            raise MeshError("log.unproven", f"asked for its log, the peer answered: {error.code}", node=node) from error
         if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):
             self._suspend(node)
             raise MeshError("log.unproven", node=node)
