@@ -165,9 +165,9 @@ class Logs:
         try:
             with path.open("rb") as file:
                 bundle = open_bundle(file, self._peers.find_key)
+                return log_proof.artefact_digest(bundle.signature), bundle.claims.issuer
         except OSError as error:
             raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
-        return log_proof.artefact_digest(bundle.signature), bundle.claims.issuer
 
     async def audit(self) -> OwnAudit:
         """Walk this node's logs, after hearing from every peer what it holds of them. See ``log_audit.audit_own``."""

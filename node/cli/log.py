@@ -110,9 +110,9 @@ def check_bundle(proof: object, path: str) -> str:
     assert isinstance(proof, log_proof.InclusionProof)
     with open(path, "rb") as file:
         bundle = verify_bundle(file, single_key(proof.signer.public_key, proof.signer.node))
-    if log_proof.artefact_digest(bundle.signature) != proof.digest:
-        raise MeshError("log.not_logged", "the proof is about another artefact than this bundle")
-    return str(bundle.session.id)
+        if log_proof.artefact_digest(bundle.signature) != proof.digest:
+            raise MeshError("log.not_logged", "the proof is about another artefact than this bundle")
+        return str(bundle.session.id)
 
 
 def _show_finding(r: Result) -> None:

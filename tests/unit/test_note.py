@@ -44,7 +44,15 @@ def test_what_is_signed_is_read_again_byte_for_byte() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "text\n", "text\n\n", "\n\n— n AAAAAAA=\n", "text\n\n— n AAAAAAA=", "te\x00xt\n\n— n AAAAAAA=\n", "t\r\n\n— n AAAAAAA=\n"],
+    [
+        "",
+        "text\n",
+        "text\n\n",
+        "\n\n— n AAAAAAA=\n",
+        "text\n\n— n AAAAAAA=",
+        "te\x00xt\n\n— n AAAAAAA=\n",
+        "t\r\n\n— n AAAAAAA=\n",
+    ],
 )
 def test_text_an_empty_line_and_signatures_are_required(text: str) -> None:
     refused(text.encode())
@@ -52,7 +60,18 @@ def test_text_an_empty_line_and_signatures_are_required(text: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["- n AAAAAAA=", "—n AAAAAAA=", "—  AAAAAAA=", "— n", "— n A A", "— n+m AAAAAAA=", "— n AAAAAA", "— n AAAAAAB=", "— n AAAA", "— n !!!!"],
+    [
+        "- n AAAAAAA=",
+        "—n AAAAAAA=",
+        "—  AAAAAAA=",
+        "— n",
+        "— n A A",
+        "— n+m AAAAAAA=",
+        "— n AAAAAA",
+        "— n AAAAAAB=",
+        "— n AAAA",
+        "— n !!!!",
+    ],
 )
 def test_a_signature_line_has_one_form_only(line: str) -> None:
     refused(f"text\n\n{line}\n".encode())

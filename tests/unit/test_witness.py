@@ -33,9 +33,7 @@ class WatchedStore(MemoryStore):
         self.gate: asyncio.Event | None = None
         self.failure: MeshError | None = None
 
-    async def append_log(
-        self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]
-    ) -> None:
+    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
         """``adapters.ports.Store.append_log``."""
         if self.gate is not None:
             await self.gate.wait()
@@ -250,5 +248,3 @@ def test_artefacts_are_signed_by_the_witness_only() -> None:
             and id(found) not in awaited
         ]
         assert not around, f"{path}: {around}"
-
-
