@@ -69,14 +69,14 @@ def _described(kind: str, subject: str, sealed: bytes) -> ArtefactRecord | None:
     )
 
 
-async def audit_own(store: Store, node: str, public_key: bytes) -> OwnAudit:
+async def audit_own(store: Store, node: str, public_keys: tuple[bytes, ...]) -> OwnAudit:
     """Walk every log of this node.
 
     Checks, in order, for each log: the checkpoint is signed by our key; every stored subtree is the hash of what is below it; the
     root computed from the leaves is the one that was signed. Then every artefact of ours in the store is in a log.
     """
     logged: dict[bytes, str] = {}
-    audits = [await _audit_log(store, record, node, public_key, logged) for record in await store.logs()]
+    audits = [await _audit_log(store, record, node, public_keys, logged) for record in await store.logs()]
     made = {artefact.digest: artefact for artefact in await own_artefacts(store, node)}
     lost = tuple(f"{artefact.kind} {digest.hex()}" for digest, artefact in made.items() if digest not in logged)
     return OwnAudit(
@@ -89,7 +89,7 @@ async def audit_own(store: Store, node: str, public_key: bytes) -> OwnAudit:
 
 
 async def _audit_log(
-    store: Store, record: LogRecord, node: str, public_key: bytes, logged: dict[bytes, str]
+    store: Store, record: LogRecord, node: str, public_keys: tuple[bytes, ...], logged: dict[bytes, str]
 ) -> LogAudit:
     faults: list[str] = []
     frontier = Frontier()
@@ -105,7 +105,7 @@ async def _audit_log(
             faults += [f"subtree {place.number} of level {place.level} does not fit its leaves" for place in wrong[:8]]
     root = frontier.root
     try:
-        checkpoint, _ = witness_log.open_checkpoint(record.checkpoint, node, public_key)
+        checkpoint, _ = witness_log.open_checkpoint(record.checkpoint, node, *public_keys)
         if checkpoint != Checkpoint(node=node, number=record.number, size=frontier.count, root=root):
             faults.append(f"the checkpoint says size {checkpoint.size} and root {checkpoint.root.hex()}")
     except MeshError as error:

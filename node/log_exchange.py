@@ -62,8 +62,8 @@ class LogExchange:
         """Take up what the store holds. A checkpoint of a node that is no peer any more is left where it is."""
         for head in await self._store.heads():
             if self._peers.knows(head.node):
-                key = self._peers.public_key(head.node)
-                self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, key)
+                keys = self._peers.public_keys_of(head.node)
+                self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
         for found in await self._store.equivocations():
             self._proofs[found.node] = found.proof
             self._peers.freeze(found.node, "log.equivocation")
@@ -205,14 +205,14 @@ class LogExchange:
             self._holds[node] = Checkpoint(node=self._peers.me, number=-1, size=1, root=b"")
             return
         me = self._peers.me
-        seen, signed = witness_log.open_checkpoint(data, me, self._witness.public_key)
+        seen, signed = witness_log.open_checkpoint(data, me, *self._witness.public_keys)
         await self._witness.compare(seen, signed)
         self._holds[node] = seen
         key = self._peers.public_key(node)
         time_s = witness_log.cosigned_at(signed, node, key)
         if time_s is not None:
             name = witness_log.cosigner(node)
-            plain = witness_log.bare(signed, self._witness.public_key)
+            plain = witness_log.bare(signed, *self._witness.public_keys)
             line = next(str(line)[:-1] for line in signed.lines if line.name == name)
             await self._store.put_cosigned(
                 CosignedRecord(
@@ -231,7 +231,7 @@ class LogExchange:
 
         Errors: ``log.invalid``, ``envelope.*``; ``log.equivocation`` and ``log.unproven`` once the peer is frozen for it.
         """
-        told, signed = witness_log.open_checkpoint(said.head, node, self._peers.public_key(node))
+        told, signed = witness_log.open_checkpoint(said.head, node, *self._peers.public_keys_of(node))
         opening = open_opening(said.opening, node, self._peers.find_key)
         begun = witness_log.beginning(node, said.opening, opening)
         if begun.number != told.number:
@@ -253,7 +253,7 @@ class LogExchange:
                 self._suspend(node)
 
     async def _hold(self, told: Checkpoint, signed: Note) -> None:
-        kept = witness_log.bare(signed, self._peers.public_key(told.node))
+        kept = witness_log.bare(signed, *self._peers.public_keys_of(told.node))
         head = HeadRecord(node=told.node, checkpoint=kept.encode(), seen_ms=self._clock.now_ms())
         await self._store.put_head(head)
         self._held[told.node] = (told, kept)
@@ -307,7 +307,7 @@ class LogExchange:
         node = witness_log.peek(note.parse(data)).node
         if not self._peers.knows(node) or node in self._proofs:
             return
-        claim = witness_log.open_checkpoint(data, node, self._peers.public_key(node))
+        claim = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
         async with self._judging:
             held = self._held.get(node)
             if held is not None and (claim[0].number < held[0].number or claim[0] == held[0]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,6 +24,37 @@ from protocol.messages import LogProveAsk, LogProven
 from protocol.witness_log import origin
 
 _DIGEST_CHARS = 64
+
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+class _Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class ShowParams(_Params, frozen=True, kw_only=True):
+    """``log.show``; without a peer, this node's own log."""
+
+    peer: str = ""
+    out: str = ""
+
+
+class ProveParams(_Params, frozen=True, kw_only=True):
+    """``log.prove``"""
+
+    target: str
+    out: str = ""
+
+
+class PeerParams(_Params, frozen=True, kw_only=True):
+    """``log.audit_peer``"""
+
+    peer: str
+
+
+class NoParams(_Params, frozen=True, kw_only=True):
+    """``log.audit``, ``log.renew``"""
 
 
 class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +115,16 @@ class Logs:
         self._peers = peers
         self._store = store
         self._name = name
+
+    def verbs(self) -> dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]]:
+        """The verbs of this room, for the node's table."""
+        return {
+            "log.show": (ShowParams, lambda params, tell: self.show(params.peer, params.out)),
+            "log.prove": (ProveParams, lambda params, tell: self.prove(params.target, params.out)),
+            "log.audit": (NoParams, lambda params, tell: self.audit()),
+            "log.audit_peer": (PeerParams, lambda params, tell: self.audit_peer(params.peer)),
+            "log.renew": (NoParams, lambda params, tell: self.renew()),
+        }
 
     def _name_of(self, node: str) -> str:
         return next((record.name for record in self._peers.records() if record.node == node), "")
@@ -172,7 +215,7 @@ class Logs:
     async def audit(self) -> OwnAudit:
         """Walk this node's logs, after hearing from every peer what it holds of them. See ``log_audit.audit_own``."""
         await self._exchange.round()
-        return await audit_own(self._store, self._witness.node, self._witness.public_key)
+        return await audit_own(self._store, self._witness.node, self._witness.public_keys)
 
     async def audit_peer(self, peer: str) -> PeerAudit:
         """Have a peer show that its log continues what is held of it. Errors: ``log.*``, ``peer.*``, ``input.*``."""

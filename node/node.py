@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -22,7 +22,7 @@ from node.logs import Logs
 from node.peers import Peers
 from node.sessions import Sessions
 from node.witness import Witness
-from protocol import ids
+from protocol import ids, limits
 from protocol.condition import parse as parse_condition
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
@@ -45,7 +45,7 @@ class InviteParams(_Params, frozen=True, kw_only=True):
     """``node.invite``"""
 
     grant: list[str] = []
-    minutes: int = 10
+    minutes: Annotated[int, msgspec.Meta(ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
 
 
 class JoinParams(_Params, frozen=True, kw_only=True):
@@ -152,26 +152,6 @@ class SearchParams(_Params, frozen=True, kw_only=True):
     html: str = ""
 
 
-class LogShowParams(_Params, frozen=True, kw_only=True):
-    """``log.show``"""
-
-    peer: str = ""
-    out: str = ""
-
-
-class LogProveParams(_Params, frozen=True, kw_only=True):
-    """``log.prove``"""
-
-    target: str
-    out: str = ""
-
-
-class LogPeerParams(_Params, frozen=True, kw_only=True):
-    """``log.audit_peer``"""
-
-    peer: str
-
-
 class Node:
     """One installation: rooms wired together. Made by ``node.wiring``."""
 
@@ -209,7 +189,7 @@ class Node:
         self.federation.serve("status", self._on_status)
         for route, handler in {**explorer.routes, **log_exchange.routes()}.items():
             self.federation.serve(route, handler)
-        self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
+        self._verbs: dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]] = {
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
             "node.knock": (KnockParams, self._knock),
@@ -228,11 +208,7 @@ class Node:
             "explore.stop": (SearchParams, self._stop),
             "explore.list": (NoParams, self._searches),
             "explore.show": (SearchParams, self._search),
-            "log.show": (LogShowParams, self._log_show),
-            "log.prove": (LogProveParams, self._log_prove),
-            "log.audit": (NoParams, self._log_audit),
-            "log.audit_peer": (LogPeerParams, self._log_audit_peer),
-            "log.renew": (NoParams, self._log_renew),
+            **self.logs.verbs(),
         }
 
     @property
@@ -401,23 +377,6 @@ class Node:
 
     async def _search(self, params: SearchParams, tell: Tell) -> Any:
         return await show_search(self, params.search, params.html)
-
-    # --- witness log -------------------------------------------------------------------------------------------------
-
-    async def _log_show(self, params: LogShowParams, tell: Tell) -> Any:
-        return await self.logs.show(params.peer, params.out)
-
-    async def _log_prove(self, params: LogProveParams, tell: Tell) -> Any:
-        return await self.logs.prove(params.target, params.out)
-
-    async def _log_audit(self, params: NoParams, tell: Tell) -> Any:
-        return await self.logs.audit()
-
-    async def _log_audit_peer(self, params: LogPeerParams, tell: Tell) -> Any:
-        return await self.logs.audit_peer(params.peer)
-
-    async def _log_renew(self, params: NoParams, tell: Tell) -> Any:
-        return await self.logs.renew()
 
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""

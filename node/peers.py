@@ -106,6 +106,10 @@ class Peers:
             raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
         return self._records[node].public_key
 
+    def public_keys_of(self, node: str) -> tuple[bytes, ...]:
+        """Every key that has signed for a peer, the current one last. Errors: ``peer.unknown``."""
+        return (self.public_key(node),)
+
     def public_keys(self) -> dict[str, bytes]:
         """Node id to key, of every peer."""
         return dict(self._trust.keys)
@@ -180,7 +184,10 @@ class Peers:
             await self._store.put_peer(self._records[node])
 
     async def knock(self, address: str, public_key: bytes) -> MeshError | None:
-        """Send a signed delta to a node, peer or not; its refusal, None if there was none. Errors: ``peer.unreachable``, ``invite.url``."""
+        """Send a signed delta to a node, peer or not; its refusal, None if there was none.
+
+        Errors: ``peer.unreachable``, ``invite.url``.
+        """
         parse_address(address)
         node = ids.node_id(public_key)
         search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))

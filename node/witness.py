@@ -66,6 +66,11 @@ class Witness:
         return self.identity.public_key
 
     @property
+    def public_keys(self) -> tuple[bytes, ...]:
+        """Every key that has signed this node's checkpoints, the current one last."""
+        return (self.identity.public_key,)
+
+    @property
     def log(self) -> OwnLog:
         """The log that is being written."""
         assert self._log is not None, "load comes first"
@@ -88,7 +93,7 @@ class Witness:
     async def _read(self) -> OwnLog:
         """The newest log of the store, checked against its signed checkpoint."""
         record = (await self._store.logs())[-1]
-        checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, self.public_key)
+        checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, *self.public_keys)
         frontier = Frontier(record.size, await self._store.log_subtrees(record.number, cover(0, record.size)))
         openings = await self._store.artefacts(subject=origin(self.node, record.number), kind=KIND_OPENING)
         expected = Checkpoint(node=self.node, number=record.number, size=record.size, root=frontier.root)
@@ -277,7 +282,7 @@ class Witness:
             return
         kept = witness_log.peek(note.parse(self.rollback)) if self.rollback else now
         if not self.rollback or _order(seen) > _order(kept):
-            self.rollback = witness_log.bare(signed, self.public_key).encode()
+            self.rollback = witness_log.bare(signed, *self.public_keys).encode()
             await self._store.put_meta(_ROLLBACK_KEY, self.rollback)
             log.error("a peer holds entry %d of our log %d, we do not: nothing is signed", seen.size, seen.number)
         self._check_rollback()

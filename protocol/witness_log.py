@@ -20,6 +20,7 @@ import binascii
 import enum
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -156,20 +157,26 @@ def peek(signed: Note) -> Checkpoint:
     return checkpoint
 
 
-def open_checkpoint(data: bytes, node: str, public_key: bytes) -> tuple[Checkpoint, Note]:
-    """The checkpoint in ``data``, once it is of a log of ``node`` and signed by its key. Errors: ``log.invalid``."""
+def open_checkpoint(data: bytes, node: str, *keys: bytes) -> tuple[Checkpoint, Note]:
+    """The checkpoint in ``data``, once it is of a log of ``node`` and signed by one of its ``keys``. Errors: ``log.invalid``."""
     signed = note.parse(data)
     checkpoint = peek(signed)
     if checkpoint.node != node:
         raise MeshError("log.invalid", f"a checkpoint of {ids.short(checkpoint.node)}, not of {ids.short(node)}")
-    note.check(signed, origin(node, checkpoint.number), public_key)
+    note.check(signed, origin(node, checkpoint.number), _signing_key(signed, keys))
     return checkpoint, signed
 
 
-def bare(signed: Note, public_key: bytes) -> Note:
+def _signing_key(signed: Note, keys: Sequence[bytes]) -> bytes:
+    """The one of ``keys`` that claims to have signed a checkpoint of its log; the last if none does."""
+    name = signed.text.partition("\n")[0]
+    return next((key for key in keys if note.line_of(signed, name, key)), keys[-1])
+
+
+def bare(signed: Note, *keys: bytes) -> Note:
     """An opened checkpoint with the signature of its log only: what is kept and passed on has one size."""
-    line = note.line_of(signed, signed.text.partition("\n")[0], public_key)
-    assert line is not None, "it was opened with this key"
+    line = note.line_of(signed, signed.text.partition("\n")[0], _signing_key(signed, keys))
+    assert line is not None, "it was opened with these keys"
     return Note(text=signed.text, lines=(line,))
 
 

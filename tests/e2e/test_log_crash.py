@@ -77,7 +77,7 @@ async def test_a_node_that_was_killed_has_sent_nothing_that_its_log_does_not_hol
             try:
                 witness = _witness(store)
                 await witness.load()
-                audit = await audit_own(store, witness.node, witness.public_key)
+                audit = await audit_own(store, witness.node, witness.public_keys)
                 assert audit.sound, (SEED, round_, audit)
                 assert audit.logs[0].size == witness.log.checkpoint.size
                 for digest in now:

@@ -83,7 +83,7 @@ async def test_artefacts_signed_at_once_are_entered_together() -> None:
     await asyncio.gather(*(made.artefact("delta", "sea-1", bytes([n])) for n in range(50)))
     assert sum(store.appends) == 51
     assert len(store.appends) <= 3
-    assert (await audit_own(store, made.node, made.public_key)).sound
+    assert (await audit_own(store, made.node, made.public_keys)).sound
 
 
 async def test_a_caller_that_is_cancelled_harms_no_other() -> None:
@@ -97,7 +97,7 @@ async def test_a_caller_that_is_cancelled_harms_no_other() -> None:
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert isinstance(results[0], asyncio.CancelledError)
     assert all(isinstance(result, ArtefactRecord) for result in results[1:])
-    assert (await audit_own(store, made.node, made.public_key)).sound
+    assert (await audit_own(store, made.node, made.public_keys)).sound
 
 
 async def test_a_failed_append_is_told_and_the_next_one_goes_on() -> None:
@@ -144,7 +144,7 @@ async def test_artefacts_of_a_store_without_a_log_are_entered_in_its_first() -> 
     )
     made = await witness(store)
     assert made.log.checkpoint.size == 3
-    audit = await audit_own(store, made.node, made.public_key)
+    audit = await audit_own(store, made.node, made.public_keys)
     assert (audit.sound, audit.artefacts, audit.not_kept) == (True, 3, {})
 
 
@@ -152,14 +152,14 @@ async def test_an_audit_names_what_is_not_logged_not_kept_or_changed() -> None:
     store = MemoryStore()
     made = await witness(store)
     signed = await made.artefact("delta", "sea-1", b"never kept")
-    assert (await audit_own(store, made.node, made.public_key)).not_kept == {"delta": 1}
+    assert (await audit_own(store, made.node, made.public_keys)).not_kept == {"delta": 1}
     smuggled = made.identity.artefact("session", "ses-1", b"around the log")
     await store.put_artefact(smuggled)
-    audit = await audit_own(store, made.node, made.public_key)
+    audit = await audit_own(store, made.node, made.public_keys)
     assert not audit.sound
     assert audit.not_logged == (f"session {smuggled.digest.hex()}",)
     store._subtrees[0, 0, 1] = bytes(32)
-    assert (await audit_own(store, made.node, made.public_key)).logs[0].faults
+    assert (await audit_own(store, made.node, made.public_keys)).logs[0].faults
     with pytest.raises(MeshError) as caught:
         await made.prove(smuggled.digest)
     assert caught.value.code == "log.not_logged"
@@ -195,7 +195,7 @@ async def test_a_log_restored_from_a_copy_is_noticed_and_nothing_is_signed_until
     assert witness_log.peek(note.parse(opening.previous)) == seen.checkpoint
     signed = await renewed.artefact("delta", "sea-1", b"y")
     assert (await renewed.prove(signed.digest)).index == 1
-    assert (await audit_own(copied, made.node, made.public_key)).sound
+    assert (await audit_own(copied, made.node, made.public_keys)).sound
 
 
 async def test_a_restored_log_that_was_written_on_is_noticed_too() -> None:
