@@ -126,6 +126,16 @@ class Logs:
             "log.renew": (NoParams, lambda params, tell: self.renew()),
         }
 
+    def status(self) -> dict[str, Any]:
+        """What `node status` says of logs."""
+        now = self._witness.log.checkpoint
+        return {
+            "log": origin(now.node, now.number),
+            "log_size": now.size,
+            "log_rollback": bool(self._witness.rollback),
+            "peers_frozen": len(self._peers.frozen),
+        }
+
     def _name_of(self, node: str) -> str:
         return next((record.name for record in self._peers.records() if record.node == node), "")
 

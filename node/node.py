@@ -26,7 +26,6 @@ from protocol import ids, limits
 from protocol.condition import parse as parse_condition
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
-from protocol.witness_log import origin
 
 log = logging.getLogger(__name__)
 
@@ -285,11 +284,8 @@ class Node:
             "home": str(self.home),
             "serving": self.serving,
             "address": self.address,
-            "log": origin(self.identity.node, self.witness.log.checkpoint.number),
-            "log_size": self.witness.log.checkpoint.size,
-            "log_rollback": bool(self.witness.rollback),
+            **self.logs.status(),
             "peers": len(self.peers.records()),
-            "peers_frozen": len(self.peers.frozen),
             "sessions": len(await self.store.sessions(limit=1_000_000)),
             "searches_running": self.explorer.running,
             "refusals": dict(self.server.refusals),
