@@ -2,8 +2,10 @@
 PYTHON := .venv/bin/python
 ONLY ?=
 SEED ?=
+TARGET ?= all
+SECONDS ?= 60
 
-.PHONY: help install demo demo-real test check format lint types contracts unit e2e smoke bench docs clean
+.PHONY: help install demo demo-real fuzz interop test check format lint types contracts unit e2e smoke bench docs clean
 
 help:            ## This list
 	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -47,6 +49,24 @@ unit: install            ## The fast tests
 e2e: install            ## Real browsers, sockets, processes
 	$(PYTHON) -m pytest tests/e2e tests/contract
 
+# Fuzzing and interoperability have environments of their own: their packages must not decide what the node runs on.
+.venv-fuzz/.ready: requirements.lock tests/fuzz/requirements.lock
+	python3.11 -m venv .venv-fuzz
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/fuzz/requirements.lock
+	touch $@
+
+fuzz: .venv-fuzz/.ready            ## Coverage-guided fuzzing of TARGET (default: all in turn) for SECONDS each
+	.venv-fuzz/bin/python -m scripts.fuzz $(TARGET) --seconds $(SECONDS)
+
+.venv-interop/.ready: tests/interop/requirements.lock
+	python3.11 -m venv .venv-interop
+	.venv-interop/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/interop/requirements.lock
+	touch $@
+
+interop: .venv-interop/.ready            ## Our envelopes against pycose and python-cwt, both ways
+	PYTHONPATH=. .venv-interop/bin/python -m pytest -q -c /dev/null --rootdir=. --noconftest -p no:cacheprovider tests/interop/check_cose.py
+
 smoke: install            ## The main promises, through the installed command
 	scripts/smoke.sh
 
@@ -60,4 +80,4 @@ docs-check: install
 	$(PYTHON) -m scripts.docs --check
 
 clean:            ## Remove what the commands above made
-	rm -rf .venv build demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-fuzz .venv-interop build demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

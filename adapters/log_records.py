@@ -43,6 +43,8 @@ class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Node id of the peer."""
     public_key: bytes
     """The key it cosigned with."""
+    key_log: bytes
+    """What shows that it is the peer's key; empty while it is the peer's first one."""
     log: int
     size: int
     checkpoint: bytes

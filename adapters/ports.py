@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import msgspec
+from nacl.signing import SigningKey
 
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from protocol.action import Action
@@ -98,6 +99,7 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     name: str
     public_key: bytes
+    """The current one; the identity is ``node``."""
     addresses: tuple[str, ...]
     """``https://host:port``, best first; empty when it only connects to us."""
     scopes: tuple[str, ...]
@@ -106,6 +108,8 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What it said we may do there; it decides, this is for display."""
     paired_ms: int
     seen_ms: int = 0
+    key_log: bytes = b""
+    """Its key log, encoded, with the proof of a contradiction if there is one; empty if it never showed one."""
 
 
 class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -318,6 +322,15 @@ class PeerClient(Protocol):
         Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.protocol``, or the code the peer answered.
         """
 
+    async def look(self, peer: PeerAddress) -> bytes | None:
+        """The key (32 bytes) under which a node that calls itself ``peer.node`` listens there; None if there is none.
+
+        Proves nothing about whose key it is. Errors: ``peer.unreachable``.
+        """
+
+    def rekey(self, key: SigningKey) -> None:
+        """Call as the same node under another witness key, from the next call on."""
+
     async def close(self) -> None: ...
 
 
@@ -333,6 +346,9 @@ class PeerServer(Protocol):
 
     def trust(self, keys: Mapping[str, bytes]) -> None:
         """Replace the set of peers (node id to public key) whose connections are accepted; acts on open ones too."""
+
+    def rekey(self, key: SigningKey) -> None:
+        """Answer as the same node under another witness key, from the next connection on."""
 
     @property
     def refusals(self) -> Mapping[str, int]:
@@ -370,6 +386,32 @@ class PairingConnection(Protocol):
 
     async def call(self, body: bytes) -> bytes:
         """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``."""
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+class KeyStore(Protocol):
+    """Where the seeds of a node's witness keys are at rest.
+
+    It holds one seed, and two while a key is changed: the key log says which is current, so a crash between the two
+    writes loses neither.
+    """
+
+    @property
+    def form(self) -> str:
+        """``file``, ``passphrase``, ``keyring``, ``memory``: how the seeds are kept, for people."""
+
+    def load(self) -> tuple[bytes, ...]:
+        """The seeds, 32 bytes each. Errors: ``node.not_initialised``, ``store.corrupt``, ``key.locked``,
+        ``key.passphrase``, ``key.keyring``.
+        """
+
+    def save(self, seeds: Sequence[bytes]) -> None:
+        """Keep one or two seeds in the place of those that were kept, whole or not at all.
+
+        Errors: ``store.full``, ``key.locked``, ``key.keyring``.
+        """
 
 
 # --- clock, randomness -----------------------------------------------------------------------------------------------

@@ -10,12 +10,14 @@ import msgspec
 import platformdirs
 import yaml
 
+from node.safe_yaml import check_events
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.session import Profile
 
 CONFIG_FILE = "config.yaml"
 HOME_VARIABLE = "TRAILMESH_HOME"
+PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
@@ -88,16 +90,25 @@ class Config(_Record, frozen=True, kw_only=True):
 
 
 def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
-    """The configuration in YAML ``text``. Errors: ``config.invalid`` with the place."""
+    """The configuration in YAML ``text``.
+
+    Checks, in order: size; aliases, tags, nesting and count of values; YAML; fields. Errors: ``config.invalid`` with the
+    place.
+    """
+    if len(text) > limits.CONFIG_CHARS_MAX:
+        raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
     try:
-        plain: Any = yaml.safe_load(text) or {}
+        check_events(text)
+        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}
         return msgspec.convert(plain, Config)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none, a nesting without end
+    except MeshError as error:
+        raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
+    except msgspec.ValidationError as error:
+        raise MeshError("config.invalid", f"{source}: {str(error)[:200]}", source=source) from error
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none, a number without end
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error
-    except msgspec.ValidationError as error:
-        raise MeshError("config.invalid", f"{source}: {error}", source=source) from error
 
 
 def load(home: Path) -> Config:
@@ -123,3 +134,8 @@ def home_directory(given: str | None) -> Path:
     if from_environment := os.environ.get(HOME_VARIABLE):
         return Path(from_environment).expanduser().absolute()
     return Path(platformdirs.user_data_dir("trailmesh"))
+
+
+def passphrase_file_from_environment() -> str:
+    """The file with the passphrase of the witness key; empty if the environment names none."""
+    return os.environ.get(PASSPHRASE_VARIABLE, "")

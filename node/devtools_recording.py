@@ -28,6 +28,7 @@ _ARIA: Final = re.compile(r'(?P<name>.*?)(?P<tests>(?:\[[a-z-]+="[^"]*"\])*)', r
 _ARIA_ROLE: Final = re.compile(r'\[role="([^"]*)"\]')
 _LEFT_OUT: Final = frozenset({"hover", "emulateNetworkConditions", "close"})
 _STEPS_MAX: Final = 5 * limits.SESSION_STEPS_MAX
+_SELECTORS_MAX: Final = 64
 _PIXELS: Final = (200, 8_192)
 
 
@@ -226,10 +227,14 @@ class _Reader:
         groups = step.get("selectors")
         if not isinstance(groups, list) or not groups:
             raise self._bad("`selectors` must be a list")
+        if len(groups) > _SELECTORS_MAX:
+            raise self._bad(f"more than {_SELECTORS_MAX} selectors")
         chains = [[group] if isinstance(group, str) else group for group in groups]
         for chain in chains:
             if not isinstance(chain, list) or not chain or not all(isinstance(part, str) and part for part in chain):
                 raise self._bad("a selector must be text or a list of texts")
+            if sum(map(len, chain)) > limits.ACTION_TEXT_CHARS_MAX:
+                raise self._bad(f"a selector of more than {limits.ACTION_TEXT_CHARS_MAX} characters")
         return chains
 
     def _frame(self, step: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
-"""Who this node is: its witness key, and what is signed with it."""
+"""Who this node is: its witness key, its key log, and what is signed with the key."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -9,24 +10,46 @@ from pathlib import Path
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.ports import ArtefactRecord, Clock
-from node.files import write_private
-from protocol import cbor, envelope, ids, limits
+from adapters.ports import ArtefactRecord, Clock, KeyStore
+from node.files import write_atomic
+from protocol import cbor, envelope, ids, keylog, limits
 from protocol.errors import MeshError
+from protocol.key_event import EVENT_RANDOM_BYTES, HASH_BYTES
+from protocol.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE
 
 KEY_FILE = "witness.key"
-_HEADER = "trailmesh witness key, Ed25519 seed. Whoever reads this file can sign as this node.\n"
+LOG_FILE = "keylog.cbor"
+SEED_BYTES = 32
 
 
 class Identity:
-    """A node's id and witness key. The key never leaves this object except to the channel adapter."""
+    """A node's id, key log and witness key. The key never leaves this object except to the channel adapter."""
 
-    def __init__(self, key: SigningKey, clock: Clock) -> None:
-        self.key = key
-        self.public_key = bytes(key.verify_key)
-        self.node = ids.node_id(self.public_key)
+    def __init__(self, key: SigningKey, clock: Clock, log: KeyLog | None = None) -> None:
+        """log: None for a node of this process only, which nobody can recover."""
+        now_s = clock.now_ms() // 1000
         self._clock = clock
+        self.key = key
+        # No key is known that hashes to nothing but zeros: nobody recovers this one.
+        self.log = log or keylog.begin(key, bytes(HASH_BYTES), now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
+        self.node = self.log.node
+        assert self.log.key == bytes(key.verify_key)
+
+    @property
+    def public_key(self) -> bytes:
+        """The current witness key, 32 bytes."""
+        return self.log.key
+
+    @property
+    def genesis_key(self) -> bytes:
+        """The key the node began with, 32 bytes: what a rotation leaves as it was."""
+        return self.log.genesis_key
+
+    def become(self, log: KeyLog, key: SigningKey) -> None:
+        """Sign with ``key``, the current key of ``log``, from now on."""
+        assert log.node == self.node and log.key == bytes(key.verify_key)
+        self.log, self.key = log, key
 
     def __repr__(self) -> str:
         return f"Identity({ids.short(self.node)})"
@@ -69,29 +92,58 @@ def artefact_record(sealed: bytes, kind: str, subject: str, claims: envelope.Cla
     )
 
 
-def create(home: Path, clock: Clock) -> Identity:
-    """A new witness key in ``home``, readable by its owner only. Errors: ``node.already_initialised``."""
+def create(clock: Clock, recovery: bytes) -> Identity:
+    """A new identity, nowhere kept yet. recovery: the commitment to its recovery key."""
+    key = SigningKey(clock.random(SEED_BYTES))
+    log = keylog.begin(key, recovery, now_s=clock.now_ms() // 1000, random=clock.random(EVENT_RANDOM_BYTES))
+    return Identity(key, clock, log)
+
+
+def keep(home: Path, own: Identity, keys: KeyStore) -> None:
+    """Keep a new identity in ``home``: its key last, so that a crash leaves no half node.
+
+    Errors: ``node.already_initialised``, ``store.full``, ``store.corrupt``, ``key.*``.
+    """
     path = home / KEY_FILE
     if path.exists():
         raise MeshError("node.already_initialised", f"{path} exists", home=str(home))
-    seed = clock.random(32)
-    write_private(path, (_HEADER + seed.hex() + "\n").encode())
-    return Identity(SigningKey(seed), clock)
+    write_log(home, own.log)
+    keys.save([bytes(own.key)])
 
 
-def load(home: Path, clock: Clock) -> Identity:
-    """The identity in ``home``. Errors: ``node.not_initialised``, ``store.corrupt``."""
-    path = home / KEY_FILE
+def load(home: Path, clock: Clock, keys: KeyStore) -> Identity:
+    """The identity in ``home``: the seed whose key the log says is current.
+
+    Errors: ``node.not_initialised``, ``store.corrupt``, ``key.locked``, ``key.passphrase``, ``key.keyring``.
+    """
+    candidates = [SigningKey(seed) for seed in keys.load()]
+    log = read_log(home)
+    for key in candidates:
+        if bytes(key.verify_key) == log.key:
+            return Identity(key, clock, log)
+    raise MeshError("store.corrupt", f"{home / KEY_FILE} holds another key than {LOG_FILE} says", home=str(home))
+
+
+def read_log(home: Path) -> KeyLog:
+    """The key log in ``home``; needs no passphrase. Errors: ``node.not_initialised``, ``store.corrupt``."""
+    path = home / LOG_FILE
     try:
-        lines = path.read_text().splitlines()
-        return Identity(SigningKey(bytes.fromhex(lines[-1])), clock)
+        return KeyLog.read(path.read_bytes())
     except FileNotFoundError as error:
-        raise MeshError("node.not_initialised", f"no node in {home}", home=str(home)) from error
-    except (OSError, ValueError, IndexError) as error:
-        # `from None`: a parse error of this file could quote the key.
-        raise MeshError("store.corrupt", f"{path} holds no witness key") from (
-            error if isinstance(error, OSError) else None
-        )
+        raise MeshError("node.not_initialised", f"no key log in {home}", home=str(home)) from error
+    except OSError as error:
+        raise MeshError("store.corrupt", f"{path} cannot be read: {error.strerror}") from error
+    except MeshError as error:
+        raise MeshError("store.corrupt", f"{path}: {error.message}") from error
+
+
+def write_log(home: Path, log: KeyLog) -> None:
+    """Keep ``log`` in ``home``. Errors: ``store.full``, ``store.corrupt``."""
+    try:
+        write_atomic(home / LOG_FILE, log.encode())
+    except OSError as error:
+        code = "store.full" if error.errno == errno.ENOSPC else "store.corrupt"
+        raise MeshError(code, f"{home / LOG_FILE} cannot be written: {error.strerror}") from error
 
 
 def key_is_private(home: Path) -> bool:

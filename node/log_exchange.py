@@ -21,7 +21,7 @@ from node.tasks import Tasks
 from node.witness import Witness, open_opening
 from protocol import ids, limits, log_proof, merkle, note, witness_log
 from protocol.errors import MeshError
-from protocol.log_proof import Equivocation, KeyOf
+from protocol.log_proof import Equivocation, key_of
 from protocol.messages import (
     LogConsistency,
     LogConsistencyAsk,
@@ -210,7 +210,8 @@ class LogExchange:
         self._holds[node] = seen
         key = self._peers.public_key(node)
         time_s = witness_log.cosigned_at(signed, node, key)
-        if time_s is not None:
+        named = key_of(node, key, self._peers.key_log(node))
+        if time_s is not None and len(named.key_log) <= limits.LOG_COSIGNER_KEYS_BYTES_MAX:
             name = witness_log.cosigner(node)
             plain = witness_log.bare(signed, *self._witness.public_keys)
             line = next(str(line)[:-1] for line in signed.lines if line.name == name)
@@ -218,6 +219,7 @@ class LogExchange:
                 CosignedRecord(
                     witness=node,
                     public_key=key,
+                    key_log=named.key_log,
                     log=seen.number,
                     size=seen.size,
                     checkpoint=plain.encode(),
@@ -231,7 +233,7 @@ class LogExchange:
 
         Errors: ``log.invalid``, ``envelope.*``; ``log.equivocation`` and ``log.unproven`` once the peer is frozen for it.
         """
-        told, signed = witness_log.open_checkpoint(said.head, node, *self._peers.public_keys_of(node))
+        told, signed = witness_log.open_checkpoint(said.head, node, self._peers.public_key(node))
         opening = open_opening(said.opening, node, self._peers.find_key)
         begun = witness_log.beginning(node, said.opening, opening)
         if begun.number != told.number:
@@ -274,7 +276,7 @@ class LogExchange:
         first, second = sorted((one, other), key=lambda signed: signed[0].size)
         larger = second[0].size > first[0].size
         proof = Equivocation(
-            signer=KeyOf(node=node, public_key=self._peers.public_key(node)),
+            signer=key_of(node, self._peers.public_key(node), self._peers.key_log(node)),
             first=first[1].encode().decode(),
             second=second[1].encode().decode(),
             first_root=link.base_root if larger else b"",
@@ -307,7 +309,11 @@ class LogExchange:
         node = witness_log.peek(note.parse(data)).node
         if not self._peers.knows(node) or node in self._proofs:
             return
-        claim = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
+        try:
+            claim = witness_log.open_checkpoint(data, node, self._peers.public_key(node))
+        except MeshError as error:
+            log.debug("a checkpoint of %s is left aside: %s", ids.short(node), error)
+            return  # who tells us may not have heard yet that its node has changed its key
         async with self._judging:
             held = self._held.get(node)
             if held is not None and (claim[0].number < held[0].number or claim[0] == held[0]):

@@ -19,6 +19,7 @@ from node.explorer.show import show_search, summarise
 from node.identity import Identity
 from node.log_exchange import LogExchange
 from node.logs import Logs
+from node.own_keys import OwnKeys
 from node.peers import Peers
 from node.sessions import Sessions
 from node.witness import Witness
@@ -168,6 +169,7 @@ class Node:
         sessions: Sessions,
         explorer: Explorer,
         server: PeerServer,
+        own_keys: OwnKeys,
     ) -> None:
         self.home = home
         self.config = config
@@ -186,9 +188,12 @@ class Node:
         """Where peers reach this node; empty while it does not serve."""
         self.federation = FederationApi(peers, clock)
         self.federation.serve("status", self._on_status)
+        self.federation.serve("keys/push", own_keys.on_push)
+        self.federation.serve("keys/pull", own_keys.on_pull)
         for route, handler in {**explorer.routes, **log_exchange.routes()}.items():
             self.federation.serve(route, handler)
         self._verbs: dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]] = {
+            **own_keys.verbs,
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
             "node.knock": (KnockParams, self._knock),

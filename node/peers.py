@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -26,9 +27,20 @@ from node.config import Config
 from node.identity import Identity
 from node.witness import Witness
 from protocol import cbor, ids, limits
-from protocol.envelope import content_type, key_id
+from protocol.envelope import content_type
 from protocol.errors import MeshError
-from protocol.messages import KIND_DELTA, KIND_MESSAGE, DeltaPush
+from protocol.keylog import KeyLog
+from protocol.messages import (
+    KIND_DELTA,
+    KIND_MESSAGE,
+    DeltaPush,
+    Done,
+    KeysAsk,
+    KeysPush,
+    KeysTell,
+    StatusAsk,
+    StatusTell,
+)
 from protocol.pairing import NONCE_BYTES as PAIRING_NONCE_BYTES
 from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
 from protocol.trust import Scope, TrustedPeer, TrustSet, parse_scopes
@@ -39,6 +51,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 PATH_PREFIX = "/peer/v1/"
 _ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
 """What a frozen peer is still asked: how it is, and to account for its log."""
+_AT_ONCE = 8
+"""How many peers are called at once when all of them are."""
 _SEEN_EVERY_MS = 60_000
 """How often the time a peer was last seen is written down."""
 
@@ -68,6 +82,7 @@ class Peers:
         self._new_pairing_server = new_pairing_server
         self._pairing_client = pairing_client
         self._records: dict[str, PeerRecord] = {}
+        self._logs: dict[str, KeyLog] = {}
         self._trust = TrustSet()
         self._frozen: dict[str, str] = {}
         self._listeners: dict[bytes, asyncio.Task[None]] = {}
@@ -85,10 +100,22 @@ class Peers:
 
     def _use(self, records: dict[str, PeerRecord]) -> None:
         self._records = records
+        self._logs = {record.node: self._log_of(record) for record in records.values() if record.key_log}
         self._trust = TrustSet(
-            TrustedPeer(node=r.node, public_key=r.public_key, scopes=r.scopes) for r in records.values()
+            TrustedPeer(node=r.node, public_key=r.public_key, scopes=r.scopes, log=self._logs.get(r.node))
+            for r in records.values()
         )
         self._server.trust(self._trust.keys)
+
+    def _log_of(self, record: PeerRecord) -> KeyLog:
+        """The key log of ``record``, verified once. Errors: ``store.corrupt``."""
+        known = self._logs.get(record.node)
+        if known is not None and known.encode() == record.key_log:
+            return known
+        try:
+            return KeyLog.read(record.key_log)
+        except MeshError as error:
+            raise MeshError("store.corrupt", f"the key log of {record.name}: {error.message}") from error
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
@@ -100,19 +127,31 @@ class Peers:
         """Whether ``node`` is a peer."""
         return node in self._records
 
+    def genesis_key(self, node: str) -> bytes:
+        """The key a peer began with; it stays when the current key changes. Errors: ``peer.unknown``."""
+        if node not in self._records:
+            raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
+        known = self._logs.get(node)
+        return known.genesis_key if known else self._records[node].public_key
+
     def public_key(self, node: str) -> bytes:
-        """Errors: ``peer.unknown``."""
+        """The current key of a peer. Errors: ``peer.unknown``."""
         if node not in self._records:
             raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
         return self._records[node].public_key
 
     def public_keys_of(self, node: str) -> tuple[bytes, ...]:
-        """Every key that has signed for a peer, the current one last. Errors: ``peer.unknown``."""
-        return (self.public_key(node),)
+        """Every key that was a peer's, the current one last. Errors: ``peer.unknown``."""
+        known = self._logs.get(node)
+        return tuple(dict.fromkeys((*(known.keys if known else ()), self.public_key(node))))
 
-    def public_keys(self) -> dict[str, bytes]:
-        """Node id to key, of every peer."""
-        return dict(self._trust.keys)
+    def genesis_keys(self) -> dict[str, bytes]:
+        """Node id to genesis key, of every peer that is neither frozen nor revoked."""
+        return {node: self.genesis_key(node) for node in self._trust.keys}
+
+    def key_log(self, node: str) -> KeyLog | None:
+        """The key log of a peer, if it has shown one."""
+        return self._logs.get(node)
 
     def require(self, node: str, scope: str | None) -> None:
         """Errors: ``peer.unknown``, ``peer.scope``; ``log.equivocation`` or ``log.unproven`` while its scopes are frozen."""
@@ -135,12 +174,11 @@ class Peers:
         if self._frozen.get(node) == "log.unproven":
             del self._frozen[node]
 
-    def find_key(self, issuer: str, candidate: bytes) -> VerifyKey | None:
-        """The key of a peer, or our own; the ``KeyFinder`` of everything this node verifies."""
+    def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
+        """The key of a peer at that time, or our own; the ``KeyFinder`` of everything this node verifies."""
         if issuer == self._identity.node:
-            own = self._identity.public_key
-            return self._identity.key.verify_key if candidate == key_id(own) else None
-        return self._trust.find_key(issuer, candidate)
+            return self._identity.log.find_key(candidate, issued_s)
+        return self._trust.find_key(issuer, candidate, issued_s)
 
     def find(self, text: str) -> PeerRecord:
         """The peer with this name, short id or id. Errors: ``input.not_found``, ``input.invalid`` when several fit."""
@@ -155,9 +193,10 @@ class Peers:
     # --- calling -----------------------------------------------------------------------------------------------------
 
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
-        """The peer's answer to one signed message.
+        """The peer's answer to one signed message. A peer that answers under another key is asked for its key log first.
 
-        Errors: ``peer.unknown``, ``peer.unreachable``, ``peer.refused_us``, ``peer.protocol``, or the code the peer answered.
+        Errors: ``peer.unknown``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``, ``peer.refused_us``,
+        ``peer.protocol``, or the code the peer answered.
         """
         known = self._records.get(node)
         if known is None:
@@ -166,14 +205,28 @@ class Peers:
             raise MeshError(self._frozen[node], node=node)
         if not known.addresses:
             raise MeshError("peer.unreachable", f"{known.name} has no address: it only calls us", node=node)
-        body = self._identity.message(record, audience=node, path=PATH_PREFIX + route)
-        peer = PeerAddress(node=node, public_key=known.public_key, addresses=known.addresses)
-        raw = await self._client.call(peer, route, body, content_type=content_type(KIND_MESSAGE))
-        await self.saw(node)
+        if not self._is_active(node):
+            with contextlib.suppress(MeshError):
+                await self.follow(node)  # its owner may have recovered it meanwhile
+            self._logs[node].check_active()
+            known = self._records[node]
         try:
-            return cbor.decode_as(raw, answer, bytes_max=limits.PEER_BODY_BYTES_MAX)
+            raw = await self._send(known, known.public_key, route, record)
         except MeshError as error:
-            raise MeshError("peer.protocol", f"{known.name} answered {route} with something else") from error
+            if error.code != "peer.identity" or not await self.follow(node):
+                raise
+            raw = await self._send(known, self._records[node].public_key, route, record)
+        await self.saw(node)
+        return _decode(raw, answer, known.name, route)
+
+    def _is_active(self, node: str) -> bool:
+        known = self._logs.get(node)
+        return known is None or known.active
+
+    async def _send(self, known: PeerRecord, public_key: bytes, route: str, record: msgspec.Struct) -> bytes:
+        body = self._identity.message(record, audience=known.node, path=PATH_PREFIX + route)
+        peer = PeerAddress(node=known.node, public_key=public_key, addresses=known.addresses)
+        return await self._client.call(peer, route, body, content_type=content_type(KIND_MESSAGE))
 
     async def saw(self, node: str) -> None:
         """The peer was heard of just now."""
@@ -203,6 +256,75 @@ class Peers:
             return error
         return None
 
+    # --- keys of peers -----------------------------------------------------------------------------------------------
+
+    async def adopt(self, data: bytes) -> bool:
+        """Learn from a key log of a peer, whoever showed it: it proves itself. Whether anything was new.
+
+        What is known of the peer is kept as one step with the trust set; its connections under an older key are dropped.
+        Errors: ``keylog.*``, ``peer.unknown``.
+        """
+        shown = KeyLog.read(data, now_s=self._clock.now_ms() // 1000)
+        record = self._records.get(shown.node)
+        if record is None:
+            raise MeshError("peer.unknown", f"{ids.short(shown.node)} is not a peer", node=shown.node)
+        known = self._logs.get(shown.node)
+        if known is None and record.public_key != shown.genesis_key:
+            raise MeshError("keylog.invalid", "the log does not begin with the key this peer was paired under")
+        merged = shown if known is None else known.merge(shown)
+        if merged is known:
+            return False
+        record = msgspec.structs.replace(record, public_key=merged.key, key_log=merged.encode())
+        await self._store.put_peer(record)
+        self._use({**self._records, record.node: record})
+        state = "is frozen" if merged.frozen else "has revoked itself" if merged.revoked_s else "changed its key"
+        log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
+        return True
+
+    async def follow(self, node: str) -> bool:
+        """Look under which key a peer listens now and, if that is another one, ask for its key log. Whether it was believed.
+
+        Nothing is believed of who answers there but the log. Errors: ``peer.*``, ``keylog.*``.
+        """
+        known = self._records[node]
+        at = PeerAddress(node=node, public_key=known.public_key, addresses=known.addresses)
+        shown = await self._client.look(at)
+        if shown is None or shown == known.public_key:
+            return False
+        raw = await self._send(known, shown, "keys/pull", KeysAsk())
+        told = _decode(raw, KeysTell, known.name, "keys/pull")
+        return await self.adopt(told.log) and self._records[node].public_key == shown
+
+    async def follow_all(self) -> None:
+        """Follow every peer that has an address; who does not answer is left for the next time."""
+        await self._each(self.follow)
+
+    async def push_keys(self, own: KeyLog) -> tuple[list[str], list[str]]:
+        """Show our key log to every peer that has an address: the names of those that took it, and of the others."""
+        push = KeysPush(log=own.encode())
+        return await self._each(lambda node: self.call(node, "keys/push", push, Done))
+
+    async def ask_all(self) -> tuple[list[str], list[str]]:
+        """The names of the peers that answer us as we are now, and of the others."""
+        return await self._each(lambda node: self.call(node, "status", StatusAsk(), StatusTell))
+
+    async def _each(self, act: Callable[[str], Awaitable[object]]) -> tuple[list[str], list[str]]:
+        places = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(node: str) -> bool:
+            async with places:
+                try:
+                    await act(node)
+                except MeshError as error:
+                    log.info("%s: %s", self._records[node].name, error)
+                    return False
+                return True
+
+        records = self.records()
+        went = await asyncio.gather(*(one(record.node) for record in records))
+        named = [(record.name, well) for record, well in zip(records, went, strict=True)]
+        return [name for name, well in named if well], [name for name, well in named if not well]
+
     # --- pairing -----------------------------------------------------------------------------------------------------
 
     async def invite(self, grant: list[str], minutes: int) -> tuple[str, int]:
@@ -216,6 +338,7 @@ class Peers:
         await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, scopes=scopes))
         inviter = Inviter(
             self._identity.key,
+            log=self._identity.log,
             token=token,
             expires_s=expires_s,
             name=self._config.name,
@@ -239,8 +362,10 @@ class Peers:
         address = await listener.start(handle)
         hashed = token_hash(token)
         self._listeners[hashed] = asyncio.create_task(self._close_later(hashed, listener, closing, minutes * 60))
+        own = self._identity
+        key = own.public_key if own.public_key != own.genesis_key else b""
         return make_invite(
-            address=address, node=self._identity.node, token=token, expires_s=expires_s, scopes=scopes
+            address=address, node=own.node, token=token, expires_s=expires_s, scopes=scopes, key=key
         ), expires_s
 
     async def _close_later(self, hashed: bytes, listener: PairingServer, closing: asyncio.Event, seconds: int) -> None:
@@ -262,6 +387,7 @@ class Peers:
         joiner = Joiner(
             invite,
             self._identity.key,
+            log=self._identity.log,
             name=self._config.name,
             addresses=self.addresses,
             grants=scopes,
@@ -277,6 +403,7 @@ class Peers:
             node=paired.node,
             name=paired.name,
             public_key=paired.public_key,
+            key_log=paired.log.encode(),
             addresses=paired.addresses,
             scopes=paired.scopes,
             granted_us=paired.granted_us,
@@ -287,10 +414,22 @@ class Peers:
         log.info("paired with %s (%s)", record.name, ids.short(record.node))
         return record
 
-    async def close(self) -> None:
-        """Withdraw every open invite and end the connections to peers. Twice is once."""
+    async def withdraw_invites(self) -> None:
+        """Close the listener of every open invite."""
         tasks = list(self._listeners.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Withdraw every open invite and end the connections to peers. Twice is once."""
+        await self.withdraw_invites()
         await self._client.close()
+
+
+def _decode(raw: bytes, answer: type[T], name: str, route: str) -> T:
+    """Errors: ``peer.protocol``."""
+    try:
+        return cbor.decode_as(raw, answer, bytes_max=limits.PEER_BODY_BYTES_MAX)
+    except MeshError as error:
+        raise MeshError("peer.protocol", f"{name} answered {route} with something else") from error

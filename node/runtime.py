@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime
 import logging
 import sys
 from collections.abc import Callable
@@ -13,15 +14,20 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api.control import ControlServer
+from node.passphrase import Ask
 from node.wiring import open_node
 from protocol import ids, limits
 
 _SWEEP_EVERY_S = 30
 
 
-async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
-    """Serve until cancelled. Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``."""
-    async with open_node(home) as node:
+async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: Ask | None = None) -> None:
+    """Serve until cancelled. passphrase: asked once, if the witness key is sealed.
+
+    Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
+    """
+    async with open_node(home, passphrase) as node:
+        node.identity.log.check_active()
         logging.basicConfig(
             stream=sys.stderr,
             level=node.config.log_level.upper(),
@@ -43,6 +49,9 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
             scheduler.add_job(
                 node.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
             )
+            # At once as well: while this node was down, peers may have changed their keys.
+            follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
+            scheduler.add_job(node.peers.follow_all, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
             scheduler.start()
             ready(
                 {

@@ -1,4 +1,4 @@
-"""Creates the data directory of a node."""
+"""Creates the data directory of a node, and the recovery key that is kept elsewhere."""
 
 from __future__ import annotations
 
@@ -10,19 +10,38 @@ import msgspec
 
 from node import config as configuration
 from node import identity
-from node.files import write_atomic
-from node.wiring import system_clock
-from protocol import ids
+from node.files import write_atomic, write_private
+from node.passphrase import Ask
+from node.recovery_file import check_recovery_file, default_recovery_file
+from node.wiring import new_key_store, recovery_words, system_clock
+from protocol import ids, recovery
 from protocol.errors import MeshError
 
 
-def init_home(home: Path, *, name: str | None, listen: str | None, config_file: str | None) -> dict[str, Any]:
-    """Create a node in ``home``: configuration first, witness key last, so that a crash leaves no half node.
+def init_home(
+    home: Path,
+    *,
+    name: str | None,
+    listen: str | None,
+    config_file: str | None,
+    recovery_out: str | None = None,
+    passphrase: Ask | None = None,
+    keyring: bool = False,
+) -> dict[str, Any]:
+    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash leaves
+    no half node.
 
-    Errors: ``node.already_initialised``, ``config.invalid``, ``input.invalid``.
+    recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
+    witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
+    Errors: ``node.already_initialised``, ``config.invalid``, ``input.invalid``, ``key.*``, ``store.full``.
     """
     if (home / identity.KEY_FILE).exists():
         raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
+    clock = system_clock()
+    keys = new_key_store(home, passphrase=passphrase, keyring=keyring)
+    seed = clock.random(recovery.SEED_BYTES)
+    created = identity.create(clock, recovery.commitment(seed))
+    recovery_file = check_recovery_file(home, recovery_out or default_recovery_file(home, created.node))
     config = (
         configuration.parse(Path(config_file).read_text(), source=config_file)
         if config_file
@@ -38,7 +57,12 @@ def init_home(home: Path, *, name: str | None, listen: str | None, config_file: 
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.chmod(0o700)
         write_atomic(home / configuration.CONFIG_FILE, configuration.render(config).encode())
-        created = identity.create(home, system_clock())
+        write_private(recovery_file, recovery.render(created.node, seed).encode())
+        try:
+            identity.keep(home, created, keys)
+        except BaseException:
+            recovery_file.unlink()  # it recovers a node that does not exist
+            raise
     except OSError as error:
         raise MeshError(
             "store.full" if error.errno == 28 else "input.invalid", f"{home}: {error.strerror}", home=str(home)
@@ -49,6 +73,9 @@ def init_home(home: Path, *, name: str | None, listen: str | None, config_file: 
         "name": config.name,
         "home": str(home),
         "listen": f"{config.listen.host}:{config.listen.port}",
+        "key_form": keys.form,
+        "recovery_file": str(recovery_file),
+        "recovery_words": recovery_words(seed),
     }
 
 

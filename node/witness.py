@@ -21,7 +21,7 @@ from node.identity import Identity
 from node.log_audit import own_artefacts
 from protocol import cbor, envelope, ids, limits, note, witness_log
 from protocol.errors import MeshError
-from protocol.log_proof import InclusionProof, KeyOf
+from protocol.log_proof import InclusionProof, KeyOf, key_of
 from protocol.merkle_growth import Frontier, Part, consistency_parts, cover, folded, inclusion_parts, root_parts
 from protocol.note import Line, Note
 from protocol.witness_log import KIND_OPENING, Checkpoint, Link, Opening, entry_hash, origin
@@ -68,13 +68,22 @@ class Witness:
     @property
     def public_keys(self) -> tuple[bytes, ...]:
         """Every key that has signed this node's checkpoints, the current one last."""
-        return (self.identity.public_key,)
+        return tuple(dict.fromkeys((*self.identity.log.keys, self.identity.public_key)))
+
+    @property
+    def genesis_key(self) -> bytes:
+        """The key this node began with."""
+        return self.identity.genesis_key
 
     @property
     def log(self) -> OwnLog:
-        """The log that is being written."""
+        """The log that is being written; its checkpoint is signed by the current key, also when that was just changed."""
         assert self._log is not None, "load comes first"
-        return self._log
+        now = self._log
+        if note.line_of(now.signed, origin(self.node, now.checkpoint.number), self.public_key) is None:
+            signed = witness_log.sign(now.checkpoint, self.identity.key)
+            self._log = now = msgspec.structs.replace(now, signed=signed)
+        return now
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -239,7 +248,7 @@ class Witness:
         checkpoint, signed, cosigners = await self._best_checkpoint(leaf)
         hashes = await self._hashes(leaf.log, inclusion_parts(leaf.index, checkpoint.size))
         return InclusionProof(
-            signer=KeyOf(node=self.node, public_key=self.public_key),
+            signer=key_of(self.node, self.public_key, self.identity.log),
             digest=digest,
             index=leaf.index,
             hashes=tuple(hashes),
@@ -256,7 +265,9 @@ class Witness:
             signed = note.parse(chosen[0].checkpoint)
             for record in chosen:
                 signed = signed.with_line(note.parse_line(record.line))
-            named = tuple(KeyOf(node=record.witness, public_key=record.public_key) for record in chosen)
+            named = tuple(
+                KeyOf(node=record.witness, public_key=record.public_key, key_log=record.key_log) for record in chosen
+            )
         else:
             record_of = {record.number: record for record in await self._store.logs()}
             signed, named = note.parse(record_of[leaf.log].checkpoint), ()

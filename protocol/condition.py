@@ -32,9 +32,12 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     title: _Text | None = None
     text: _Text | None = None
     element: ElementTest | None = None
-    all: tuple[Condition, ...] | None = None
-    any: tuple[Condition, ...] | None = None
+    all: _Parts | None = None
+    any: _Parts | None = None
     not_: Condition | None = msgspec.field(default=None, name="not")
+
+
+_Parts = Annotated[tuple[Condition, ...], msgspec.Meta(max_length=limits.CONDITION_PARTS_MAX)]
 
 
 def check(condition: Condition) -> Condition:

@@ -62,9 +62,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyFinder(Protocol):
-    """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects, or None."""
+    """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects and that was its at ``issued_s``, or None."""
 
-    def __call__(self, issuer: str, key_id: bytes, /) -> VerifyKey | None: ...
+    def __call__(self, issuer: str, key_id: bytes, issued_s: int, /) -> VerifyKey | None: ...
 
 
 def content_type(kind: str) -> str:
@@ -183,15 +183,15 @@ def verify(
 ) -> Envelope:
     """The envelope in ``data``, once its signature by a trusted key is verified.
 
-    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; a trusted key for issuer
-    and key id; signature over the received bytes and ``binding``.
+    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; a trusted key for issuer,
+    key id and issue time; signature over the received bytes and ``binding``.
     Errors: ``envelope.invalid``, ``envelope.kind``, ``envelope.key_unknown``, ``envelope.signature``.
     """
     protected, payload, signature = _parts(data, bytes_max)
     kind, key, claims = _header(protected)
     if kind not in kinds:
         raise MeshError("envelope.kind", f"{kind} is not accepted here")
-    verify_key = find_key(claims.issuer, key)
+    verify_key = find_key(claims.issuer, key, claims.issued_s)
     if verify_key is None:
         raise MeshError("envelope.key_unknown", f"no trusted key of {claims.issuer[:7]} fits", issuer=claims.issuer)
     try:
@@ -277,11 +277,11 @@ def check_time(claims: Claims, now_s: int) -> None:
         )
 
 
-def single_key(public_key: bytes, owner: str) -> Callable[[str, bytes], VerifyKey | None]:
-    """A ``KeyFinder`` that trusts one key of one owner."""
+def single_key(public_key: bytes, owner: str) -> Callable[[str, bytes, int], VerifyKey | None]:
+    """A ``KeyFinder`` that trusts one key of one owner, at any time."""
     verify_key = VerifyKey(public_key)
 
-    def find(issuer: str, candidate: bytes) -> VerifyKey | None:
+    def find(issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
         return verify_key if issuer == owner and candidate == key_id(public_key) else None
 
     return find

@@ -200,6 +200,52 @@ CODES: dict[str, Code] = {
         "The peer address is not an https:// URL with host and port.",
         "Use the invite as it was printed; an address alone never pairs.",
     ),
+    "keylog.invalid": Code(
+        _P,
+        False,
+        "The key log or key event breaks a rule of its form, its order or its signatures.",
+        "Do not trust it; ask the peer's owner. docs/protocol/keylog.md has the rules.",
+    ),
+    "keylog.gap": Code(
+        _P,
+        True,
+        "A key event before this one is missing.",
+        "The sender must send its whole key log.",
+    ),
+    "keylog.fork": Code(
+        _P,
+        False,
+        "Two key events of the node contradict each other: one of its keys is in other hands.",
+        "Its owner must run `trailmesh node recover` with the recovery key; until then the node is frozen here.",
+    ),
+    "keylog.revoked": Code(
+        _P,
+        False,
+        "The node has revoked itself: nothing it signed since is believed.",
+        "Pair with the node that takes its place.",
+    ),
+    "keylog.full": Code(
+        _C, False, "The key log has no room for another rotation.", "Create a new node; a log holds 56 rotations."
+    ),
+    "key.locked": Code(
+        _C,
+        False,
+        "The witness key is sealed with a passphrase, and none was given.",
+        "Give `--passphrase-file FILE`, set TRAILMESH_PASSPHRASE_FILE, or run the command in a terminal.",
+    ),
+    "key.passphrase": Code(_C, False, "The witness key does not open.", "Give the right passphrase."),
+    "key.keyring": Code(
+        _E,
+        False,
+        "The keyring of this user cannot be used.",
+        "Unlock it, or create the node without `--keyring`; machines without a desktop have none.",
+    ),
+    "recovery.invalid": Code(
+        _C,
+        False,
+        "This is not the recovery key: words or file are mistyped, cut, or of another node.",
+        "Compare with what was written down at `trailmesh node init`: 24 words in their order.",
+    ),
     # store
     "store.corrupt": Code(
         _E,

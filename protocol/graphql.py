@@ -9,6 +9,7 @@ import msgspec
 _COMMENT = re.compile(r"#[^\n]*")
 _QUERY = re.compile(r"(?:query\b[^{]*)?\{.*\}$", re.DOTALL)
 _OTHER = re.compile(r"\b(?:mutation|subscription)\b", re.IGNORECASE)
+_BATCH_MAX = 64
 _KEYS = frozenset({"query", "variables", "operationName", "extensions"})
 
 
@@ -23,7 +24,7 @@ def is_query(body_text: str | None) -> bool:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
     entries = body if isinstance(body, list) else [body]
-    return bool(entries) and all(_one(entry) for entry in entries)
+    return 0 < len(entries) <= _BATCH_MAX and all(_one(entry) for entry in entries)
 
 
 def _one(entry: object) -> bool:

@@ -3,7 +3,8 @@
 ``InclusionProof``: an artefact is in the log of the node that signed it. ``Equivocation``: a node has signed two histories that
 cannot both be true. Both are JSON, with byte strings in base64 and checkpoints as the text that was signed.
 
-A node's key is checked against its id, which is the hash of the key: whoever knows the id needs nothing else.
+A node's key is checked against its id, which is the hash of its first key; where the key was changed since, the key log in the
+file leads from one to the other. Whoever knows the id needs nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from protocol import ids, limits, merkle
+from protocol.envelope import KeyFinder, single_key
 from protocol.errors import MeshError
+from protocol.keylog import KeyLog
 from protocol.note import Note
 from protocol.witness_log import Checkpoint, Hash, Hashes, cosigned_at, entry_hash, open_checkpoint, origin
 
@@ -34,6 +37,8 @@ class KeyOf(_Record, frozen=True, kw_only=True):
 
     node: _Id
     public_key: Hash
+    key_log: Annotated[bytes, msgspec.Meta(max_length=limits.KEY_LOG_BYTES_MAX)] = b""
+    """The node's key log, encoded; empty while its first key is the one."""
 
 
 class InclusionProof(_Record, frozen=True, kw_only=True):
@@ -154,7 +159,7 @@ def check_inclusion(proof: InclusionProof) -> Finding:
 def _cosignatures(signed: Note, cosigners: tuple[KeyOf, ...]) -> tuple[Cosignature, ...]:
     found = {}
     for named in cosigners:
-        _check_key(named)
+        _keys(named)
         time_s = cosigned_at(signed, named.node, named.public_key)
         if time_s is None:
             raise MeshError("log.invalid", f"{ids.short(named.node)} did not cosign the checkpoint")
@@ -194,14 +199,39 @@ def check_equivocation(proof: Equivocation) -> Finding:
 
 
 def _opened(text: str, signer: KeyOf) -> tuple[Checkpoint, Note]:
-    _check_key(signer)
+    keys = _keys(signer)
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
         raise MeshError("log.invalid", "a checkpoint is not UTF-8") from error
-    return open_checkpoint(data, signer.node, signer.public_key)
+    return open_checkpoint(data, signer.node, *keys)
 
 
-def _check_key(named: KeyOf) -> None:
-    if ids.node_id(named.public_key) != named.node:
-        raise MeshError("log.invalid", f"the key is not the one that {named.node[:7]} stands for")
+def key_of(node: str, public_key: bytes, key_log: KeyLog | None) -> KeyOf:
+    """A node and its key, with the key log if that is needed to show that it is one of its keys."""
+    needed = key_log is not None and ids.node_id(public_key) != node
+    return KeyOf(node=node, public_key=public_key, key_log=key_log.encode() if needed and key_log else b"")
+
+
+def key_finder(named: KeyOf) -> KeyFinder:
+    """Finds the keys of ``named`` and of nobody else. Errors: ``log.invalid``."""
+    _keys(named)
+    if not named.key_log:
+        return single_key(named.public_key, named.node)
+    log = KeyLog.read(named.key_log)
+    return lambda issuer, key_id, issued_s: log.find_key(key_id, issued_s) if issuer == named.node else None
+
+
+def _keys(named: KeyOf) -> tuple[bytes, ...]:
+    """The keys that ``named`` may have signed with, once it is shown that they are its own. Errors: ``log.invalid``."""
+    keys: tuple[bytes, ...] = (named.public_key,)
+    begun = named.public_key
+    if named.key_log:
+        try:
+            log = KeyLog.read(named.key_log)
+        except MeshError as error:
+            raise MeshError("log.invalid", f"the key log in the proof: {error.message}") from error
+        keys, begun = log.keys, log.genesis_key
+    if ids.node_id(begun) != named.node or named.public_key not in keys:
+        raise MeshError("log.invalid", f"the key is not one that {named.node[:7]} stands for")
+    return keys

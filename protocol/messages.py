@@ -30,6 +30,7 @@ Id = Annotated[str, msgspec.Meta(max_length=80, min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Key = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 Envelope = Annotated[bytes, msgspec.Meta(max_length=limits.ARTEFACT_BYTES_MAX)]
+KeyLogBytes = Annotated[bytes, msgspec.Meta(max_length=limits.KEY_LOG_BYTES_MAX)]
 ActionBytes = Annotated[bytes, msgspec.Meta(max_length=limits.CHUNK_VALUE_BYTES_MAX)]
 Path = Annotated[tuple[ActionBytes, ...], msgspec.Meta(max_length=limits.TREE_DEPTH_MAX)]
 
@@ -115,6 +116,22 @@ class StatusTell(_Record, frozen=True, kw_only=True):
     now_ms: Count
     scopes: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)]
     """What the asker may do here."""
+
+
+class KeysPush(_Record, frozen=True, kw_only=True):
+    """The key log of the sender, or of another node that both know: it proves itself."""
+
+    log: KeyLogBytes
+
+
+class KeysAsk(_Record, frozen=True, kw_only=True):
+    """Which keys were yours? Asked when a peer answers under a key that is not known here."""
+
+
+class KeysTell(_Record, frozen=True, kw_only=True):
+    """The key log of the answering node."""
+
+    log: KeyLogBytes
 
 
 class SearchOpen(_Record, frozen=True, kw_only=True):
@@ -256,6 +273,8 @@ class Route(NamedTuple):
 
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
+    "keys/push": Route(None, KeysPush, Done),
+    "keys/pull": Route(None, KeysAsk, KeysTell),
     "search/open": Route("branch:assign", SearchOpen, Done),
     "search/close": Route("branch:assign", SearchClose, Done),
     "branch/assign": Route("branch:assign", BranchAssign, Done),

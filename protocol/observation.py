@@ -38,6 +38,8 @@ INTERACTIVE_ROLES = frozenset(
     ]
 )
 _VOLATILE = re.compile(r"\d+")
+_QUERY_CHARS_MAX = 16_384
+"""What lies behind it does not tell pages apart."""
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -118,7 +120,7 @@ def state_hash(observation: Observation) -> bytes:
         parts = urlsplit(observation.url)
     except ValueError:
         parts = SplitResult("", "", observation.url, "", "")
-    keys = sorted({key for key, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    keys = sorted({key for key, _ in parse_qsl(parts.query[:_QUERY_CHARS_MAX], keep_blank_values=True)})
     seen = Counter(
         (item.role, _VOLATILE.sub("#", item.name), ",".join(s for s in item.states if s != "active"), bool(item.value))
         for item in observation.elements

@@ -1,19 +1,19 @@
 """Pairing: two nodes learn each other's keys through one string that a person carries from one to the other.
 
 The invite names the inviter's pairing listener, its node id, and a one-time token. The joiner opens TLS, is told by
-its adapter which key signed the TLS leaf, and goes on only if that key has the node id of the invite. Then one
-exchange::
+its adapter which key signed the TLS leaf, and goes on only if that is the key of the invite: the one with its node id,
+or, once the inviter has rotated, the one the invite names. Then one exchange::
 
-    joiner  → inviter   body {key, nonce, name, addresses, grants}, HMAC(token, T1), signature(joiner, T1)
-    inviter → joiner    body {key, name, addresses, grants},        HMAC(token, T2), signature(inviter, T2)
+    joiner  → inviter   body {log, nonce, name, addresses, grants}, HMAC(token, T1), signature(joiner, T1)
+    inviter → joiner    body {log, name, addresses, grants},        HMAC(token, T2), signature(inviter, T2)
 
     T1 = cbor([domain, inviter's key, SHA-256 of the TLS leaf, request body])
     T2 = cbor([domain, SHA-256 of the whole request, SHA-256 of the TLS leaf, answer body])
 
 What each part is for: the HMAC shows that the other side holds the invite; the leaf hash that nobody sits in between;
-the signature that it owns its key; the body inside the transcript that names, addresses and grants are those of its
-author; the nonce that the answer is to this very request. An invite is used once, closes after three failures, and
-ends at its expiry.
+the key log which node it is, and its signature that it owns the key of now; the body inside the transcript that name,
+addresses and grants are those of its author; the nonce that the answer is to this very request. An invite is used
+once, closes after three failures, and ends at its expiry.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from protocol import cbor, ids, limits
 from protocol.errors import MeshError
+from protocol.keylog import KeyLog
 from protocol.trust import PUBLIC_KEY_BYTES, check_scopes
 
 _PREFIX: Final = "tmi1."
@@ -68,7 +69,7 @@ def parse_address(text: str) -> tuple[str, int]:
 # --- invites ---------------------------------------------------------------------------------------------------------
 
 
-class Invite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Invite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the invite string says."""
 
     address: str
@@ -81,6 +82,14 @@ class Invite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Seconds since 1970."""
     scopes: tuple[str, ...] = ()
     """What the inviter offers, for display; its answer says what it granted."""
+    key: bytes = b""
+    """The inviter's current key, 32 bytes, if it is not the one with its node id."""
+
+    def is_key(self, candidate: bytes) -> bool:
+        """Whether ``candidate`` is the key the inviter's listener must hold."""
+        if self.key:
+            return hmac.compare_digest(candidate, self.key)
+        return len(candidate) == PUBLIC_KEY_BYTES and hmac.compare_digest(ids.node_id(candidate), self.node)
 
     def __repr__(self) -> str:
         return f"Invite(address={self.address!r}, node={self.node!r}, expires_s={self.expires_s})"
@@ -91,12 +100,23 @@ def token_hash(token: bytes) -> bytes:
     return hashlib.sha256(b"trailmesh-token-v1\x00" + token).digest()
 
 
-def make_invite(*, address: str, node: str, token: bytes, expires_s: int, scopes: tuple[str, ...] = ()) -> str:
-    """The invite string. Errors: ``invite.url``, ``id.invalid``, ``message.invalid`` (scopes)."""
+def make_invite(
+    *, address: str, node: str, token: bytes, expires_s: int, scopes: tuple[str, ...] = (), key: bytes = b""
+) -> str:
+    """The invite string. key: the current key, if it is not the one with the node id.
+
+    Errors: ``invite.url``, ``id.invalid``, ``message.invalid`` (scopes).
+    """
     assert len(token) == limits.INVITE_TOKEN_BYTES
+    assert len(key) in (0, PUBLIC_KEY_BYTES)
     parse_address(address)
     invite = Invite(
-        address=address, node=ids.parse_node_id(node), token=token, expires_s=expires_s, scopes=check_scopes(scopes)
+        address=address,
+        node=ids.parse_node_id(node),
+        token=token,
+        expires_s=expires_s,
+        scopes=check_scopes(scopes),
+        key=key,
     )
     raw = cbor.encode(invite)
     return _PREFIX + base64.urlsafe_b64encode(raw + _checksum(raw)).decode().rstrip("=")
@@ -134,7 +154,8 @@ def parse_invite(text: str, now_s: int) -> Invite:
         check_scopes(invite.scopes)
     except MeshError as error:
         raise MeshError("invite.invalid", "made by another version of trailmesh") from error
-    if canonical != invite.node or len(invite.token) != limits.INVITE_TOKEN_BYTES:
+    lengths = (len(invite.token), len(invite.key))
+    if canonical != invite.node or lengths not in ((limits.INVITE_TOKEN_BYTES, n) for n in (0, PUBLIC_KEY_BYTES)):
         raise MeshError("invite.invalid", "made by another version of trailmesh")
     parse_address(invite.address)
     if now_s >= invite.expires_s:
@@ -148,8 +169,8 @@ def parse_invite(text: str, now_s: int) -> Invite:
 class Introduction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a node says about itself when pairing."""
 
-    key: bytes
-    """Its witness key, 32 bytes."""
+    log: bytes
+    """Its key log, encoded: who it is, and which key it holds now."""
     name: str
     """For people; unique to nobody."""
     addresses: tuple[str, ...] = ()
@@ -171,6 +192,8 @@ class Paired(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     public_key: bytes
+    """The current key."""
+    log: KeyLog
     name: str
     addresses: tuple[str, ...]
     scopes: tuple[str, ...]
@@ -188,8 +211,8 @@ def check_name(name: str) -> str:
 
 def _check_introduction(said: Introduction, nonce_bytes: int) -> None:
     """Limits of every field. Errors: ``message.invalid``, ``input.invalid``, ``invite.url``."""
-    if len(said.key) != PUBLIC_KEY_BYTES or len(said.nonce) != nonce_bytes:
-        raise MeshError("message.invalid", "key or nonce of another length")
+    if len(said.nonce) != nonce_bytes:
+        raise MeshError("message.invalid", "a nonce of another length")
     if len(said.addresses) > limits.PEER_ADDRESSES_MAX:
         raise MeshError("message.invalid", "too many addresses")
     check_name(said.name)
@@ -203,8 +226,8 @@ def _sign(body: bytes, transcript: bytes, token: bytes, key: SigningKey) -> byte
     return cbor.encode(_Signed(body=body, proof=proof, signature=key.sign(transcript).signature))
 
 
-def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) -> Introduction:
-    """The introduction in ``signed``, once token, fields and signature are right.
+def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) -> tuple[Introduction, KeyLog]:
+    """The introduction in ``signed`` and its key log, once token, fields, log and signature are right.
 
     Errors: several, for the caller to fold.
     """
@@ -212,17 +235,20 @@ def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) ->
         raise MeshError("invite.refused", "the token does not fit")
     said = cbor.decode_as(signed.body, Introduction, items_max=64, depth_max=2)
     _check_introduction(said, nonce_bytes)
+    log = KeyLog.read(said.log)
+    log.check_active()
     try:
-        VerifyKey(said.key).verify(transcript, signed.signature)
+        VerifyKey(log.key).verify(transcript, signed.signature)
     except (BadSignatureError, ValueError) as error:
-        raise MeshError("envelope.signature", "the key does not sign the pairing") from error
-    return said
+        raise MeshError("envelope.signature", "the current key does not sign the pairing") from error
+    return said, log
 
 
-def _paired(said: Introduction, scopes: tuple[str, ...]) -> Paired:
+def _paired(said: Introduction, log: KeyLog, scopes: tuple[str, ...]) -> Paired:
     return Paired(
-        node=ids.node_id(said.key),
-        public_key=said.key,
+        node=log.node,
+        public_key=log.key,
+        log=log,
         name=said.name,
         addresses=said.addresses,
         scopes=scopes,
@@ -238,18 +264,20 @@ class Joiner:
         invite: Invite,
         key: SigningKey,
         *,
+        log: KeyLog,
         name: str,
         addresses: tuple[str, ...] = (),
         grants: tuple[str, ...] = (),
         nonce: bytes,
     ) -> None:
-        """nonce: ``NONCE_BYTES`` random bytes.
+        """log: the key log of this node, ``key`` is its current key. nonce: ``NONCE_BYTES`` random bytes.
 
         Errors: ``input.invalid``, ``message.invalid``, ``invite.url``, ``invite.refused``.
         """
-        said = Introduction(key=bytes(key.verify_key), name=name, addresses=addresses, grants=grants, nonce=nonce)
+        assert log.key == bytes(key.verify_key)
+        said = Introduction(log=log.encode(), name=name, addresses=addresses, grants=grants, nonce=nonce)
         _check_introduction(said, NONCE_BYTES)
-        if ids.node_id(said.key) == invite.node:
+        if log.node == invite.node:
             raise MeshError("invite.refused", "this is an invite of this very node")
         self._invite = invite
         self._key = key
@@ -265,7 +293,7 @@ class Joiner:
         """
         assert not self._request
         assert len(leaf_hash) == LEAF_HASH_BYTES
-        if len(signer) != PUBLIC_KEY_BYTES or not hmac.compare_digest(ids.node_id(signer), self._invite.node):
+        if not self._invite.is_key(signer):
             raise MeshError("peer.identity", "another node answers at the invite's address", expected=self._invite.node)
         body = cbor.encode(self._said)
         transcript = cbor.encode([_JOIN_DOMAIN, signer, leaf_hash, body])
@@ -276,7 +304,7 @@ class Joiner:
     def finish(self, answer: bytes) -> Paired:
         """The inviter, once its answer is verified.
 
-        Checks, in order: strict form; HMAC; limits of the fields; signature; the key is the invite's.
+        Checks, in order: strict form; HMAC; limits of the fields; key log; signature; node and key are the invite's.
         Errors: ``peer.protocol``, ``peer.identity``.
         """
         assert self._request, "request comes first"
@@ -285,14 +313,14 @@ class Joiner:
             transcript = cbor.encode(
                 [_ANSWER_DOMAIN, hashlib.sha256(self._request).digest(), self._leaf_hash, signed.body]
             )
-            said = _open(signed, transcript, self._invite.token, 0)
+            said, log = _open(signed, transcript, self._invite.token, 0)
         except MeshError as error:
             raise MeshError("peer.protocol", f"the inviter's answer: {error.message}") from error
-        if ids.node_id(said.key) != self._invite.node:
+        if log.node != self._invite.node or not self._invite.is_key(log.key):
             raise MeshError(
                 "peer.identity", "the answer is of another node than the invite", expected=self._invite.node
             )
-        return _paired(said, self._said.grants)
+        return _paired(said, log, self._said.grants)
 
 
 class Inviter:
@@ -302,6 +330,7 @@ class Inviter:
         self,
         key: SigningKey,
         *,
+        log: KeyLog,
         token: bytes,
         expires_s: int,
         name: str,
@@ -309,9 +338,14 @@ class Inviter:
         grants: tuple[str, ...] = (),
         failures: int = 0,
     ) -> None:
-        """grants: what the joiner may do here. Errors: ``input.invalid``, ``message.invalid``, ``invite.url``."""
+        """log: the key log of this node, ``key`` is its current key. grants: what the joiner may do here.
+
+        Errors: ``input.invalid``, ``message.invalid``, ``invite.url``.
+        """
         assert len(token) == limits.INVITE_TOKEN_BYTES
-        self._said = Introduction(key=bytes(key.verify_key), name=name, addresses=addresses, grants=grants)
+        assert log.key == bytes(key.verify_key)
+        self._said = Introduction(log=log.encode(), name=name, addresses=addresses, grants=grants)
+        self._public_key, self._node = log.key, log.node
         _check_introduction(self._said, 0)
         self._key = key
         self._token = token
@@ -334,7 +368,7 @@ class Inviter:
 
         leaf_hash: SHA-256 of the TLS leaf this request came in under.
         Checks, in order: still open; not expired; strict form; HMAC over the transcript; limits of the fields;
-        signature; not our own key. Every failure after the first two counts, and all of them look alike to the other
+        key log; signature; not our own node. Every failure after the first two counts, and all of them look alike to the other
         side.
         Errors: ``invite.refused``, ``invite.expired``.
         """
@@ -344,20 +378,19 @@ class Inviter:
         if now_s >= self._expires_s:
             raise MeshError("invite.expired")
         try:
-            said = self._verify(request, leaf_hash)
+            said, log = self._verify(request, leaf_hash)
         except MeshError as error:
             self._failures += 1
             raise MeshError("invite.refused") from error
         self._used = True
         body = cbor.encode(self._said)
         transcript = cbor.encode([_ANSWER_DOMAIN, hashlib.sha256(request).digest(), leaf_hash, body])
-        return _sign(body, transcript, self._token, self._key), _paired(said, self._said.grants)
+        return _sign(body, transcript, self._token, self._key), _paired(said, log, self._said.grants)
 
-    def _verify(self, request: bytes, leaf_hash: bytes) -> Introduction:
+    def _verify(self, request: bytes, leaf_hash: bytes) -> tuple[Introduction, KeyLog]:
         signed = cbor.decode_as(request, _Signed, bytes_max=limits.PAIRING_BODY_BYTES_MAX, items_max=16, depth_max=1)
-        said = _open(
-            signed, cbor.encode([_JOIN_DOMAIN, self._said.key, leaf_hash, signed.body]), self._token, NONCE_BYTES
-        )
-        if said.key == self._said.key:
-            raise MeshError("invite.refused", "our own key")
-        return said
+        transcript = cbor.encode([_JOIN_DOMAIN, self._public_key, leaf_hash, signed.body])
+        said, log = _open(signed, transcript, self._token, NONCE_BYTES)
+        if log.node == self._node:
+            raise MeshError("invite.refused", "our own node")
+        return said, log

@@ -64,9 +64,10 @@ _SECRET_PARTS: Final = (
 )
 _WORD_BORDER: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")
-_PATH_PARAMETER: Final = re.compile(r"(;[A-Za-z]*(?:session|sess)[A-Za-z]*=)[^/;]*", re.IGNORECASE)
+_PATH_PARAMETER: Final = re.compile(r";([A-Za-z]*)=[^/;]*")
 _TOKEN_CHARS_MIN: Final = 20
 _TOKEN: Final = re.compile(rf"[A-Za-z0-9_~+=.-]{{{_TOKEN_CHARS_MIN},}}")
+_QUERY_CHARS_MAX: Final = 16_384
 _SHORT_SECRET_CHARS: Final = 4
 """Secrets shorter than this are replaced only as whole words: else every "1" of a page would go."""
 
@@ -97,12 +98,22 @@ def redact_url(url: str) -> str:
     scheme, authority, path, query, fragment = (part or "" for part in parts.groups())
     if "@" in authority:
         authority = "//" + authority.rpartition("@")[2]
-    path = _JWT.sub(REDACTED, _PATH_PARAMETER.sub(rf"\1{REDACTED}", path))
+    path = _JWT.sub(REDACTED, _PATH_PARAMETER.sub(_redact_parameter, path))
     return scheme + authority + path + _redact_pairs(query) + _redact_fragment(fragment)
 
 
+def _redact_parameter(match: re.Match[str]) -> str:
+    """``;jsessionid=…`` and its kin; the test on the name stands outside of the pattern, which stays linear."""
+    return f";{match[1]}={REDACTED}" if "sess" in match[1].lower() else match[0]
+
+
 def _redact_pairs(query: str) -> str:
-    """A query with its ``?``, the values of secret keys replaced; order and the rest unchanged."""
+    """A query with its ``?``, the values of secret keys replaced; order and the rest unchanged.
+
+    One that is far too long to be looked through is replaced as a whole.
+    """
+    if len(query) > _QUERY_CHARS_MAX:
+        return query[0] + REDACTED
     head, body = query[:1], query[1:]
     return head + "&".join(_redact_pair(pair) for pair in body.split("&")) if query else ""
 
@@ -115,6 +126,8 @@ def _redact_pair(pair: str) -> str:
 
 
 def _redact_fragment(fragment: str) -> str:
+    if len(fragment) > _QUERY_CHARS_MAX:
+        return f"#{REDACTED}"
     if "=" in fragment:
         # ``#access_token=…`` and ``#/route?code=…`` are queries in disguise.
         route, mark, query = fragment[1:].rpartition("?")
@@ -136,6 +149,8 @@ def redact_text(text: str, secrets: Mapping[str, str]) -> str:
         if not value:
             continue
         for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value))):
+            if form not in text:
+                continue
             if len(value) < _SHORT_SECRET_CHARS:
                 text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
             else:

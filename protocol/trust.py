@@ -4,7 +4,8 @@ The rules, in the order they are applied:
 
 1. Nobody is trusted by default: a node that is not in the set has no key and no scope.
 2. A peer is in the set because a person paired with it, never because another peer named it.
-3. One key per peer. Whoever builds the set says which key is current; the set never learns a key from a message.
+3. A peer's keys are those of its key log, each for its time; a connection is made under the current one only. Whoever builds the
+   set hands the log in; the set never learns a key from a message. A frozen or revoked log gives no connection and no scope.
 4. A key id selects a candidate key of the named issuer only; a key of another peer never verifies for it.
 5. A peer may do what its scopes name, and nothing else. No scope implies another one.
 6. ``status`` is the one exception to rule 5: every peer has it, and it cannot be granted or withdrawn.
@@ -25,6 +26,7 @@ from nacl.signing import VerifyKey
 from protocol import ids, limits
 from protocol.envelope import key_id as key_id_of
 from protocol.errors import MeshError
+from protocol.keylog import KeyLog
 
 PUBLIC_KEY_BYTES: Final = 32
 
@@ -96,15 +98,17 @@ class TrustedPeer(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     public_key: bytes
-    """32 bytes, Ed25519."""
+    """The current one; 32 bytes, Ed25519."""
     scopes: tuple[str, ...] = ()
+    log: KeyLog | None = None
+    """Its key log; None for a peer that is known by one key only."""
 
 
 class TrustSet:
     """Node id → key and scopes; see the rules of this module."""
 
     def __init__(self, peers: Iterable[TrustedPeer] = ()) -> None:
-        """Errors: ``id.invalid``, ``input.invalid`` (key length, scope, a node named twice), ``input.too_large``."""
+        """Errors: ``id.invalid``, ``input.invalid`` (key length, key log, scope, a node named twice), ``input.too_large``."""
         self._peers: dict[str, TrustedPeer] = {}
         self._keys: dict[str, VerifyKey] = {}
         for peer in peers:
@@ -112,6 +116,8 @@ class TrustSet:
                 raise MeshError("input.invalid", "each peer stands once, by its whole node id")
             if len(peer.public_key) != PUBLIC_KEY_BYTES:
                 raise MeshError("input.invalid", f"a key has {PUBLIC_KEY_BYTES} bytes")
+            if peer.log is not None and (peer.log.node, peer.log.key) != (peer.node, peer.public_key):
+                raise MeshError("input.invalid", f"the key log is not that of {ids.short(peer.node)}")
             if not GRANTABLE.issuperset(peer.scopes):
                 raise MeshError("input.invalid", f"unknown scope of {ids.short(peer.node)}")
             self._peers[peer.node] = peer
@@ -121,21 +127,33 @@ class TrustSet:
 
     @property
     def keys(self) -> Mapping[str, bytes]:
-        """Node id → public key: what a ``PeerServer`` is told to trust."""
-        return MappingProxyType({node: peer.public_key for node, peer in self._peers.items()})
+        """Node id → current public key: what a ``PeerServer`` is told to trust (rule 3)."""
+        return MappingProxyType(
+            {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
+        )
 
-    def find_key(self, issuer: str, key_id: bytes) -> VerifyKey | None:
-        """The key of ``issuer`` if ``key_id`` selects it (rules 1, 3, 4). Fits ``envelope.KeyFinder``."""
+    def find_key(self, issuer: str, key_id: bytes, issued_s: int = 0) -> VerifyKey | None:
+        """The key of ``issuer`` that ``key_id`` selects, if it was its at ``issued_s`` (rules 1, 3, 4).
+
+        Fits ``envelope.KeyFinder``.
+        """
         peer = self._peers.get(issuer)
-        if peer is None or key_id != key_id_of(peer.public_key):
+        if peer is None:
             return None
-        return self._keys[issuer]
+        if peer.log is not None:
+            return peer.log.find_key(key_id, issued_s)
+        return self._keys[issuer] if key_id == key_id_of(peer.public_key) else None
 
     def require(self, node: str, scope: Scope) -> TrustedPeer:
-        """The peer ``node``, once it may do ``scope`` (rules 1, 5, 6). Errors: ``peer.unknown``, ``peer.scope``."""
+        """The peer ``node``, once it may do ``scope`` (rules 1, 3, 5, 6).
+
+        Errors: ``peer.unknown``, ``keylog.fork``, ``keylog.revoked``, ``peer.scope``.
+        """
         peer = self._peers.get(node)
         if peer is None:
             raise MeshError("peer.unknown", node=node)
+        if peer.log is not None:
+            peer.log.check_active()
         if scope is not Scope.STATUS and scope not in peer.scopes:
             raise MeshError(
                 "peer.scope", f"{ids.short(node)} has no scope {scope.value} here", node=node, scope=scope.value

@@ -29,7 +29,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 
-def find_key(issuer: str, key_id: bytes) -> VerifyKey | None:
+def find_key(issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
     """Trusts the sample node, and nobody else."""
     return KEY.verify_key if issuer == NODE and key_id == envelope.key_id(PUBLIC) else None
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _KEY: Final = re.compile(r'(?P<role>[\w/-]+)(?: (?P<name>"(?:[^"\\]|\\.)*"))?(?P<attributes>(?: \[[^\]]*\])*)')
+_LINES_MAX: Final = 10_000
+_LINE_CHARS_MAX: Final = 16_384
 _ATTRIBUTE: Final = re.compile(r"\[([^\]=]+)(?:=([^\]]*))?\]")
 _ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
@@ -48,11 +50,13 @@ class Node:
 
 
 def parse(snapshot: str) -> list[Node]:
-    """The outermost nodes of ``snapshot``. A line that does not fit the format becomes loose text: nothing is lost."""
+    """The outermost nodes of ``snapshot``. A line that does not fit the format, or is far too long for it, becomes
+    loose text; what follows after ``_LINES_MAX`` lines is left out.
+    """
     roots: list[Node] = []
     # Only "\n" separates lines: names may hold other characters that Python counts as line ends.
     open_nodes: list[tuple[int, Node]] = []
-    for line in snapshot.split("\n"):
+    for line in snapshot.split("\n", _LINES_MAX)[:_LINES_MAX]:
         stripped = line.lstrip(" ")
         if not stripped.startswith("- "):
             continue
@@ -73,6 +77,8 @@ def parse(snapshot: str) -> list[Node]:
 
 
 def _node(content: str) -> Node:
+    if len(content) > _LINE_CHARS_MAX:
+        return Node("text", text=content)
     if content.startswith("text: "):
         return Node("text", text=_scalar(content[6:]))
     if content.startswith("'"):

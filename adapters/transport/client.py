@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import io
 import re
 import ssl
@@ -17,7 +18,8 @@ from yarl import URL
 from adapters.ports import PeerAddress
 from adapters.transport import answers
 from adapters.transport.addresses import ForbiddenAddressError, open_socket
-from adapters.transport.certificates import ChannelIdentity, Credentials, client_context
+from adapters.transport.certificates import ChannelIdentity, Credentials, client_context, signer_of
+from adapters.transport.leaf import fetch_leaf
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
@@ -25,6 +27,7 @@ from protocol.pairing import parse_address
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
 """How long an idle connection is kept: shorter than any server keeps it, so that calls do not meet a closing one."""
+_ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
 
 
 class _NotReachedError(Exception):
@@ -87,6 +90,7 @@ class MeshClient:
         connect_timeout_s: per address. request_timeout_s: for a whole call. now_s: seconds since 1970.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s)
+        self._now_s = now_s
         self._connect_timeout_s = connect_timeout_s
         self._request_timeout_s = request_timeout_s
         self._answer_bytes_max = answer_bytes_max
@@ -99,6 +103,31 @@ class MeshClient:
         Done without asking at half of a certificate's life.
         """
         self._identity.renew()
+
+    def rekey(self, key: SigningKey) -> None:
+        """Call as the same node under another witness key, from the next call on."""
+        self._identity = ChannelIdentity(key, node=self._identity.node, now_s=self._now_s)
+
+    async def look(self, peer: PeerAddress) -> bytes | None:
+        """The key under which a node that calls itself ``peer.node`` listens at its addresses; None if there is none.
+
+        Errors: ``peer.unreachable`` when nothing answers at any address.
+        """
+        reached = False
+        for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
+            try:
+                host, port = parse_address(address)
+                async with asyncio.timeout(self._connect_timeout_s):
+                    leaf = await fetch_leaf(host, port)
+                reached = True
+                signer = signer_of(leaf, self._now_s())
+            except (OSError, TimeoutError, MeshError):
+                continue
+            if signer.node == peer.node:
+                return signer.public_key
+        if not reached:
+            raise MeshError("peer.unreachable", f"no node answers for {ids.short(peer.node)}", peer=peer.node)
+        return None
 
     async def call(
         self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0
@@ -185,7 +214,7 @@ class MeshClient:
         """One request, one answer: status and body. Errors: ``_NotReachedError``, ``_LostError``, ``MeshError``."""
         try:
             async with channel.session.request(
-                method, url, data=io.BytesIO(body), headers=headers, allow_redirects=False
+                method, url, data=_payload(body), headers=headers, allow_redirects=False
             ) as response:
                 if "Content-Encoding" in response.headers:
                     raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
@@ -194,6 +223,9 @@ class MeshClient:
             raise _translate(error, peer.node) from error
 
     async def _read(self, response: aiohttp.ClientResponse, node: str) -> bytes:
+        length = response.content_length
+        if length is not None and length <= self._answer_bytes_max and response.content.is_eof():
+            return response.content.read_nowait()  # it came along with its header
         answer = bytearray()
         async for chunk in response.content.iter_any():
             answer += chunk
@@ -224,6 +256,12 @@ class MeshClient:
         )
 
 
+def _payload(body: bytes) -> bytes | io.BytesIO:
+    """Small bodies leave in one piece with their header; large ones are sent in pieces that let the loop turn."""
+    return body if len(body) <= _ONE_PIECE_BYTES_MAX else io.BytesIO(body)
+
+
+@functools.lru_cache(maxsize=limits.PEERS_MAX)
 def _url(address: str, path: str) -> URL:
     """Errors: ``_NotReachedError``."""
     try:

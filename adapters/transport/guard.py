@@ -137,7 +137,9 @@ Admit = Callable[[Connection, ssl.SSLObject], str]
 class Listener(web.Server):
     """A listening socket and the connections that came in through it."""
 
-    def __init__(self, answer: Answer, *, context: Callable[[], ssl.SSLContext], admit: Admit, bounds: Bounds) -> None:
+    def __init__(
+        self, answer: Answer, *, context: Callable[[], Awaitable[ssl.SSLContext]], admit: Admit, bounds: Bounds
+    ) -> None:
         """context: asked for every new connection."""
         super().__init__(self._respond)
         self._answer = answer
@@ -208,7 +210,8 @@ class Listener(web.Server):
         connection = Connection(self)
         try:
             try:
-                context = self._context()
+                async with asyncio.timeout(self.bounds.handshake_timeout_s):
+                    context = await self._context()
             except BaseException:
                 sock.close()
                 raise
@@ -243,15 +246,16 @@ class Listener(web.Server):
             whole = request.content.is_eof()
             if not whole:
                 response.force_close()  # the rest of this body would be taken for the next request's header
-            async with asyncio.timeout(self.bounds.body_timeout_s):
+            loop = asyncio.get_running_loop()
+            timer = loop.call_later(self.bounds.body_timeout_s, connection.refuse, "answer_timeout")
+            try:
                 await response.prepare(request)
                 await response.write_eof()
-        except TimeoutError:
-            connection.refuse("answer_timeout")
-            return web.Response()  # nobody hears it
+            finally:
+                timer.cancel()
         except (web.RequestPayloadError, ConnectionError):
             connection.refuse("request_broken")
-            return web.Response()
+            return web.Response()  # nobody hears it
         else:
             if whole:
                 connection.request_ends()
@@ -268,6 +272,8 @@ class Listener(web.Server):
         too_large = f"a body has at most {size_max} bytes"
         if (request.content_length or 0) > size_max:
             raise self.count("body_size", MeshError("input.too_large", too_large))
+        if request.content_length is not None and request.content.is_eof():
+            return request.content.read_nowait()  # it came along with its header: nothing to wait for
         body = bytearray()
         try:
             async with asyncio.timeout(self.bounds.body_timeout_s):

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress, PeerHandler
 from adapters.transport import answers
@@ -85,6 +86,10 @@ class MemoryServer:
                 self._refusals["revoked"] += 1
                 gone.set_exception(answers.disconnect_reason(self.node))
 
+    def rekey(self, key: SigningKey) -> None:
+        """Listen under another key from now on."""
+        self.public_key = bytes(key.verify_key)
+
     @property
     def refusals(self) -> Mapping[str, int]:
         """Calls that were refused, by reason."""
@@ -148,6 +153,17 @@ class MemoryClient:
 
     def __init__(self, network: MemoryNetwork, node: str, public_key: bytes) -> None:
         self._network, self._node, self._key = network, node, public_key
+
+    def rekey(self, key: SigningKey) -> None:
+        """Call under another key from now on."""
+        self._key = bytes(key.verify_key)
+
+    async def look(self, peer: PeerAddress) -> bytes | None:
+        """As ``MeshClient.look``."""
+        servers = [self._network.listening[at] for at in peer.addresses if at in self._network.listening]
+        if not servers:
+            raise MeshError("peer.unreachable", "nothing listens there", peer=peer.node)
+        return next((server.public_key for server in servers if server.node == peer.node), None)
 
     async def call(
         self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0

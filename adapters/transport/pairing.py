@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import socket
-import ssl
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -23,9 +21,10 @@ from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.transport import answers
-from adapters.transport.addresses import ForbiddenAddressError, check_destination, open_socket
+from adapters.transport.addresses import ForbiddenAddressError, open_socket
 from adapters.transport.certificates import ChannelIdentity, pairing_client_context, pairing_server_context, signer_of
 from adapters.transport.guard import Bounds, Connection, Listener
+from adapters.transport.leaf import fetch_leaf
 from adapters.transport.server import url_of
 from protocol import limits
 from protocol.errors import MeshError
@@ -51,12 +50,16 @@ class TlsPairingServer:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
+        node: str = "",
         advertise: str = "",
         bounds: Bounds = PAIRING_BOUNDS,
         now_s: Callable[[], float] = time.time,
     ) -> None:
-        """key: the witness key. advertise: the host name for the invite, if it is not ``host``."""
-        self._credentials = ChannelIdentity(key, node="", now_s=now_s).credentials()
+        """key: the witness key. node: our node id, if it is not that of ``key`` (after a rotation).
+
+        advertise: the host name for the invite, if it is not ``host``.
+        """
+        self._credentials = ChannelIdentity(key, node=node, now_s=now_s).credentials()
         self._context = pairing_server_context(self._credentials)
         self._leaf_hash = hashlib.sha256(self._credentials.leaf).digest()
         self._host, self._port, self._advertise, self._bounds = host, port, advertise, bounds
@@ -68,7 +71,7 @@ class TlsPairingServer:
         """Listen; the address for the invite. Errors: ``node.address_in_use``, ``config.invalid``."""
         assert self._listener is None, "one start per server"
         self._handler = handler
-        listener = Listener(self._answer, context=lambda: self._context, admit=lambda *_: "", bounds=self._bounds)
+        listener = Listener(self._answer, context=self._tls, admit=lambda *_: "", bounds=self._bounds)
         listener.refusals = self._refusals
         port = listener.listen(self._host, self._port)
         self._listener = listener
@@ -83,6 +86,9 @@ class TlsPairingServer:
         """Stop listening and drop every connection. Twice is once."""
         if self._listener is not None:
             await self._listener.stop()
+
+    async def _tls(self) -> ssl.SSLContext:
+        return self._context
 
     async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes:
         assert self._listener is not None
@@ -165,7 +171,7 @@ class TlsPairingClient:
         host, port = parse_address(url)
         try:
             async with asyncio.timeout(self._connect_timeout_s):
-                leaf = await _fetch_leaf(host, port)
+                leaf = await fetch_leaf(host, port)
         except ForbiddenAddressError as error:
             raise MeshError("invite.url", str(error)) from error
         except (OSError, TimeoutError) as error:
@@ -182,24 +188,3 @@ class TlsPairingClient:
         async with session:
             target = URL.build(scheme="https", host=host, port=port, path=PAIRING_PATH)
             yield TlsPairingConnection(session, target, leaf, signer.public_key, self._request_timeout_s)
-
-
-async def _fetch_leaf(host: str, port: int) -> bytes:
-    """The certificate of the TLS listener at ``host``, unverified. Errors: ``OSError``, ``ForbiddenAddressError``."""
-    failure: OSError = ConnectionError("no address")
-    for family, _, _, _, address in await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM):
-        check_destination(str(address[0]))
-        context = pairing_client_context(None)
-        try:
-            _, writer = await asyncio.open_connection(
-                str(address[0]), port, family=family, ssl=context, server_hostname=""
-            )
-        except OSError as error:
-            failure = error
-            continue
-        try:
-            channel: ssl.SSLObject = writer.get_extra_info("ssl_object")
-            return channel.getpeercert(True) or b""
-        finally:
-            writer.transport.abort()
-    raise failure

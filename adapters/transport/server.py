@@ -15,7 +15,8 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.transport.certificates import ChannelIdentity, server_context, signer_of
+from adapters.transport.certificates import ChannelIdentity, signer_of
+from adapters.transport.contexts import Contexts
 from adapters.transport.guard import Bounds, Connection, Listener
 from adapters.transport.quota import Quota
 from protocol.errors import MeshError
@@ -54,8 +55,7 @@ class MeshServer:
         self._host, self._port, self._advertise = host, port, advertise
         self._now_s = now_s
         self._trusted: dict[str, bytes] = {}
-        self._context: ssl.SSLContext | None = None
-        self._credentials: object = None
+        self._contexts = Contexts(self._identity)
         self._quota = Quota(bounds or Bounds())
         self._bounds = bounds or Bounds()
         self._handler: PeerHandler | None = None
@@ -66,7 +66,7 @@ class MeshServer:
         """Listen; the address peers can use. Errors: ``node.address_in_use``, ``config.invalid``."""
         assert self._listener is None, "one start per server"
         self._handler = handler
-        listener = Listener(self._answer, context=self._tls, admit=self._admit, bounds=self._bounds)
+        listener = Listener(self._answer, context=self._contexts.get, admit=self._admit, bounds=self._bounds)
         listener.refusals = self._refusals
         port = listener.listen(self._host, self._port)
         self._listener = listener
@@ -78,7 +78,7 @@ class MeshServer:
         Connections of peers that left it, or changed key, are dropped at once.
         """
         self._trusted = dict(keys)
-        self._context = None  # built when the next connection comes: many changes in a row cost one build
+        self._contexts.trust(self._trusted)
         self._quota.keep(self._trusted)
         for connection in self._connections():
             if self._trusted.get(connection.node) != connection.key:
@@ -91,6 +91,10 @@ class MeshServer:
         """
         self._identity.renew()
 
+    def rekey(self, key: SigningKey) -> None:
+        """Answer as the same node under another witness key, from the next connection on."""
+        self._identity = ChannelIdentity(key, node=self._identity.node, now_s=self._now_s)
+
     @property
     def refusals(self) -> Mapping[str, int]:
         """Connections and requests that were refused, by reason."""
@@ -100,19 +104,12 @@ class MeshServer:
         """Stop listening and drop every connection. Twice is once."""
         if self._listener is not None:
             await self._listener.stop()
+        await self._contexts.close()
 
     def _connections(self) -> list[Connection]:
         if self._listener is None:
             return []
         return [connection for connection in self._listener.connections if isinstance(connection, Connection)]
-
-    def _tls(self) -> ssl.SSLContext:
-        """The context for one new connection: the present trust set, the present certificate."""
-        credentials = self._identity.credentials()
-        if self._context is None or self._credentials is not credentials:
-            self._context = server_context(credentials, self._trusted)
-            self._credentials = credentials
-        return self._context
 
     def _admit(self, connection: Connection, channel: ssl.SSLObject) -> str:
         """Learn whose a connection is.

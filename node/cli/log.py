@@ -105,11 +105,10 @@ def check_bundle(proof: object, path: str) -> str:
     """
     from protocol import log_proof
     from protocol.bundle import verify_bundle
-    from protocol.envelope import single_key
 
     assert isinstance(proof, log_proof.InclusionProof)
     with open(path, "rb") as file:
-        bundle = verify_bundle(file, single_key(proof.signer.public_key, proof.signer.node))
+        bundle = verify_bundle(file, log_proof.key_finder(proof.signer))
         if log_proof.artefact_digest(bundle.signature) != proof.digest:
             raise MeshError("log.not_logged", "the proof is about another artefact than this bundle")
         return str(bundle.session.id)

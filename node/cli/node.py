@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from node.cli import keys
 from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, table
 from protocol.limits import INVITE_MINUTES_MAX
 
@@ -27,36 +28,84 @@ def group() -> None:
     type=click.Path(exists=True, dir_okay=False),
     help="Start from this file; see configs/.",
 )
+@click.option(
+    "--recovery-out",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Where the recovery key is written, outside of the data directory.  [default: beside it]",
+)
+@click.option(
+    "--passphrase-file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Seal the witness key with the first line of this file.  [default: $TRAILMESH_PASSPHRASE_FILE, else no seal]",
+)
+@click.option("--keyring", is_flag=True, help="Keep the witness key in the keyring of this user.")
 @common_options
-def init(home: str | None, name: str | None, listen: str | None, config_file: str | None, as_json: bool) -> None:
-    """Create a node: a data directory, a witness key, a configuration.
+def init(
+    home: str | None,
+    name: str | None,
+    listen: str | None,
+    config_file: str | None,
+    recovery_out: str | None,
+    passphrase_file: str | None,
+    keyring: bool,
+    as_json: bool,
+) -> None:
+    """Create a node: a data directory, a witness key, a configuration, and a recovery key to keep elsewhere.
+
+    \b
+    The recovery key is shown once, as 24 words, and written to a file outside of the data directory (with --json only the
+    file). Move it offline: with it the node is recovered when its witness key is lost or stolen, and without it never.
 
     \b
     Example:
-      trailmesh node init --name laptop --listen 192.168.1.20:7443
+      trailmesh node init --name laptop --listen 192.168.1.20:7443 --recovery-out /media/stick/laptop-recovery.txt
     """
+    from node.passphrase import new_source
     from node.setup import init_home
 
-    result = init_home(home_path(home), name=name, listen=listen, config_file=config_file)
-    emit(result, as_json=as_json, text=_show_init)
+    result = init_home(
+        home_path(home),
+        name=name,
+        listen=listen,
+        config_file=config_file,
+        recovery_out=recovery_out,
+        passphrase=None if keyring and not passphrase_file else new_source(passphrase_file),
+        keyring=keyring,
+    )
+    words = result.pop("recovery_words")
+    emit(result, as_json=as_json, text=lambda shown: _show_init(shown, words))
 
 
-def _show_init(result: Result) -> None:
+def _show_init(result: Result, words: str) -> None:
     click.echo(f"node    {result['node']}")
     click.echo(f"name    {result['name']}")
     click.echo(f"home    {result['home']}")
     click.echo(f"listen  {result['listen']}")
+    click.echo(f"\nrecovery key, shown this once; also in {result['recovery_file']}: move that file offline\n")
+    for row in range(0, 24, 4):
+        click.echo(
+            "  " + "".join(f"{i + 1:>4}. {word:<9}" for i, word in enumerate(words.split()) if row <= i < row + 4)
+        )
     click.echo("\nnext: `trailmesh node doctor`, then `trailmesh node serve`")
 
 
 @group.command()
+@click.option(
+    "--passphrase-file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The passphrase of a sealed witness key.  [default: $TRAILMESH_PASSPHRASE_FILE, else a prompt]",
+)
 @common_options
-def serve(home: str | None, as_json: bool) -> None:
+def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     """Run the node until Ctrl-C.
 
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
-    when the node last stopped are resumed.
+    when the node last stopped are resumed. A sealed witness key is opened once.
     """
+    from node.passphrase import source
     from node.runtime import serve as run
 
     def ready(info: Result) -> None:
@@ -66,7 +115,11 @@ def serve(home: str | None, as_json: bool) -> None:
             text=lambda r: click.echo(f"node {r['name']} {r['short']} serves peers at {r['address']}"),
         )
 
-    run_async(run(home_path(home), ready))
+    run_async(run(home_path(home), ready, source(passphrase_file)))
+
+
+for _command in keys.COMMANDS:
+    group.add_command(_command)
 
 
 @group.command()

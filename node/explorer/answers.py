@@ -154,7 +154,7 @@ class Answers:
         """A participant's own deltas. Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.*``."""
         search = self._entered(caller, ask.search)
         for sealed in ask.deltas:
-            await search.replica.receive(caller, self._peers.public_key(caller), sealed, self._peers.find_key)
+            await search.replica.receive(caller, self._peers.genesis_key(caller), sealed, self._peers.find_key)
         epoch, seq = search.replica.have(caller)
         return DeltaHave(epoch=epoch, seq=seq)
 

@@ -94,7 +94,7 @@ class Exchange:
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
                 batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)
                 for sealed in batch.deltas:
-                    await self._replica.receive(peer, self._peers.public_key(peer), sealed, self._peers.find_key)
+                    await self._replica.receive(peer, self._peers.genesis_key(peer), sealed, self._peers.find_key)
                 more = batch.more and self._replica.have(peer) != (epoch, seq)
         except MeshError as error:
             log.debug("nothing pulled from %s: %s", ids.short(peer), error)

@@ -89,7 +89,7 @@ class OpenSearches:
     async def read(self, sealed: bytes) -> Replica:
         """A copy of a search that is not open, to look at. Errors: ``envelope.*``, ``store.*``."""
         replica = Replica(self.spec_of(sealed), self._witness, self._store, self._new_writer)
-        await replica.read(self._peers.find_key, self._peers.public_keys())
+        await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
 
     async def enter(self, found: SearchRecord) -> Open:
@@ -106,7 +106,7 @@ class OpenSearches:
                 raise MeshError("node.stopped", "the node is ending")
             spec = self.spec_of(found.spec)
             replica = Replica(spec, self._witness, self._store, self._new_writer)
-            await replica.load(self._peers.find_key, self._peers.public_keys())
+            await replica.load(self._peers.find_key, self._peers.genesis_keys())
             exchange = Exchange(replica, self._peers, self._store, self._clock)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
             if spec.coordinator != self._witness.node:

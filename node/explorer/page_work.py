@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Store
@@ -39,6 +40,8 @@ class PageWork:
         self._store = store
         self._clock = clock
         self._browsers = browsers
+        # Searches share what this node explores at once; their own leases wait for a place.
+        self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
     def _guard(self) -> GuardPolicy:
         policy = self._config.policy
@@ -59,7 +62,7 @@ class PageWork:
 
     async def explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
         """Work on one lease. Errors: ``browser.*``, ``store.*``, ``input.not_found`` (the branch is not known here yet)."""
-        async with self._browsers.page(replica.spec.profile, self._guard()) as page:
+        async with self._places, self._browsers.page(replica.spec.profile, self._guard()) as page:
             seed = seed_of(replica.spec.seed, assignment.lease)
             worker = Worker(replica, page, self._clock, self._config, seed)
             return await worker.work(assignment, after)

@@ -97,7 +97,7 @@ class Replica:
         Errors: those of ``load``.
         """
         me = self._witness.node
-        trusted = {**public_keys, me: self._witness.public_key}
+        trusted = {**public_keys, me: self._witness.genesis_key}
         for record in await self._store.deltas(self.spec.id):
             if record.peer not in trusted or record.peer in self._offenders:
                 continue
@@ -236,7 +236,7 @@ class Replica:
             DeltaRecord(search=self.spec.id, peer=me, epoch=delta.epoch, seq=delta.seq, envelope=artefact.envelope)
         )
         self.seq = delta.seq
-        merged = self._merge(me, self._witness.public_key, payload)
+        merged = self._merge(me, self._witness.genesis_key, payload)
         assert merged, "an own delta is always new"
         self.changed.set()
 
@@ -244,7 +244,7 @@ class Replica:
         """Begin the next epoch: a new document in which the whole own share is written again."""
         self.epoch += 1
         self.seq = 0
-        self._writer = self._new_writer(self._witness.public_key, self.spec.id, self.epoch)
+        self._writer = self._new_writer(self._witness.genesis_key, self.spec.id, self.epoch)
         self._new_nodes, self._new_leases, self._dirty = dict(self._own_nodes), dict(self._own_leases), set(self._own)
 
     # --- what peers found --------------------------------------------------------------------------------------------

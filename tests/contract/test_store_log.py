@@ -90,7 +90,9 @@ async def test_one_head_and_one_cosignature_are_held_of_each_node(store: Store) 
     newer = msgspec.structs.replace(heads[0], checkpoint=b"newer", seen_ms=2)
     await store.put_head(newer)
     assert await store.heads() == [heads[1], newer]
-    cosigned = CosignedRecord(witness="A", public_key=b"k", log=0, size=1, checkpoint=b"n", line="l", time_s=1)
+    cosigned = CosignedRecord(
+        witness="A", public_key=b"k", key_log=b"", log=0, size=1, checkpoint=b"n", line="l", time_s=1
+    )
     await store.put_cosigned(cosigned)
     await store.put_cosigned(msgspec.structs.replace(cosigned, size=2))
     assert [record.size for record in await store.cosigned()] == [2]

@@ -18,6 +18,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_invite
 from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, Raw, credentials, echo, node_of, request, tls
+from tests.key_logs import log_of
 
 TOKEN = b"t" * limits.INVITE_TOKEN_BYTES
 
@@ -28,7 +29,12 @@ class Inviting:
     def __init__(self, key: SigningKey) -> None:
         self.key, self.server, self.paired = key, TlsPairingServer(key), list[Paired]()
         self.inviter = Inviter(
-            key, token=TOKEN, expires_s=int(time.time()) + 600, name="inviter", grants=("session:read",)
+            key,
+            log=log_of(key),
+            token=TOKEN,
+            expires_s=int(time.time()) + 600,
+            name="inviter",
+            grants=("session:read",),
         )
         self.url = ""
 
@@ -53,7 +59,7 @@ async def alice() -> AsyncIterator[Inviting]:
 
 async def join(text: str, key: SigningKey = BOB) -> Paired:
     invite = parse_invite(text, int(time.time()))
-    joiner = Joiner(invite, key, name="joiner", addresses=("https://b.lan:1",), nonce=b"n" * 16)
+    joiner = Joiner(invite, key, log=log_of(key), name="joiner", addresses=("https://b.lan:1",), nonce=b"n" * 16)
     async with TlsPairingClient().connect(invite.address) as connection:
         port: PairingConnection = connection
         request = joiner.request(port.signer, hashlib.sha256(port.leaf).digest())

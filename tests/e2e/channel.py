@@ -7,6 +7,7 @@ import datetime
 import ssl
 import time
 from collections.abc import Callable
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -17,6 +18,7 @@ from nacl.signing import SigningKey
 from adapters.ports import PeerAddress
 from adapters.transport.certificates import Credentials, channel_certificate, client_context
 from adapters.transport.client import MeshClient
+from adapters.transport.contexts import Contexts
 from adapters.transport.guard import Bounds
 from adapters.transport.server import MeshServer
 from protocol import ids
@@ -235,13 +237,21 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-class LaxServer(MeshServer):
-    """A server whose TLS context forgot to ask for a certificate."""
+class LaxContexts(Contexts):
+    """TLS contexts that forgot to ask for a certificate."""
 
-    def _tls(self) -> ssl.SSLContext:
-        context = super()._tls()
+    async def get(self) -> ssl.SSLContext:
+        context = await super().get()
         context.verify_mode = ssl.CERT_NONE
         return context
+
+
+class LaxServer(MeshServer):
+    """A server that lets everybody shake hands."""
+
+    def __init__(self, key: SigningKey, **options: Any) -> None:
+        super().__init__(key, **options)
+        self._contexts = LaxContexts(self._identity)
 
 
 class Bench:

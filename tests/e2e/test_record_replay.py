@@ -59,7 +59,7 @@ class Node:
         self.store = store
         self.witness = Witness(self.identity, store, self.clock)
 
-    def find_key(self, issuer: str, key_id: bytes) -> VerifyKey | None:
+    def find_key(self, issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
         """Trusts this node."""
         return self.identity.key.verify_key if issuer == self.identity.node else None
 

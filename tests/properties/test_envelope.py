@@ -12,6 +12,7 @@ from nacl.signing import SigningKey
 from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
 from protocol.pairing import Inviter, Joiner, make_invite, parse_invite
+from tests.key_logs import log_of
 from tests.vectors import generate
 
 KEY, OTHER = SigningKey(bytes([1]) * 32), SigningKey(bytes([2]) * 32)
@@ -112,8 +113,9 @@ def _pair() -> tuple[Inviter, Joiner, bytes]:
     invite = parse_invite(
         make_invite(address="https://a.lan:1", node=ids.node_id(bytes(KEY.verify_key)), token=token, expires_s=10), 0
     )
-    joiner = Joiner(invite, OTHER, name="joiner", nonce=b"n" * 16)
-    return Inviter(KEY, token=token, expires_s=10, name="inviter"), joiner, joiner.request(bytes(KEY.verify_key), LEAF)
+    joiner = Joiner(invite, OTHER, log=log_of(OTHER), name="joiner", nonce=b"n" * 16)
+    inviter = Inviter(KEY, log=log_of(KEY), token=token, expires_s=10, name="inviter")
+    return inviter, joiner, joiner.request(bytes(KEY.verify_key), LEAF)
 
 
 @given(st.data())

@@ -295,7 +295,7 @@ async def replica() -> Replica:
 def _finder(*who: Any) -> Any:
     identities = [getattr(one, "identity", one) for one in who]
     keys = {(one.node, key_id(one.public_key)): one.key.verify_key for one in identities}
-    return lambda issuer, candidate: keys.get((issuer, candidate))
+    return lambda issuer, candidate, issued_s: keys.get((issuer, candidate))
 
 
 async def _receive(replica: Replica, writer: Writer, sealed: bytes) -> None:

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
+from nacl.signing import SigningKey
 
 from node.log_exchange import LogExchange
 from node.witness import Witness
-from protocol import log_proof, witness_log
+from protocol import keylog, log_proof, witness_log
 from protocol.errors import MeshError
+from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveAsk, LogProven, LogSync, SearchClose
 from protocol.note import Note
 from protocol.witness_log import Checkpoint
@@ -299,3 +301,27 @@ async def test_a_forged_checkpoint_is_refused_and_changes_nothing(three: list[Me
     assert await code_of(bruno.peers.call(anna.id, "log/checkpoint", foreign, LogSync)) == "envelope.issuer"
     assert size_held(anna, bruno) == 1
     assert not anna.peers.frozen
+
+
+async def test_logs_outlive_a_change_of_key(three: list[MemoryNode]) -> None:
+    anna, bruno, _ = three
+    signed = await anna.witness.artefact("session", "ses-1", b"x")
+    await anna.log_exchange.sync(bruno.id)
+    own, new = anna.identity, SigningKey(bytes([77]) * 32)
+    moment_s = anna.mesh.clock.now_ms() // 1000
+    own.become(keylog.rotate(own.log, own.key, new, now_s=moment_s, random=bytes(EVENT_RANDOM_BYTES)), new)
+    await bruno.peers.adopt(own.log.encode())
+    await anna.stop()
+    await anna.start()
+    await sign(anna, 2)
+    await anna.log_exchange.sync(bruno.id)
+    assert size_held(bruno, anna) == 4
+    await bruno.log_exchange.sync(anna.id)
+    proof = log_proof.decode(log_proof.encode(await anna.witness.prove(signed.digest)))
+    finding = log_proof.check(proof)
+    assert (finding.node, finding.size) == (anna.id, 4)
+    assert [cosignature.node for cosignature in finding.cosignatures] == [bruno.id]
+    assert proof.signer.public_key != own.genesis_key
+    stripped = msgspec.structs.replace(proof, signer=msgspec.structs.replace(proof.signer, key_log=b""))
+    with pytest.raises(MeshError):
+        log_proof.check(stripped)

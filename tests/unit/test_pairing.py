@@ -10,6 +10,7 @@ from nacl.signing import SigningKey
 from protocol import cbor, ids, limits
 from protocol.errors import MeshError
 from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
+from tests.key_logs import log_of
 
 ALICE, BOB, MALLORY = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
 TOKEN, NONCE, LEAF = b"t" * 16, b"n" * 16, hashlib.sha256(b"leaf").digest()
@@ -29,13 +30,27 @@ def invite_text(*, token: bytes = TOKEN, of: SigningKey = ALICE) -> str:
 
 def inviter() -> Inviter:
     return Inviter(
-        ALICE, token=TOKEN, expires_s=EXPIRES_S, name="alice", addresses=("https://a.lan:1",), grants=("session:read",)
+        ALICE,
+        log=log_of(ALICE),
+        token=TOKEN,
+        expires_s=EXPIRES_S,
+        name="alice",
+        addresses=("https://a.lan:1",),
+        grants=("session:read",),
     )
 
 
 def joiner(*, token: bytes = TOKEN, of: SigningKey = BOB, name: str = "bob") -> Joiner:
     invite = parse_invite(invite_text(token=token), NOW_S)
-    return Joiner(invite, of, name=name, addresses=("https://b.lan:2",), grants=("deltas:read",), nonce=NONCE)
+    return Joiner(
+        invite,
+        of,
+        log=log_of(of),
+        name=name,
+        addresses=("https://b.lan:2",),
+        grants=("deltas:read",),
+        nonce=NONCE,
+    )
 
 
 def code_of(error: pytest.ExceptionInfo[MeshError]) -> str:
@@ -48,6 +63,7 @@ def test_both_sides_learn_key_name_addresses_and_scopes_of_the_other() -> None:
     assert paired == Paired(
         node=ids.node_id(key(BOB)),
         public_key=key(BOB),
+        log=log_of(BOB),
         name="bob",
         addresses=("https://b.lan:2",),
         scopes=("session:read",),
@@ -56,6 +72,7 @@ def test_both_sides_learn_key_name_addresses_and_scopes_of_the_other() -> None:
     assert bob.finish(answer) == Paired(
         node=ids.node_id(key(ALICE)),
         public_key=key(ALICE),
+        log=log_of(ALICE),
         name="alice",
         addresses=("https://a.lan:1",),
         scopes=("deltas:read",),
@@ -147,8 +164,9 @@ def test_an_answer_to_another_request_is_refused() -> None:
 def test_an_answer_of_a_node_with_the_token_but_another_key_is_refused() -> None:
     bob = joiner()
     request = bob.request(key(ALICE), LEAF)
-    mallory = Inviter(MALLORY, token=TOKEN, expires_s=EXPIRES_S, name="alice")
-    mallory._said = inviter()._said  # claims Alice's key, signs with its own
+    mallory = Inviter(MALLORY, log=log_of(MALLORY), token=TOKEN, expires_s=EXPIRES_S, name="alice")
+    alice = inviter()
+    mallory._said, mallory._public_key = alice._said, alice._public_key  # claims Alice's log, signs with its own
     answer, _ = mallory.handle(request, LEAF, NOW_S)
     with pytest.raises(MeshError) as error:
         bob.finish(answer)
@@ -190,7 +208,7 @@ def test_too_many_addresses_or_unsorted_grants_are_refused() -> None:
     invite = parse_invite(invite_text(), NOW_S)
     for addresses, grants in (((URL,) * (limits.PEER_ADDRESSES_MAX + 1), ()), ((), ("session:read", "deltas:read"))):
         with pytest.raises(MeshError) as error:
-            Joiner(invite, BOB, name="bob", addresses=addresses, grants=grants, nonce=NONCE)
+            Joiner(invite, BOB, log=log_of(BOB), name="bob", addresses=addresses, grants=grants, nonce=NONCE)
         assert code_of(error) == "message.invalid"
 
 

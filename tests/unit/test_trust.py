@@ -8,6 +8,7 @@ from nacl.signing import SigningKey
 from protocol import envelope, ids
 from protocol.errors import MeshError
 from protocol.trust import GRANTABLE, PRESETS, Scope, TrustedPeer, TrustSet, check_scopes, parse_scopes
+from tests.key_logs import FIRST, SECOND, THIRD, log_of, revoked, rotated
 
 ALICE, BOB, CAROL = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
 
@@ -109,3 +110,31 @@ def test_scopes_from_the_wire_stand_in_one_form() -> None:
     assert check_scopes(("deltas:read", "session:read")) == ("deltas:read", "session:read")
     for scopes in (("session:read", "deltas:read"), ("deltas:read",) * 2, ("audit",), ("status",), ("x",)):
         assert code(check_scopes, scopes) == "message.invalid"
+
+
+def test_a_peer_that_revoked_itself_or_is_frozen_gets_no_connection_and_no_scope() -> None:
+    """Rule 3: guards in ``keys`` and ``require``; what it signed before stays verifiable after a revocation."""
+    log = log_of()
+    one, other = (rotated(log, FIRST, new, 2_000) for new in (SECOND, THIRD))
+    ended = revoked(log, FIRST, 2_000)
+    for held, code in ((ended, "keylog.revoked"), (one.merge(other), "keylog.fork")):
+        peers = TrustSet([TrustedPeer(node=held.node, public_key=held.key, log=held)])
+        assert peers.keys == {}
+        with pytest.raises(MeshError) as error:
+            peers.require(held.node, Scope.STATUS)
+        assert error.value.code == code
+        before = peers.find_key(held.node, envelope.key_id(held.genesis_key), 1_500)
+        assert (before is None) == held.frozen
+
+
+def test_the_current_key_of_a_log_connects_and_earlier_ones_verify_for_their_time() -> None:
+    """Rule 3: guards in the constructor and in ``find_key``."""
+    log = rotated(log_of(), FIRST, SECOND, 2_000)
+    peers = TrustSet([TrustedPeer(node=log.node, public_key=log.key, log=log)])
+    assert peers.keys == {log.node: log.key}
+    selector = envelope.key_id(log.genesis_key)
+    assert peers.find_key(log.node, selector, 1_500) == FIRST.verify_key
+    assert peers.find_key(log.node, selector, 2_500) is None
+    with pytest.raises(MeshError) as error:
+        TrustSet([TrustedPeer(node=log.node, public_key=log.genesis_key, log=log)])
+    assert error.value.code == "input.invalid"

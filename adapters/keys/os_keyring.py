@@ -1,0 +1,87 @@
+"""Seeds in the keyring of the user (Secret Service, KWallet, macOS Keychain, Windows Credential Locker).
+
+The ``keyring`` package is optional, and machines without a desktop have no keyring even with it: every failure says so,
+and the remedy is another form. The key file only says which entry is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from adapters.keys import seeds as kept
+from protocol.errors import MeshError
+
+FORM: Final = "keyring"
+SERVICE: Final = "trailmesh"
+_TITLE: Final = "trailmesh witness key, kept in the keyring of this user under the name below."
+_ENTRY: Final = re.compile(r"keyring ([0-9a-f]{32})")
+
+
+class KeyringKeyStore:
+    """A ``KeyStore`` in the user's keyring."""
+
+    form = FORM
+
+    def __init__(self, path: Path, write: kept.WritePrivate, entry: str, backend: Any = None) -> None:
+        """entry: 32 hexadecimal digits, the name of a new entry; an existing key file says its own.
+
+        backend: a ``keyring.backend.KeyringBackend``; None for the one of this user.
+        """
+        self._path, self._write, self._entry = path, write, entry
+        self._backend = backend
+
+    def load(self) -> tuple[bytes, ...]:
+        """As ``KeyStore.load``. Errors: ``node.not_initialised``, ``store.corrupt``, ``key.keyring``."""
+        match = _ENTRY.fullmatch(kept.read_lines(self._path)[0])
+        if match is None:
+            raise kept.corrupt(self._path)
+        self._entry = match[1]
+        text = _guarded(lambda: self._use().get_password(SERVICE, self._entry))
+        if text is None:
+            raise MeshError("key.keyring", "the keyring holds no key of this node")
+        try:
+            return kept.split(bytes.fromhex(text), self._path)
+        except ValueError:
+            raise kept.corrupt(self._path) from None
+
+    def save(self, seeds: Sequence[bytes]) -> None:
+        """As ``KeyStore.save``: the keyring first, so that the file never names what is not there.
+
+        Errors: ``store.full``, ``store.corrupt``, ``key.keyring``.
+        """
+        secret = kept.join(seeds).hex()
+        _guarded(lambda: self._use().set_password(SERVICE, self._entry, secret))
+        kept.save(self._write, self._path, f"{_TITLE}\nkeyring {self._entry}\n")
+
+    def _use(self) -> Any:
+        """The keyring. Errors: ``key.keyring``."""
+        if self._backend is None:
+            try:
+                import keyring
+            except ImportError as error:
+                message = "the package is not installed: `pip install trailmesh[keyring]`"
+                raise MeshError("key.keyring", message) from error
+            backend = keyring.get_keyring()
+            if getattr(backend, "priority", 0) <= 0:
+                raise MeshError("key.keyring", "there is no keyring on this machine")
+            self._backend = backend
+        return self._backend
+
+
+def is_named(line: str) -> bool:
+    """Whether the second line of a key file says that it is of this form."""
+    return line.startswith("keyring ")
+
+
+def _guarded(ask: Any) -> Any:
+    """What ``ask`` returns. Errors: ``key.keyring``."""
+    try:
+        return ask()
+    except MeshError:
+        raise
+    except Exception:
+        # Backends raise what they like; `from None`, as their texts may quote what they were given.
+        raise MeshError("key.keyring", "the keyring is locked or does not answer") from None

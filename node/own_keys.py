@@ -1,0 +1,230 @@
+"""The life of this node's keys: rotation, recovery, self-revocation, and what people compare.
+
+A change of key is kept before anybody hears of it, in an order in which a crash at any line leaves a node that opens: both
+keys, then the log that says which is current, then peers, then the channel, then the new key alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from nacl.signing import SigningKey
+
+from adapters.ports import Clock, KeyStore
+from node import identity
+from node.files import write_private
+from node.identity import Identity
+from node.peers import Peers
+from node.recovery_file import check_recovery_file
+from protocol import ids, keylog, recovery
+from protocol.errors import MeshError
+from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keylog import KeyLog
+from protocol.messages import Done, KeysAsk, KeysPush, KeysTell
+
+log = logging.getLogger(__name__)
+
+
+class RotateParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``node.rotate``"""
+
+
+class RecoverParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``node.recover``; one of the two files holds the recovery key."""
+
+    key_file: str = ""
+    words_file: str = ""
+    since_s: int = 0
+    """When the key was lost or stolen, seconds since 1970; 0 for now."""
+    recovery_out: str = ""
+    """Where a new recovery key is written; empty keeps the present one."""
+
+
+class RevokeParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``node.revoke_self``; without a file the witness key signs."""
+
+    key_file: str = ""
+    words_file: str = ""
+    since_s: int = 0
+
+
+class Keyed(Protocol):
+    """An end of the channel: it shows which node it is by a key."""
+
+    def rekey(self, key: SigningKey) -> None:
+        """Show another key of the same node."""
+
+
+class OwnKeys:
+    """Changes the key of a node, one change at a time."""
+
+    def __init__(
+        self,
+        home: Path,
+        own: Identity,
+        keys: KeyStore,
+        clock: Clock,
+        peers: Peers,
+        channel: Sequence[Keyed],
+        read_words: Callable[[str], bytes],
+    ) -> None:
+        """channel: what must show the new key. read_words: the recovery key in 24 words."""
+        self._home, self._own, self._keys, self._clock, self._peers = home, own, keys, clock, peers
+        self._channel, self._read_words = tuple(channel), read_words
+        self._changing = asyncio.Lock()
+        self.verbs: Mapping[str, tuple[type[msgspec.Struct], Callable[[Any, Any], Awaitable[Any]]]] = {
+            "node.rotate": (RotateParams, self.rotate),
+            "node.recover": (RecoverParams, self.recover),
+            "node.revoke_self": (RevokeParams, self.revoke),
+        }
+
+    # --- what peers ask ----------------------------------------------------------------------------------------------
+
+    async def on_push(self, caller: str, push: KeysPush) -> Done:
+        """A peer shows a key log: its own, or that of another peer of ours. Errors: ``keylog.*``, ``peer.unknown``."""
+        await self._peers.adopt(push.log)
+        return Done()
+
+    async def on_pull(self, caller: str, ask: KeysAsk) -> KeysTell:
+        """A peer met this node under a key it did not know."""
+        return KeysTell(log=self._own.log.encode())
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    async def rotate(self, params: RotateParams, tell: Any = None) -> dict[str, Any]:
+        """A new witness key, signed in by the present one. Errors: ``keylog.full``, ``keylog.revoked``, ``store.*``, ``key.*``."""
+        async with self._changing:
+            self._own.log.check_active()
+            new = SigningKey(self._clock.random(identity.SEED_BYTES))
+            changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
+            return await self._change(changed, new)
+
+    async def recover(self, params: RecoverParams, tell: Any = None) -> dict[str, Any]:
+        """A new witness key, signed in by the recovery key, whatever became of the present one.
+
+        Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked`` (the recovery key had revoked), ``store.*``, ``key.*``.
+        """
+        async with self._changing:
+            signer = await self._recovery_key(params.key_file, params.words_file)
+            new = SigningKey(self._clock.random(identity.SEED_BYTES))
+            next_seed = self._clock.random(recovery.SEED_BYTES) if params.recovery_out else b""
+            now_s = self._now_s()
+            changed = keylog.recover(
+                self._own.log,
+                signer,
+                new,
+                since_s=_since(params.since_s, now_s),
+                now_s=now_s,
+                random=self._random(),
+                commitment=recovery.commitment(next_seed) if next_seed else b"",
+            )
+            if next_seed:
+                await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
+            return await self._change(changed, new) | {"recovery_file": params.recovery_out}
+
+    async def revoke(self, params: RevokeParams, tell: Any = None) -> dict[str, Any]:
+        """The end of this node, told to every peer it reaches.
+
+        Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked``, ``store.*``.
+        """
+        async with self._changing:
+            signer = self._own.key
+            if params.key_file or params.words_file:
+                signer = await self._recovery_key(params.key_file, params.words_file)
+            now_s = self._now_s()
+            since_s = _since(params.since_s, now_s)
+            changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
+            await asyncio.to_thread(identity.write_log, self._home, changed)
+            self._own.become(changed, self._own.key)
+            told, missed = await self._peers.push_keys(changed)
+            log.warning("this node has revoked itself")
+            return self._result(told, missed) | {"revoked_s": changed.revoked_s}
+
+    # --- changing ----------------------------------------------------------------------------------------------------
+
+    async def _change(self, changed: KeyLog, new: SigningKey) -> dict[str, Any]:
+        old = self._own.key
+        await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
+        await asyncio.to_thread(identity.write_log, self._home, changed)
+        # Peers know the old key, so they are told under it. Each of them drops the connection once it has understood:
+        # whether it has, only a call under the new key shows.
+        await self._peers.push_keys(changed)
+        self._own.become(changed, new)
+        for end in self._channel:
+            end.rekey(new)
+        await self._peers.withdraw_invites()
+        await asyncio.to_thread(self._keys.save, [bytes(new)])
+        told, missed = await self._peers.ask_all()
+        log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
+        return self._result(told, missed)
+
+    def _result(self, told: list[str], missed: list[str]) -> dict[str, Any]:
+        return {
+            "node": self._own.node,
+            "short": ids.short(self._own.node),
+            "public_key": self._own.public_key.hex(),
+            "events": len(self._own.log),
+            "told": told,
+            "not_told": missed,
+        }
+
+    async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
+        """Errors: ``recovery.invalid``, ``input.invalid``."""
+        if bool(key_file) == bool(words_file):
+            raise MeshError("input.invalid", "give the recovery key as one of --key-file and --words-file")
+        text = await asyncio.to_thread(_read_text, Path(key_file or words_file))
+        seed = recovery.parse(text, self._own.node) if key_file else self._read_words(text)
+        return SigningKey(seed)
+
+    def _write_recovery(self, given: str, seed: bytes) -> None:
+        path = check_recovery_file(self._home, given)
+        try:
+            write_private(path, recovery.render(self._own.node, seed).encode())
+        except OSError as error:
+            raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}") from error
+
+    def _now_s(self) -> int:
+        return self._clock.now_ms() // 1000
+
+    def _random(self) -> bytes:
+        return self._clock.random(EVENT_RANDOM_BYTES)
+
+
+def _since(given_s: int, now_s: int) -> int:
+    """Errors: ``input.invalid``."""
+    if not 0 <= given_s <= now_s:
+        raise MeshError("input.invalid", "a key cannot have been lost in the future")
+    return given_s or now_s
+
+
+def _read_text(path: Path) -> str:
+    """Errors: ``input.invalid``."""
+    try:
+        with path.open("rb") as file:
+            return file.read(recovery.FILE_CHARS_MAX + 1).decode()
+    except OSError as error:
+        raise MeshError("input.invalid", f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise MeshError("recovery.invalid", "this is no text") from None
+
+
+def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, Any]:
+    """What people compare and what an owner wants to know about the keys in ``home``; needs no passphrase.
+
+    form: how the witness key is kept. words: a digest as words. Errors: ``node.not_initialised``, ``store.corrupt``.
+    """
+    known = identity.read_log(home)
+    return {
+        "node": known.node,
+        "short": ids.short(known.node),
+        "fingerprint": words(recovery.fingerprint(known.node)),
+        "public_key": known.key.hex(),
+        "events": len(known),
+        "revoked_s": known.revoked_s,
+        "key_form": form,
+    }

@@ -1,0 +1,304 @@
+"""Every decoder that takes bytes from outside, by name: the one registry that all fuzzing uses.
+
+A target is a function of bytes. It may return or raise ``MeshError``; everything else is a defect. Where a signature or
+a checksum stands in front of a decoder, the target makes it right, so that what lies behind is reached as well.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from nacl.signing import SigningKey
+
+from adapters.browser import aria
+from adapters.transport import answers, certificates
+from node.action_files import parse_actions
+from node.config import parse as parse_config
+from node.replayer import Recorded, open_report
+from protocol import cbor, condition, delta, entry, envelope, flat_zip, graphql, ids, limits, pairing, redaction, replay
+from protocol.action import Locator, describe
+from protocol.bundle import MEDIA_TYPE, open_bundle, verify_bundle
+from protocol.chunk import decode_change
+from protocol.errors import MeshError
+from protocol.locator import resolve
+from protocol.messages import KIND_REPLAY_REPORT, SearchSpec
+from protocol.observation import Observation, state_hash, truncate
+from tests.chunks import reseal
+from tests.fuzz import seeds
+from tests.session_samples import KEY, NODE, find_key, sign
+from tests.trees import SEARCH, public_key
+from tests.vectors import generate
+
+INPUT_BYTES_MAX: Final = limits.MIB
+_NOW_S: Final = 1_000
+_LEAF: Final = bytes(32)
+_TOKEN: Final = b"t" * limits.INVITE_TOKEN_BYTES
+_JOINER: Final = SigningKey(bytes([9]) * 32)
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One decoder."""
+
+    name: str
+    run: Callable[[bytes], object]
+    """Returns or raises ``MeshError``."""
+    seeds: tuple[bytes, ...]
+    """Inputs to begin with; most of them valid."""
+
+
+TARGETS: Final[dict[str, Target]] = {}
+
+
+def _add(name: str, run: Callable[[bytes], object], *given: bytes) -> None:
+    assert name not in TARGETS and given, f"{name}: a name of its own and at least one seed"
+    TARGETS[name] = Target(name=name, run=run, seeds=given)
+
+
+def survives(target: Target, data: bytes) -> bool:
+    """Whether ``target`` accepts ``data``. Any exception but ``MeshError`` comes through: that is the finding."""
+    try:
+        target.run(data)
+    except MeshError:
+        return False
+    return True
+
+
+def _text(data: bytes) -> str:
+    """Bytes as any text: also lone surrogates, which JSON and pages can bring in."""
+    return data.decode("utf-8", "surrogatepass" if b"\xed" in data else "replace")
+
+
+def _as_text(run: Callable[[str], object]) -> Callable[[bytes], object]:
+    def with_bytes(data: bytes) -> object:
+        try:
+            text = _text(data)
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+        return run(text)
+
+    return with_bytes
+
+
+# --- CBOR, envelopes, messages ---------------------------------------------------------------------------------------
+
+
+def _cbor(data: bytes) -> object:
+    value = cbor.decode(data, bytes_max=INPUT_BYTES_MAX)
+    assert cbor.encode(value) == data, "what is accepted has one encoding"
+    return value
+
+
+def _message(data: bytes) -> object:
+    return envelope.verify_message(
+        data,
+        kinds=frozenset({"probe"}),
+        find_key=envelope.single_key(
+            bytes(generate.ALICE.verify_key), generate.node_id(bytes(generate.ALICE.verify_key))
+        ),
+        binding=envelope.route_binding("POST", "/peer/v1/probe"),
+        audience=generate.node_id(bytes(generate.BOB.verify_key)),
+        now_s=_NOW_S,
+        window=envelope.ReplayWindow(0),
+    )
+
+
+def _record(record: type[Any]) -> Callable[[bytes], object]:
+    def run(data: bytes) -> object:
+        value = cbor.decode_as(data, record, bytes_max=limits.PEER_BODY_BYTES_MAX)
+        if isinstance(value, SearchSpec):
+            condition.check(value.condition)
+        return value
+
+    return run
+
+
+def _signed(payload: bytes, kind: str) -> bytes:
+    claims = envelope.Claims(issuer=NODE, issued_s=_NOW_S, unique=bytes(16))
+    return envelope.seal(payload, kind=kind, key=KEY, claims=claims)
+
+
+def _report(data: bytes) -> object:
+    session, steps = seeds.recorded()
+    recorded = Recorded(session=session, steps=steps, manifest=seeds.MANIFEST_DIGEST)
+    return open_report(_signed(data, KIND_REPLAY_REPORT), find_key, recorded)
+
+
+def _register_messages() -> None:
+    _add("cbor", _cbor, *seeds.hexes("cbor"))
+    _add("envelope.peek", envelope.peek, *seeds.hexes("envelope"))
+    _add("envelope.verify", _message, *seeds.hexes("envelope"))
+    for route, record in seeds.routes().items():
+        _add(f"message.{route.replace('/', '.')}", _record(record), *seeds.messages(record))
+    for kind, (record, payloads) in seeds.artefacts().items():
+        _add(f"artefact.{kind}", _record(record), *payloads)
+    _add("report", _report, cbor.encode(seeds.report()))
+    refusals = [MeshError("peer.scope", "no", scope="x"), MeshError("delta.gap", epoch=1, seq=2)]
+    _add("answer", lambda data: answers.decode_error(data, NODE).to_dict(), *map(answers.encode_error, refusals))
+    leaf = certificates.ChannelIdentity(KEY, node="", now_s=lambda: _NOW_S).credentials().leaf
+    _add("certificate", lambda data: certificates.signer_of(data, _NOW_S), leaf)
+
+
+# --- pairing ---------------------------------------------------------------------------------------------------------
+
+
+def _invite(raw: bytes) -> object:
+    """The content of an invite under a right checksum."""
+    return pairing.parse_invite(generate.invite(raw=raw), _NOW_S)
+
+
+def _joiner() -> tuple[pairing.Joiner, bytes]:
+    own = pairing.Invite(address="https://a.lan:1", node=NODE, token=_TOKEN, expires_s=2 * _NOW_S)
+    joiner = pairing.Joiner(own, _JOINER, name="joiner", nonce=bytes(pairing.NONCE_BYTES))
+    return joiner, joiner.request(bytes(KEY.verify_key), _LEAF)
+
+
+def _inviter() -> pairing.Inviter:
+    return pairing.Inviter(KEY, token=_TOKEN, expires_s=2 * _NOW_S, name="inviter")
+
+
+def _join_body(body: bytes) -> object:
+    """A request whose token and signature are right, over any body."""
+    transcript = cbor.encode(["trailmesh-join-v1", bytes(KEY.verify_key), _LEAF, body])
+    return _inviter().handle(pairing._sign(body, transcript, _TOKEN, _JOINER), _LEAF, _NOW_S)
+
+
+def _register_pairing() -> None:
+    request = _joiner()[1]
+    answer = _inviter().handle(request, _LEAF, _NOW_S)[0]
+    said = pairing.Introduction(key=bytes(_JOINER.verify_key), name="n", nonce=bytes(pairing.NONCE_BYTES))
+    texts = [case["text"].encode() for case in seeds.vectors("invite")]
+    _add("invite.text", _as_text(lambda text: pairing.parse_invite(text, _NOW_S)), *texts)
+    _add("invite.content", _invite, cbor.encode(generate._INVITE))
+    _add("pairing.request", lambda data: _inviter().handle(data, _LEAF, _NOW_S), request)
+    _add("pairing.body", _join_body, cbor.encode(said))
+    _add("pairing.answer", lambda data: _joiner()[0].finish(data), answer)
+    _add("address", _as_text(pairing.parse_address), b"https://192.168.1.7:7443", b"https://[fd00::1]:1")
+    _add("id", _as_text(_ids), NODE.encode(), b"ses-AAAQEAYEAUDAOCAJBIFQD", *map(str.encode, sorted(ids.KINDS)))
+
+
+def _ids(text: str) -> object:
+    for kind in ids.KINDS:
+        try:
+            return ids.parse_id(kind, text)
+        except MeshError:
+            continue
+    return ids.parse_node_id(text)
+
+
+# --- deltas and bundles ----------------------------------------------------------------------------------------------
+
+
+def _chunk(data: bytes) -> object:
+    return delta.read_change(decode_change(reseal(data) if len(data) > 8 else data), may_lease=True)
+
+
+def _read(data: bytes) -> object:
+    return delta.DeltaReader(public_key("alice"), SEARCH).read(data)
+
+
+def _open(data: bytes) -> object:
+    return open_bundle(io.BytesIO(data), find_key)
+
+
+def _verify(data: bytes) -> object:
+    return verify_bundle(io.BytesIO(data), find_key).steps()
+
+
+def _manifest(data: bytes) -> object:
+    """A file of nothing but a signed head, around any manifest."""
+    out = io.BytesIO()
+    writer = flat_zip.Writer(out)
+    for name, content in (("mimetype", MEDIA_TYPE), ("manifest.cose", sign(data)), ("manifest.cbor", data)):
+        writer.add(name, content)
+    writer.finish()
+    return open_bundle(out, find_key)
+
+
+def _register_files() -> None:
+    _add("chunk", decode_change, *seeds.chunks())
+    _add("chunk.sealed", _chunk, *seeds.chunks())
+    _add("delta", _read, *seeds.deltas())
+    _add("tree.action", entry.decode_action, *seeds.PATH)
+    _add("bundle.open", _open, seeds.bundle())
+    _add("bundle.verify", _verify, seeds.bundle())
+    _add("bundle.manifest", _manifest, seeds.manifest())
+
+
+# --- what people and pages write -------------------------------------------------------------------------------------
+
+_YAML: Final = (
+    b"title: t\nstart: http://a/\nprofile: {width_px: 800}\nsteps:\n- click: {role: link, name: Mugs}\n- wait: x\n"
+)
+_DEVTOOLS: Final = (
+    b'{"title":"r","steps":[{"type":"setViewport","width":800,"height":600},{"type":"navigate","url":"http://a/"},'
+    b'{"type":"click","selectors":[["aria/Mugs[role=\\"link\\"]"],["#m"]]},{"type":"keyDown","key":"Enter"},'
+    b'{"type":"scroll","y":300},{"type":"change","value":"x","selectors":["aria/Q"]}]}'
+)
+_CONFIG: Final = b"name: n\nlisten: {host: 127.0.0.1, port: 0}\npolicy: {origins: ['http://a'], risk_class_max: 2}\n"
+_SNAPSHOT: Final = (
+    b'- heading "Name" [level=1] [ref=e2]: text\n- \'link "Quoted: key" [ref=e3] [cursor=pointer]\':\n'
+    b'  - /url: /x\n  - text: "loose \\u00e4 text"\n'
+)
+_SECRETS: Final[Mapping[str, str]] = {"one": "p", "two": "passphrase", "three": "a b%\\"}
+
+
+def _actions(data: bytes) -> object:
+    return [describe(action) for action in parse_actions(data).actions]
+
+
+def _config(data: bytes) -> object:
+    try:
+        return parse_config(data.decode())
+    except UnicodeDecodeError:
+        return None  # ``node.config.load`` says so before it parses
+
+
+def _condition(data: bytes) -> object:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None  # whoever hands in plain data has read it before
+    page = msgspec.convert(cbor.decode(seeds.page()), Observation, builtin_types=(bytes,))
+    return condition.holds(condition.parse(value), page)
+
+
+def _redact(text: str) -> object:
+    once = redaction.redact_url(text)
+    if len(text) < limits.URL_CHARS_MAX:
+        assert redaction.redact_url(once) == once, "redacting twice changes nothing"
+    replay.Rebase("http://a", "http://b").outward(text)
+    return redaction.redact_text(once, _SECRETS)
+
+
+def _observation(data: bytes) -> object:
+    page = cbor.decode_as(data, Observation, bytes_max=INPUT_BYTES_MAX)
+    state_hash(page)
+    return resolve(Locator(role="link", name="Mugs"), page)
+
+
+def _snapshot(text: str) -> object:
+    return [item.name for root in aria.parse(truncate(text)) for item in root.walk()]
+
+
+def _register_texts() -> None:
+    _add("actions.yaml", _actions, _YAML)
+    _add("actions.devtools", _actions, _DEVTOOLS)
+    _add("config", _config, _CONFIG)
+    _add("condition", _condition, b'{"any":[{"url":"*/cart*"},{"not":{"element":{"role":"link","name":"x"}}}]}')
+    _add(
+        "redaction",
+        _as_text(_redact),
+        b"https://u:p@a/b;jsessionid=1?token=abc&code=1#access_token=eyJhbGciOi.eyJzdWIiOi.x",
+    )
+    _add("graphql", _as_text(graphql.is_query), b'{"query":"query Q { a { b } } # c","variables":{}}', b"[]")
+    _add("observation", _observation, seeds.page())
+    _add("snapshot", _as_text(_snapshot), _SNAPSHOT)
+
+
+_register_messages()
+_register_pairing()
+_register_files()
+_register_texts()

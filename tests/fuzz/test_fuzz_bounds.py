@@ -1,0 +1,59 @@
+"""No megabyte of hostile input takes a decoder more than its share of time and memory."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import pytest
+
+from protocol import limits
+from tests.fuzz.hostile import GENERAL, inputs
+from tests.fuzz.targets import INPUT_BYTES_MAX, TARGETS, survives
+
+CPU_S_MAX = 0.05
+CPU_S_MAX_PAGES = 0.1
+"""For what our own browser saw: no peer can send it, and loading such a page has taken far longer."""
+MEMORY_BYTES_MAX = 64 * limits.MIB
+ROUNDS = 8
+"""The quickest of so many counts: other programs on the machine make a round slower, never faster."""
+
+_ALIKE = {name for name in TARGETS if name.startswith(("message.", "artefact.")) and name != "message.status"}
+"""Decoders of records differ in the record only: the general inputs end before it is looked at."""
+CASES = [
+    pytest.param(target, make, id=f"{target}: {name}")
+    for target in TARGETS
+    for name, make in inputs(target).items()
+    if target not in _ALIKE or name not in GENERAL
+]
+
+
+def _allowed_s(target: str) -> float:
+    return CPU_S_MAX_PAGES if target in ("observation", "snapshot") else CPU_S_MAX
+
+
+def _seconds(target: str, data: bytes) -> float:
+    best = float("inf")
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        survives(TARGETS[target], data)
+        best = min(best, time.process_time() - began)
+        if best <= _allowed_s(target):
+            break
+    return best
+
+
+@pytest.mark.parametrize(("target", "make"), CASES)
+def test_a_hostile_megabyte_costs_little_time_and_memory(target: str, make: object) -> None:
+    assert callable(make)
+    data = make()
+    assert len(data) <= INPUT_BYTES_MAX
+    seconds = _seconds(target, data)
+    assert seconds <= _allowed_s(target), f"{seconds * 1_000:.0f} ms of CPU"
+    tracemalloc.start()
+    try:
+        survives(TARGETS[target], data)
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert taken <= MEMORY_BYTES_MAX, f"{taken / limits.MIB:.0f} MB"
