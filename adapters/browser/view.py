@@ -54,6 +54,11 @@ class View:
         return next((item for item in self.observation.elements if item.ref == ref), None)
 
 
+def well_formed(text: str) -> str:
+    """``text`` without lone surrogates: JavaScript has such strings, UTF-8 and so everything we sign has not."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
     """A function that replaces secret values, also where they are percent-encoded or their white space is folded."""
     table: dict[str, str] = {}
@@ -85,10 +90,14 @@ def wanted_refs(roots: Sequence[Node]) -> list[str]:
 
 def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask: Mask) -> View:
     """The observation of a page, with refs numbered in snapshot order."""
-    builder = _Builder(roots, facts, url, mask)
+
+    def cleaned(text: str) -> str:
+        return mask(well_formed(text))
+
+    builder = _Builder(roots, facts, url, cleaned)
     elements = builder.elements()
     text = truncate("\n".join(builder.lines()))
-    observation = Observation(url=mask(url), title=mask(title), text=text, elements=tuple(elements))
+    observation = Observation(url=cleaned(url), title=cleaned(title), text=text, elements=tuple(elements))
     return View(observation, builder.refs)
 
 

@@ -16,7 +16,7 @@ from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser import scripts
-from adapters.browser.view import Facts
+from adapters.browser.view import Facts, well_formed
 from protocol.observation import INTERACTIVE_ROLES, Traits
 
 _WORLD: Final = "__playwright_utility_world_"
@@ -87,11 +87,11 @@ def traits_of(listed: Sequence[Any]) -> Traits:
     """The record of what the traits script returns."""
     tag, kind, submits, method, action, tokens, autocomplete = listed
     return Traits(
-        tag=tag,
-        input_type=kind,
+        tag=well_formed(tag),
+        input_type=well_formed(kind),
         submits=submits,
-        form_method=method,
-        form_action=action,
-        tokens=tuple(tokens),
-        autocomplete=autocomplete,
+        form_method=well_formed(method),
+        form_action=well_formed(action),
+        tokens=tuple(well_formed(token) for token in tokens),
+        autocomplete=well_formed(autocomplete),
     )

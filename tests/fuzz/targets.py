@@ -14,6 +14,7 @@ import msgspec
 from nacl.signing import SigningKey
 
 from adapters.browser import aria
+from adapters.browser.view import well_formed
 from adapters.transport import answers, certificates
 from node.action_files import parse_actions
 from node.config import parse as parse_config
@@ -28,6 +29,7 @@ from protocol.messages import KIND_REPLAY_REPORT, SearchSpec
 from protocol.observation import Observation, state_hash, truncate
 from tests.chunks import reseal
 from tests.fuzz import seeds
+from tests.key_logs import log_of
 from tests.session_samples import KEY, NODE, find_key, sign
 from tests.trees import SEARCH, public_key
 from tests.vectors import generate
@@ -151,12 +153,12 @@ def _invite(raw: bytes) -> object:
 
 def _joiner() -> tuple[pairing.Joiner, bytes]:
     own = pairing.Invite(address="https://a.lan:1", node=NODE, token=_TOKEN, expires_s=2 * _NOW_S)
-    joiner = pairing.Joiner(own, _JOINER, name="joiner", nonce=bytes(pairing.NONCE_BYTES))
+    joiner = pairing.Joiner(own, _JOINER, log=log_of(_JOINER), name="joiner", nonce=bytes(pairing.NONCE_BYTES))
     return joiner, joiner.request(bytes(KEY.verify_key), _LEAF)
 
 
 def _inviter() -> pairing.Inviter:
-    return pairing.Inviter(KEY, token=_TOKEN, expires_s=2 * _NOW_S, name="inviter")
+    return pairing.Inviter(KEY, log=log_of(KEY), token=_TOKEN, expires_s=2 * _NOW_S, name="inviter")
 
 
 def _join_body(body: bytes) -> object:
@@ -168,7 +170,7 @@ def _join_body(body: bytes) -> object:
 def _register_pairing() -> None:
     request = _joiner()[1]
     answer = _inviter().handle(request, _LEAF, _NOW_S)[0]
-    said = pairing.Introduction(key=bytes(_JOINER.verify_key), name="n", nonce=bytes(pairing.NONCE_BYTES))
+    said = pairing.Introduction(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
     texts = [case["text"].encode() for case in seeds.vectors("invite")]
     _add("invite.text", _as_text(lambda text: pairing.parse_invite(text, _NOW_S)), *texts)
     _add("invite.content", _invite, cbor.encode(generate._INVITE))
@@ -280,7 +282,7 @@ def _observation(data: bytes) -> object:
 
 
 def _snapshot(text: str) -> object:
-    return [item.name for root in aria.parse(truncate(text)) for item in root.walk()]
+    return [item.name for root in aria.parse(truncate(well_formed(text))) for item in root.walk()]
 
 
 def _register_texts() -> None:
