@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 from nacl.signing import SigningKey
 
+from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from protocol.action import Action
 from protocol.delta import Delta
 from protocol.entry import TreeUpdate
@@ -239,6 +240,36 @@ class Store(Protocol):
     async def put_lease(self, lease: LeaseRecord) -> None: ...
     async def lease(self, lease_id: str) -> LeaseRecord | None: ...
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]: ...
+
+    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
+        """Add ``leaves`` to a log and replace its record, all or nothing; index 0 begins a log.
+
+        Errors: ``input.invalid`` when ``leaves`` do not follow what is there, or do not end at ``log.size``.
+        """
+
+    async def logs(self) -> list[LogRecord]:
+        """Every log of this node, by number."""
+
+    async def log_subtrees(self, log: int, places: Sequence[Subtree]) -> list[bytes]:
+        """The hashes at ``places``, in their order. Errors: ``store.corrupt`` when one is missing."""
+
+    async def log_leaf(self, digest: bytes) -> LeafRecord | None: ...
+    async def log_leaves(self, log: int, *, first: int = 0, limit: int = 1_000) -> list[LeafRecord]:
+        """By index, from ``first``."""
+
+    async def put_head(self, head: HeadRecord) -> None: ...
+    async def heads(self) -> list[HeadRecord]:
+        """By node id."""
+
+    async def put_cosigned(self, cosigned: CosignedRecord) -> None: ...
+    async def cosigned(self) -> list[CosignedRecord]:
+        """By node id of the peer; one of each."""
+
+    async def put_equivocation(self, found: EquivocationRecord) -> bool:
+        """Keep a proof; False if there is one about this node already, which stays."""
+
+    async def equivocations(self) -> list[EquivocationRecord]:
+        """By node id."""
 
     async def put_blob(self, data: bytes) -> bytes:
         """Keep ``data`` under its SHA-256 (returned), written atomically."""

@@ -32,6 +32,7 @@ from benchmarks.registry import benchmark
 from node.identity import Identity
 from node.recorder import Recording, record, record_actions
 from node.replayer import Recorded, ReplayPlan, replay
+from node.witness import Witness
 from protocol.action import Action, Click, Extract, Goto, Locator
 from protocol.risk import GuardPolicy
 from protocol.session import Profile, Verdict
@@ -83,38 +84,39 @@ async def _bare(browser: PlaywrightBrowser, url: str) -> float:
     return taken
 
 
-async def _replayed(browser: Browser, recorded: Recorded, identity: Identity) -> float:
+async def _replayed(browser: Browser, recorded: Recorded, witness: Witness) -> float:
     """Seconds a replay takes."""
     page = await browser.open(Profile(), GuardPolicy())
     began = time.perf_counter()
-    done = await replay(recorded, page, SystemClock(), identity, ReplayPlan(browser=browser.info))
+    done = await replay(recorded, page, SystemClock(), witness, ReplayPlan(browser=browser.info))
     taken = time.perf_counter() - began
     assert done.report.verdict == Verdict.PASS, "a replay that diverges measures something else"
     await page.close()
     return taken
 
 
-async def _recorded(browser: Browser, identity: Identity, url: str) -> Recorded:
+async def _recorded(browser: Browser, witness: Witness, url: str) -> Recorded:
     store, page = MemoryStore(), await browser.open(Profile(), GuardPolicy())
     actions: list[Action] = [Goto(url=f"{url}/")]
     actions += [Click(target=Locator(role="link", name=name)) for name, _ in LINKS]
     actions.append(Extract(name="heading", target=Locator(selectors=("css=h1",))))
     plan = Recording(title="ten steps", start_url=url, profile=Profile(), browser=browser.info)
-    async with record(store, page, SystemClock(), identity, plan) as recorder:
+    async with record(store, page, SystemClock(), witness, plan) as recorder:
         await record_actions(recorder, actions)
     await page.close()
     return Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
 
 
 async def _ratio() -> float:
-    identity = Identity(SigningKey(bytes(32)), SystemClock())
+    witness = Witness(Identity(SigningKey(bytes(32)), SystemClock()), MemoryStore(), SystemClock())
+    await witness.load()
     async with _shop() as url, async_playwright() as driver:
         bare = await driver.chromium.launch(executable_path=find_executable(SETTINGS), args=launch_args(SETTINGS))
         ours = await launcher(SETTINGS)()
         try:
-            recorded = await _recorded(ours, identity, url)
+            recorded = await _recorded(ours, witness, url)
             await _bare(bare, url)  # both sides have been through the pages once before anything is measured
-            pairs = [(await _replayed(ours, recorded, identity), await _bare(bare, url)) for _ in range(ROUNDS)]
+            pairs = [(await _replayed(ours, recorded, witness), await _bare(bare, url)) for _ in range(ROUNDS)]
         finally:
             await ours.close()
             await bare.close()

@@ -43,7 +43,7 @@ _Checker = Callable[["Node"], Awaitable[Sequence[Check]]]
 
 async def examine(node: Node, *, browser: bool) -> Health:
     """Every check, in the order in which faults explain each other."""
-    checkers: list[_Checker] = [_python, _data_directory, _witness_key, _store, _peer_listener]
+    checkers: list[_Checker] = [_python, _data_directory, _witness_key, _store, _witness_log, _peer_listener]
     if browser:
         checkers.append(_browser)
     checkers.append(_peers)
@@ -99,6 +99,16 @@ async def _store(node: Node) -> list[Check]:
     ]
 
 
+async def _witness_log(node: Node) -> list[Check]:
+    now = node.witness.log.checkpoint
+    cosigned = [c for c in await node.store.cosigned() if c.log == now.number]
+    finding = f"log {now.number}, {now.size} entries, cosigned by {len(cosigned)} peers"
+    if node.witness.rollback:
+        found = "a peer holds a later state of it: restored from a copy, nothing is signed"
+        return [Check(name="witness log", status="fault", finding=found, remedy="trailmesh log renew")]
+    return [Check(name="witness log", status="ok", finding=finding)]
+
+
 async def _peer_listener(node: Node) -> list[Check]:
     if node.serving:
         return [Check(name="peer listener", status="ok", finding=node.address)]
@@ -130,6 +140,8 @@ async def _peers(node: Node) -> list[Check]:
 
 async def _peer(node: Node, peer: str, name: str) -> Check:
     title = f"peer {name}"[:32]
+    if peer in node.peers.frozen:
+        return _fault(title, MeshError(node.peers.frozen[peer]))
     try:
         answer = await node.peers.call(peer, "status", StatusAsk(), StatusTell)
     except MeshError as error:

@@ -1,4 +1,4 @@
-"""Who this node is: its witness key, its key log, and the one place that signs."""
+"""Who this node is: its witness key, its key log, and what is signed with the key."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ class Identity:
         return f"Identity({ids.short(self.node)})"
 
     def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord:
-        """``record`` signed as a durable artefact about ``subject``."""
+        """``record`` signed as a durable artefact about ``subject``.
+
+        Only ``node.witness`` calls this: an artefact that is not in the log must not leave the node.
+        """
         payload = record if isinstance(record, bytes) else cbor.encode(record)
         issued_s = self._clock.now_ms() // 1000
         claims = envelope.Claims(

@@ -17,9 +17,12 @@ from node.config import Config
 from node.explorer.explorer import Explorer
 from node.explorer.show import show_search, summarise
 from node.identity import Identity
+from node.log_exchange import LogExchange
+from node.logs import Logs
 from node.own_keys import OwnKeys
 from node.peers import Peers
 from node.sessions import Sessions
+from node.witness import Witness
 from protocol import ids, limits
 from protocol.condition import parse as parse_condition
 from protocol.errors import MeshError
@@ -160,7 +163,9 @@ class Node:
         store: Store,
         clock: Clock,
         browsers: Browsers,
+        witness: Witness,
         peers: Peers,
+        log_exchange: LogExchange,
         sessions: Sessions,
         explorer: Explorer,
         server: PeerServer,
@@ -172,7 +177,10 @@ class Node:
         self.store = store
         self.clock = clock
         self.browsers = browsers
+        self.witness = witness
         self.peers = peers
+        self.log_exchange = log_exchange
+        self.logs = Logs(witness, log_exchange, peers, store, config.name)
         self.sessions = sessions
         self.explorer = explorer
         self.server = server
@@ -182,7 +190,7 @@ class Node:
         self.federation.serve("status", self._on_status)
         self.federation.serve("keys/push", own_keys.on_push)
         self.federation.serve("keys/pull", own_keys.on_pull)
-        for route, handler in explorer.routes.items():
+        for route, handler in {**explorer.routes, **log_exchange.routes()}.items():
             self.federation.serve(route, handler)
         self._verbs: dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]] = {
             **own_keys.verbs,
@@ -204,6 +212,7 @@ class Node:
             "explore.stop": (SearchParams, self._stop),
             "explore.list": (NoParams, self._searches),
             "explore.show": (SearchParams, self._search),
+            **self.logs.verbs(),
         }
 
     @property
@@ -267,7 +276,8 @@ class Node:
         return {"refused": True, "code": refusal.code, "message": refusal.message}
 
     async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        return {"peers": [_peer(record) for record in self.peers.records()]}
+        frozen = self.peers.frozen
+        return {"peers": [_peer(record) | {"frozen": frozen.get(record.node, "")} for record in self.peers.records()]}
 
     async def _status(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         return {
@@ -279,6 +289,7 @@ class Node:
             "home": str(self.home),
             "serving": self.serving,
             "address": self.address,
+            **self.logs.status(),
             "peers": len(self.peers.records()),
             "sessions": len(await self.store.sessions(limit=1_000_000)),
             "searches_running": self.explorer.running,
@@ -331,6 +342,8 @@ class Node:
     async def _explore(self, params: ExploreParams, tell: Tell) -> Any:
         if params.peers:
             self._need_serving()
+        if self.serving:
+            self.log_exchange.soon()
         found = await self.explorer.run(
             goal=params.goal,
             start_url=params.start,
@@ -345,6 +358,8 @@ class Node:
     async def _resume(self, params: ResumeParams, tell: Tell) -> Any:
         if not self.serving and await self.explorer.is_shared(params.search):
             self._need_serving()  # peers return results by calling us
+        if self.serving:
+            self.log_exchange.soon()
         found = await self.explorer.resume(params.search, seconds=params.seconds, tell=tell)
         return await summarise(self, found.id)
 
@@ -367,9 +382,11 @@ class Node:
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
         await self.explorer.close()
+        await self.log_exchange.close()
         await self.peers.close()
         await self.server.close()
         await self.browsers.close()
+        await self.witness.close()
         await self.store.close()
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -25,6 +25,7 @@ from adapters.ports import (
 )
 from node.config import Config
 from node.identity import Identity
+from node.witness import Witness
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type
 from protocol.errors import MeshError
@@ -48,6 +49,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T", bound=msgspec.Struct)
 
 PATH_PREFIX = "/peer/v1/"
+_ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
+"""What a frozen peer is still asked: how it is, and to account for its log."""
 _AT_ONCE = 8
 """How many peers are called at once when all of them are."""
 _SEEN_EVERY_MS = 60_000
@@ -60,6 +63,7 @@ class Peers:
     def __init__(
         self,
         identity: Identity,
+        witness: Witness,
         config: Config,
         store: Store,
         clock: Clock,
@@ -69,6 +73,7 @@ class Peers:
         pairing_client: PairingClient,
     ) -> None:
         self._identity = identity
+        self._witness = witness
         self._config = config
         self._store = store
         self._clock = clock
@@ -79,6 +84,7 @@ class Peers:
         self._records: dict[str, PeerRecord] = {}
         self._logs: dict[str, KeyLog] = {}
         self._trust = TrustSet()
+        self._frozen: dict[str, str] = {}
         self._listeners: dict[bytes, asyncio.Task[None]] = {}
         self.addresses: tuple[str, ...] = config.listen.advertise
         """Where peers reach us."""
@@ -128,6 +134,17 @@ class Peers:
         known = self._logs.get(node)
         return known.genesis_key if known else self._records[node].public_key
 
+    def public_key(self, node: str) -> bytes:
+        """The current key of a peer. Errors: ``peer.unknown``."""
+        if node not in self._records:
+            raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
+        return self._records[node].public_key
+
+    def public_keys_of(self, node: str) -> tuple[bytes, ...]:
+        """Every key that was a peer's, the current one last. Errors: ``peer.unknown``."""
+        known = self._logs.get(node)
+        return tuple(dict.fromkeys((*(known.keys if known else ()), self.public_key(node))))
+
     def genesis_keys(self) -> dict[str, bytes]:
         """Node id to genesis key, of every peer that is neither frozen nor revoked."""
         return {node: self.genesis_key(node) for node in self._trust.keys}
@@ -137,8 +154,25 @@ class Peers:
         return self._logs.get(node)
 
     def require(self, node: str, scope: str | None) -> None:
-        """Errors: ``peer.unknown``, ``peer.scope``."""
+        """Errors: ``peer.unknown``, ``peer.scope``; ``log.equivocation`` or ``log.unproven`` while its scopes are frozen."""
         self._trust.require(node, Scope(scope) if scope else Scope.STATUS)
+        if scope and node in self._frozen:
+            raise MeshError(self._frozen[node], node=node)
+
+    @property
+    def frozen(self) -> Mapping[str, str]:
+        """Peers whose log is not in order, and the code that says why: their scopes do not work, and nothing is asked of them."""
+        return self._frozen
+
+    def freeze(self, node: str, code: str) -> None:
+        """``node`` is not to be relied on, because of ``code``. Equivocation is for good."""
+        if self._frozen.get(node) != "log.equivocation":
+            self._frozen[node] = code
+
+    def thaw(self, node: str) -> None:
+        """The log of ``node`` is in order again."""
+        if self._frozen.get(node) == "log.unproven":
+            del self._frozen[node]
 
     def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
         """The key of a peer at that time, or our own; the ``KeyFinder`` of everything this node verifies."""
@@ -167,6 +201,8 @@ class Peers:
         known = self._records.get(node)
         if known is None:
             raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
+        if node in self._frozen and route not in _ROUTES_OF_FROZEN:
+            raise MeshError(self._frozen[node], node=node)
         if not known.addresses:
             raise MeshError("peer.unreachable", f"{known.name} has no address: it only calls us", node=node)
         if not self._is_active(node):
@@ -208,7 +244,7 @@ class Peers:
         parse_address(address)
         node = ids.node_id(public_key)
         search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
-        delta = self._identity.artefact(KIND_DELTA, search, b"")
+        delta = await self._witness.artefact(KIND_DELTA, search, b"")
         push = DeltaPush(search=search, deltas=(delta.envelope,))
         body = self._identity.message(push, audience=node, path=PATH_PREFIX + "deltas/push")
         peer = PeerAddress(node=node, public_key=public_key, addresses=(address,))

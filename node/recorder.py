@@ -26,12 +26,12 @@ _RISK_UNKNOWN = 1
 
 
 class Signer(Protocol):
-    """What recording and replaying need of a node's identity."""
+    """What recording and replaying need of a node's witness: an artefact is in its log before it is returned."""
 
     @property
     def node(self) -> str: ...
 
-    def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord: ...
+    async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord: ...
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,7 +197,7 @@ class Recorder:
         manifest = make_manifest(session, self.steps, sizes)
         # The manifest is kept as a blob: its name is the payload that was signed, so an export finds it again.
         digest = await self._store.put_blob(manifest)
-        await self._store.commit_session(session, [self._signer.artefact(KIND, session.id, digest)])
+        await self._store.commit_session(session, [await self._signer.artefact(KIND, session.id, digest)])
         self.session = session
         return session
 

@@ -145,7 +145,7 @@ async def replay(
         duration_ms=max(0, clock.now_ms() - began_ms),
         blocked=tuple(run.blocked),
     )
-    artefact = signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
+    artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
     return Replayed(report=report, artefact=artefact, screenshots=run.screenshots)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import logging
 import sys
@@ -36,11 +37,18 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
         control = ControlServer(home, node.dispatch, node.clock)
         scheduler = AsyncIOScheduler(timezone="UTC")
         try:
+            # Before anything is signed: do the peers hold a later state of our log than we do?
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
+                    await node.log_exchange.round()
             # Before peers can call: a result for a search that is not open yet would count as late.
             await node.explorer.start()
             node.address = await node.server.start(node.federation.handle)
             await control.start()
             scheduler.add_job(node.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
+            scheduler.add_job(
+                node.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
+            )
             # At once as well: while this node was down, peers may have changed their keys.
             follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
             scheduler.add_job(node.peers.follow_all, "interval", seconds=follow_s, next_run_time=now, max_instances=1)

@@ -18,10 +18,11 @@ from node.browsers import Browsers
 from node.bundles import export_session, import_bundle, signed_manifest
 from node.config import Config
 from node.files import write_atomic
-from node.identity import Identity, artefact_record
+from node.identity import artefact_record
 from node.peers import Peers
 from node.recorder import Recording, record, record_actions
 from node.replayer import Recorded, ReplayPlan, open_report, replay
+from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
 from protocol.action import describe
 from protocol.bundle import KIND, Bundle, open_bundle, verify_bundle
@@ -78,9 +79,9 @@ class Sessions:
     """The room of recorded sessions."""
 
     def __init__(
-        self, identity: Identity, config: Config, store: Store, clock: Clock, browsers: Browsers, peers: Peers
+        self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers, peers: Peers
     ) -> None:
-        self._identity = identity
+        self._witness = witness
         self._config = config
         self._store = store
         self._clock = clock
@@ -119,7 +120,7 @@ class Sessions:
             tell({"step": step.index, "of": len(file.actions), "did": describe(step.action), "ok": step.ok})
 
         async with self._browsers.page(file.profile, self.guard(allow)) as page:
-            recording = record(self._store, page, self._clock, self._identity, plan, on_step=on_step)
+            recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 try:
                     await record_actions(recorder, file.actions)
@@ -153,14 +154,14 @@ class Sessions:
             tell({"step": match.index, "of": total, "matched": match.matched, "error": match.error})
 
         async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
-            done = await replay(recorded, page, self._clock, self._identity, plan, on_step=on_step)
+            done = await replay(recorded, page, self._clock, self._witness, plan, on_step=on_step)
         await self._store.put_artefact(done.artefact)
         if out:
             await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
         return Replayed(
             report=done.report,
             described=tuple(describe(step.action) for step in recorded.steps),
-            signed_by=self._identity.node,
+            signed_by=self._witness.node,
             out=out,
         )
 
@@ -265,7 +266,7 @@ class Sessions:
         )
 
     def _name(self, node: str) -> str:
-        if node == self._identity.node:
+        if node == self._witness.node:
             return self._config.name
         return next((record.name for record in self._peers.records() if record.node == node), "")
 

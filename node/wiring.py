@@ -27,11 +27,13 @@ from node import identity
 from node.browsers import Browsers
 from node.explorer.explorer import Explorer
 from node.files import write_private
+from node.log_exchange import LogExchange
 from node.node import Node
 from node.own_keys import OwnKeys
 from node.passphrase import Ask, source
 from node.peers import Peers
 from node.sessions import Sessions
+from node.witness import Witness
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
 
@@ -92,7 +94,9 @@ async def open_node(home: Path, passphrase: Ask | None = None) -> AsyncIterator[
         store = await SqliteStore.open(home)
         node = _assemble(home, config, own, keys, store, clock)
         try:
+            await node.witness.load()
             await node.peers.load()
+            await node.log_exchange.load()
             yield node
         finally:
             await node.close()
@@ -116,8 +120,10 @@ def _assemble(
         step_timeout_ms=config.browser.step_timeout_ms,
         navigation_timeout_ms=config.browser.navigation_timeout_ms,
     )
+    witness = Witness(own, store, clock)
     peers = Peers(
         own,
+        witness,
         config,
         store,
         clock,
@@ -128,10 +134,13 @@ def _assemble(
     )
     if not peers.addresses:
         peers.addresses = (url_of(host, listen.port),)
-    sessions = Sessions(own, config, store, clock, browsers, peers)
-    explorer = Explorer(own, config, store, clock, browsers, peers, TreeWriter)
+    log_exchange = LogExchange(witness, peers, store, clock)
+    sessions = Sessions(witness, config, store, clock, browsers, peers)
+    explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
     own_keys = OwnKeys(home, own, keys, clock, peers, (server, client), words.from_words)
-    return Node(home, config, own, store, clock, browsers, peers, sessions, explorer, server, own_keys)
+    return Node(
+        home, config, own, store, clock, browsers, witness, peers, log_exchange, sessions, explorer, server, own_keys
+    )
 
 
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:

@@ -262,6 +262,37 @@ CODES: dict[str, Code] = {
     "blob.missing": Code(
         _E, False, "A stored file is missing or does not match its hash.", "Import the session again from its bundle."
     ),
+    # witness log
+    "log.invalid": Code(
+        _P,
+        False,
+        "A checkpoint, proof or cosignature is not of the right form, or does not verify.",
+        "Do not rely on it; ask its sender for a new one (`trailmesh log prove`).",
+    ),
+    "log.rollback": Code(
+        _E,
+        False,
+        "A peer holds a later state of this node's log than the node itself: the data directory was restored from a copy.",
+        "Sync with every peer that can be reached (`trailmesh log audit`), then open a new log: `trailmesh log renew`.",
+    ),
+    "log.equivocation": Code(
+        _P,
+        False,
+        "The peer signed two contradictory states of its log: it is frozen, and both are kept as proof.",
+        "`trailmesh log show --peer NAME --out FILE` writes the proof; pair with a new node of its owner, if at all.",
+    ),
+    "log.unproven": Code(
+        _P,
+        True,
+        "The peer's log could not be shown to continue what was seen of it: it is suspended until it is.",
+        "`trailmesh log audit --peer NAME` asks again.",
+    ),
+    "log.not_logged": Code(
+        _O,
+        False,
+        "The artefact is not in the log.",
+        "Do not rely on it: what a node signs is in its log before it leaves.",
+    ),
     # browser
     "browser.missing": Code(
         _E,

@@ -118,6 +118,14 @@ class KeyLog:
         return self._state.key
 
     @property
+    def keys(self) -> tuple[bytes, ...]:
+        """Every key that was the node's at some time and was not disowned altogether, the current one last."""
+        kept = [
+            period.key for period in self._state.periods if period.until_s is None or period.until_s >= period.from_s
+        ]
+        return tuple(dict.fromkeys(kept))
+
+    @property
     def recovery(self) -> bytes:
         """The hash of the recovery key, as committed to now."""
         return self._state.recovery

@@ -1,6 +1,7 @@
-"""Merkle trees as RFC 6962, section 2.1, defines them: hashes of leaves and nodes, roots, inclusion proofs.
+"""Merkle trees as RFC 6962, section 2.1, defines them: hashes of leaves and nodes, roots, and the two proofs.
 
-Leaves and nodes are hashed with different first bytes, so that no inner node can be passed off as a leaf.
+Leaves and nodes are hashed with different first bytes, so that no inner node can be passed off as a leaf. A tree that grows,
+and proofs that read only a few stored hashes of it, are in ``protocol/merkle_growth.py``.
 """
 
 from __future__ import annotations
@@ -73,3 +74,40 @@ def proves_inclusion(leaf: bytes, index: int, count: int, proof: Sequence[bytes]
         place >>= 1
         last >>= 1
     return last == 0 and current == expected_root
+
+
+def proves_consistency(
+    old_count: int, new_count: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]
+) -> bool:
+    """Whether ``proof`` shows that the first ``old_count`` of ``new_count`` leaves have ``old_root`` (RFC 9162, 2.1.4.2).
+
+    A proof that holds settles what the old root is: two old roots that both hold would be a collision of SHA-256.
+    """
+    if not 0 <= old_count <= new_count or len(proof) > PROOF_HASHES_MAX:
+        return False
+    if old_count == 0:
+        return not proof and old_root == EMPTY_ROOT
+    if old_count == new_count:
+        return not proof and old_root == new_root
+    # A complete old tree is its own first node, and is left out of the proof.
+    hashes = [old_root, *proof] if old_count & (old_count - 1) == 0 else list(proof)
+    if not hashes:
+        return False
+    place, last = old_count - 1, new_count - 1
+    while place & 1:
+        place >>= 1
+        last >>= 1
+    old = new = hashes[0]
+    for sibling in hashes[1:]:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            old, new = node_hash(sibling, old), node_hash(sibling, new)
+            while place and not place & 1:
+                place >>= 1
+                last >>= 1
+        else:
+            new = node_hash(new, sibling)
+        place >>= 1
+        last >>= 1
+    return last == 0 and old == old_root and new == new_root

@@ -1,7 +1,8 @@
 """What travels between nodes: every record, every route, and the scope a route needs.
 
-A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``delta``, ``assignment``,
-``result``, ``session``, ``replay-report``) are envelopes that stand on their own and travel inside messages as bytes.
+A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``search``, ``delta``,
+``assignment``, ``result``, ``session``, ``replay-report``, ``log-opening``) are envelopes that stand on their own and travel
+inside messages as bytes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 from protocol import limits
 from protocol.condition import Condition
 from protocol.session import Profile
+from protocol.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 
 PROTOCOL_VERSION: Final = 1
 
@@ -31,6 +33,10 @@ Envelope = Annotated[bytes, msgspec.Meta(max_length=limits.ARTEFACT_BYTES_MAX)]
 KeyLogBytes = Annotated[bytes, msgspec.Meta(max_length=limits.KEY_LOG_BYTES_MAX)]
 ActionBytes = Annotated[bytes, msgspec.Meta(max_length=limits.CHUNK_VALUE_BYTES_MAX)]
 Path = Annotated[tuple[ActionBytes, ...], msgspec.Meta(max_length=limits.TREE_DEPTH_MAX)]
+
+
+Tag = Annotated[bytes, msgspec.Meta(min_length=TAG_BYTES, max_length=TAG_BYTES)]
+LogProof = Annotated[bytes, msgspec.Meta(max_length=limits.LOG_PROOF_BYTES_MAX)]
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -204,6 +210,54 @@ class DeltaBatch(_Record, frozen=True, kw_only=True):
     more: bool = False
 
 
+class LogSync(_Record, frozen=True, kw_only=True):
+    """Ask and answer alike: the sender's newest checkpoint, and the newest it holds of the reader's log."""
+
+    head: NoteBytes = b""
+    """The sender's own checkpoint; empty while it has not heard yet which one the reader holds."""
+    opening: Envelope = b""
+    """The artefact that opened the sender's log."""
+    base_size: Count = 0
+    """Size at which the proof begins: what the sender takes to be held by the reader."""
+    base_root: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
+    hashes: Hashes = ()
+    yours: NoteBytes = b""
+    """The reader's checkpoint that the sender holds, cosigned by the sender; empty if it holds none."""
+    tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=limits.PEERS_MAX)] = ()
+    """Whom the sender knows (``witness_log.acquaintance``)."""
+    notes: Annotated[tuple[NoteBytes, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_NOTES_MAX)] = ()
+    """Checkpoints of nodes that both know."""
+    proofs: Annotated[tuple[LogProof, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_PROOFS_MAX)] = ()
+    """Proofs of equivocation by nodes that both know."""
+
+
+class LogConsistencyAsk(_Record, frozen=True, kw_only=True):
+    """Show that the answering node's log of ``old_size`` leaves became the one of ``new_size``."""
+
+    log: Count
+    old_size: Annotated[int, msgspec.Meta(ge=1, le=limits.LOG_SIZE_MAX)]
+    new_size: Annotated[int, msgspec.Meta(ge=1, le=limits.LOG_SIZE_MAX)]
+
+
+class LogConsistency(_Record, frozen=True, kw_only=True):
+    """The root at the old size, and the hashes that lead from there to the new one."""
+
+    old_root: Hash
+    hashes: Hashes
+
+
+class LogProveAsk(_Record, frozen=True, kw_only=True):
+    """Prove that an artefact of the answering node is in its log."""
+
+    digest: Hash
+
+
+class LogProven(_Record, frozen=True, kw_only=True):
+    """The answer: a file of ``protocol.log_proof``."""
+
+    proof: LogProof
+
+
 class Done(_Record, frozen=True, kw_only=True):
     """Understood and done."""
 
@@ -229,4 +283,7 @@ ROUTES: Final[dict[str, Route]] = {
     "branch/return": Route("branch:accept", BranchReturn, Done),
     "deltas/push": Route("deltas:write", DeltaPush, DeltaHave),
     "deltas/pull": Route("deltas:read", DeltaPull, DeltaBatch),
+    "log/checkpoint": Route(None, LogSync, LogSync),
+    "log/consistency": Route(None, LogConsistencyAsk, LogConsistency),
+    "log/prove": Route(None, LogProveAsk, LogProven),
 }

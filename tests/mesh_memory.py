@@ -29,7 +29,9 @@ from node.config import Config, ExploreConfig
 from node.explorer.explorer import Explorer
 from node.explorer.replica import Replica
 from node.identity import Identity
+from node.log_exchange import LogExchange
 from node.peers import Peers
+from node.witness import Witness
 from protocol.action import Action
 from protocol.condition import Condition
 from protocol.errors import MeshError
@@ -160,8 +162,11 @@ class MemoryNode:
         self.server = mesh.network.server(self.id, self.identity.public_key, self.address)
         self.client = mesh.network.client(self.id, self.identity.public_key)
         self.browsers = Browsers(self._open_browser)
+        self.witness = Witness(self.identity, self.store, mesh.clock)
+        await self.witness.load()
         self.peers = Peers(
             self.identity,
+            self.witness,
             self.config,
             self.store,
             mesh.clock,
@@ -172,11 +177,13 @@ class MemoryNode:
         )
         self.peers.addresses = (self.address,)
         await self.peers.load()
+        self.log_exchange = LogExchange(self.witness, self.peers, self.store, mesh.clock)
+        await self.log_exchange.load()
         self.explorer = Explorer(
-            self.identity, self.config, self.store, mesh.clock, self.browsers, self.peers, TreeWriter
+            self.witness, self.config, self.store, mesh.clock, self.browsers, self.peers, TreeWriter
         )
         self.api = FederationApi(self.peers, mesh.clock)
-        for route, handler in self.explorer.routes.items():
+        for route, handler in {**self.explorer.routes, **self.log_exchange.routes()}.items():
             self.api.serve(route, handler)
         await self.explorer.start()
         await self.server.start(self.api.handle)
@@ -196,6 +203,7 @@ class MemoryNode:
             await self.explorer.close()
             await self.peers.close()
             await self.browsers.close()
+            await self.witness.close()
 
     async def crash(self) -> None:
         """Be gone for everybody else at once; what it was doing is not told to anybody."""

@@ -6,8 +6,9 @@ It keeps encoded bodies, not objects, so that it refuses what the database could
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.records import integer, pack, unpack
@@ -31,6 +32,12 @@ class MemoryStore:
         self._searches: dict[str, bytes] = {}
         self._deltas: dict[tuple[str, str, int, int], bytes] = {}
         self._leases: dict[str, bytes] = {}
+        self._logs: dict[int, bytes] = {}
+        self._leaves: dict[int, list[LeafRecord]] = {}
+        self._subtrees: dict[tuple[int, int, int], bytes] = {}
+        self._heads: dict[str, bytes] = {}
+        self._cosigned: dict[str, bytes] = {}
+        self._equivocations: dict[str, bytes] = {}
         self._blobs: dict[bytes, bytes] = {}
         self._closed = False
 
@@ -187,6 +194,60 @@ class MemoryStore:
         self._open()
         found = [unpack(body, LeaseRecord) for body in self._leases.values()]
         return [lease for lease in found if lease.search == search_id and status in ("", lease.status)]
+
+    # --- witness log ---
+
+    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
+        self._open()
+        records.check_leaves(log, leaves, len(self._leaves.get(integer(log.number), ())))
+        self._logs[log.number] = pack(log)
+        self._leaves.setdefault(log.number, []).extend(leaves)
+        self._subtrees |= {(log.number, *place): digest for place, digest in subtrees.items()}
+
+    async def logs(self) -> list[LogRecord]:
+        self._open()
+        return [unpack(body, LogRecord) for _, body in sorted(self._logs.items())]
+
+    async def log_subtrees(self, log: int, places: Sequence[Subtree]) -> list[bytes]:
+        self._open()
+        for place in places:
+            if (log, *place) not in self._subtrees:
+                raise records.no_subtree(log, place)
+        return [self._subtrees[log, *place] for place in places]
+
+    async def log_leaf(self, digest: bytes) -> LeafRecord | None:
+        self._open()
+        newest_first = (leaf for _, leaves in sorted(self._leaves.items(), reverse=True) for leaf in leaves)
+        return next((leaf for leaf in newest_first if leaf.digest == digest), None)
+
+    async def log_leaves(self, log: int, *, first: int = 0, limit: int = 1_000) -> list[LeafRecord]:
+        self._open()
+        return self._leaves.get(log, [])[integer(first) : first + records.check_limit(limit)]
+
+    async def put_head(self, head: HeadRecord) -> None:
+        self._open()
+        self._heads[head.node] = pack(head)
+
+    async def heads(self) -> list[HeadRecord]:
+        self._open()
+        return [unpack(body, HeadRecord) for _, body in sorted(self._heads.items())]
+
+    async def put_cosigned(self, cosigned: CosignedRecord) -> None:
+        self._open()
+        self._cosigned[cosigned.witness] = pack(cosigned)
+
+    async def cosigned(self) -> list[CosignedRecord]:
+        self._open()
+        return [unpack(body, CosignedRecord) for _, body in sorted(self._cosigned.items())]
+
+    async def put_equivocation(self, found: EquivocationRecord) -> bool:
+        self._open()
+        body = pack(found)
+        return self._equivocations.setdefault(found.node, body) is body
+
+    async def equivocations(self) -> list[EquivocationRecord]:
+        self._open()
+        return [unpack(body, EquivocationRecord) for _, body in sorted(self._equivocations.items())]
 
     # --- blobs, whole store ---
 

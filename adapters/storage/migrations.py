@@ -46,7 +46,22 @@ _FIRST: Final = (
     "CREATE INDEX leases_by_search ON leases (search, status)",
 )
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST,)
+_WITNESS_LOG: Final = (
+    "CREATE TABLE logs (number INTEGER PRIMARY KEY, size INTEGER NOT NULL, body BLOB NOT NULL) STRICT",
+    """CREATE TABLE log_leaves (
+        log INTEGER NOT NULL REFERENCES logs (number), number INTEGER NOT NULL, digest BLOB NOT NULL,
+        kind TEXT NOT NULL, subject TEXT NOT NULL, PRIMARY KEY (log, number)) STRICT, WITHOUT ROWID""",
+    # An artefact of an earlier log may be entered in a later one again: not unique.
+    "CREATE INDEX log_leaves_by_digest ON log_leaves (digest, log, number)",
+    """CREATE TABLE log_subtrees (
+        log INTEGER NOT NULL, level INTEGER NOT NULL, number INTEGER NOT NULL, hash BLOB NOT NULL,
+        PRIMARY KEY (log, level, number)) STRICT, WITHOUT ROWID""",
+    "CREATE TABLE log_heads (node TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
+    "CREATE TABLE log_cosigned (witness TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
+    "CREATE TABLE log_equivocations (node TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import DeltaRecord
 from protocol import cbor, limits
 from protocol.errors import MeshError
@@ -74,6 +75,18 @@ def check_whole(session: Session, steps: Sequence[Step]) -> None:
     """Nothing, if ``steps`` are numbered from 1 without a hole. Errors: ``input.invalid``."""
     for last, step in enumerate(steps):
         check_next(session.id, last, step)
+
+
+def check_leaves(log: LogRecord, leaves: Sequence[LeafRecord], size_before: int) -> None:
+    """Nothing, if ``leaves`` lead from ``size_before`` to ``log.size``. Errors: ``input.invalid``."""
+    numbered = [(leaf.log, leaf.index) for leaf in leaves]
+    if not leaves or numbered != [(log.number, index) for index in range(size_before, log.size)]:
+        raise MeshError("input.invalid", f"the leaves do not follow the {size_before} of the log", size=size_before)
+
+
+def no_subtree(log: int, place: Subtree) -> MeshError:
+    """The error for a hash of a log that is not here."""
+    return MeshError("store.corrupt", f"subtree {place[1]} of level {place[0]} of log {log} is missing")
 
 
 def no_session(session_id: str) -> MeshError:

@@ -7,12 +7,13 @@ queried) and their strict-CBOR body.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import records
+from adapters.storage import log_tables, records
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -271,6 +272,43 @@ class SqliteStore:
             return [unpack(body, LeaseRecord) for (body,) in db.execute(sql, (search_id, status))]
 
         return await self._database.read(work)
+
+    # --- witness log ---
+
+    async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
+        await self._database.write(lambda db: log_tables.append(db, log, leaves, subtrees))
+
+    async def logs(self) -> list[LogRecord]:
+        return await self._database.read(log_tables.logs)
+
+    async def log_subtrees(self, log: int, places: Sequence[Subtree]) -> list[bytes]:
+        return await self._database.read(lambda db: log_tables.subtrees(db, log, places))
+
+    async def log_leaf(self, digest: bytes) -> LeafRecord | None:
+        return await self._database.read(lambda db: log_tables.leaf(db, digest))
+
+    async def log_leaves(self, log: int, *, first: int = 0, limit: int = 1_000) -> list[LeafRecord]:
+        return await self._database.read(lambda db: log_tables.leaves(db, log, first, limit))
+
+    async def put_head(self, head: HeadRecord) -> None:
+        await self._database.write(lambda db: log_tables.put(db, log_tables.HEADS, head.node, head))
+
+    async def heads(self) -> list[HeadRecord]:
+        return await self._database.read(lambda db: log_tables.every(db, log_tables.HEADS, HeadRecord))
+
+    async def put_cosigned(self, cosigned: CosignedRecord) -> None:
+        await self._database.write(lambda db: log_tables.put(db, log_tables.COSIGNED, cosigned.witness, cosigned))
+
+    async def cosigned(self) -> list[CosignedRecord]:
+        return await self._database.read(lambda db: log_tables.every(db, log_tables.COSIGNED, CosignedRecord))
+
+    async def put_equivocation(self, found: EquivocationRecord) -> bool:
+        return await self._database.write(
+            lambda db: log_tables.put_first(db, log_tables.EQUIVOCATIONS, found.node, found)
+        )
+
+    async def equivocations(self) -> list[EquivocationRecord]:
+        return await self._database.read(lambda db: log_tables.every(db, log_tables.EQUIVOCATIONS, EquivocationRecord))
 
     # --- blobs, whole store ---
 

@@ -219,7 +219,13 @@ def peers(home: str | None, as_json: bool) -> None:
             click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
             return
         rows = [
-            [p["name"], p["node"][:7], ", ".join(p["addresses"]), _listed(p["scopes"]), moment(p["seen_ms"])]
+            [
+                p["name"],
+                p["node"][:7],
+                ", ".join(p["addresses"]),
+                p["frozen"] or _listed(p["scopes"]),
+                moment(p["seen_ms"]),
+            ]
             for p in r["peers"]
         ]
         table("peers", ["name", "node", "address", "may do here", "last seen (UTC)"], rows)
@@ -234,8 +240,26 @@ def status(home: str | None, as_json: bool) -> None:
     result = run_verb(home, "node.status", {})
 
     def text(r: Result) -> None:
-        for key in ("name", "node", "version", "home", "serving", "address", "peers", "sessions", "searches_running"):
+        for key in (
+            "name",
+            "node",
+            "version",
+            "home",
+            "serving",
+            "address",
+            "log",
+            "log_size",
+            "peers",
+            "sessions",
+            "searches_running",
+        ):
             click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
+        if r["log_rollback"]:
+            click.echo(
+                "log is older than what a peer holds of it: nothing is signed until `trailmesh log renew`", err=True
+            )
+        if r["peers_frozen"]:
+            click.echo(f"{'peers frozen':<17} {r['peers_frozen']} (`trailmesh node peers`)")
         refused = ", ".join(f"{reason} {count}" for reason, count in r["refusals"].items())
         click.echo(f"{'refused':<17} {refused or 'nothing'}")
 

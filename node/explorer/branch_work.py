@@ -11,8 +11,8 @@ import msgspec
 from adapters.ports import Clock, LeaseRecord, Store
 from node.config import Config
 from node.explorer.replica import Replica
-from node.identity import Identity
 from node.peers import Peers
+from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
 from protocol.errors import MeshError
 from protocol.messages import (
@@ -43,7 +43,7 @@ class BranchWork:
     def __init__(
         self,
         spec: SearchSpec,
-        identity: Identity,
+        witness: Witness,
         peers: Peers,
         store: Store,
         clock: Clock,
@@ -52,7 +52,7 @@ class BranchWork:
         explore: Explore,
     ) -> None:
         self._spec = spec
-        self._identity = identity
+        self._witness = witness
         self._peers = peers
         self._store = store
         self._clock = clock
@@ -94,7 +94,7 @@ class BranchWork:
             id=assignment.lease,
             search=assignment.search,
             branch=assignment.branch,
-            worker=self._identity.node,
+            worker=self._witness.node,
             status="live",
             expires_ms=assignment.expires_ms,
             assignment=sealed,
@@ -155,7 +155,7 @@ class BranchWork:
 
         Ends with the search at the latest. Errors: ``store.*``.
         """
-        artefact = self._identity.artefact(KIND_RESULT, lease.id, result)
+        artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
         await self._store.put_lease(msgspec.structs.replace(lease, status="done", result=artefact.envelope))
         message = BranchReturn(search=lease.search, result=artefact.envelope)
         pause_s = _RETURN_PAUSE_S

@@ -16,9 +16,9 @@ from node.explorer.lease_desk import LeaseDesk
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
 from node.explorer.worker import BROWSER_GONE
-from node.identity import Identity
 from node.peers import Peers
 from node.tasks import Tasks
+from node.witness import Witness
 from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
 from protocol.lease import Event, Lease
@@ -65,7 +65,7 @@ class Coordinator:
         spec: SearchSpec,
         replica: Replica,
         *,
-        identity: Identity,
+        witness: Witness,
         peers: Peers,
         store: Store,
         clock: Clock,
@@ -78,7 +78,7 @@ class Coordinator:
         self.spec = spec
         self.replica = replica
         self.progress = cbor.decode_as(record.state, Progress) if record.state else Progress()
-        self._identity = identity
+        self._witness = witness
         self._peers = peers
         self._store = store
         self._clock = clock
@@ -146,7 +146,7 @@ class Coordinator:
     async def _recall(self) -> None:
         """After a restart peers may still be at work; this node's own work is gone, and claims may wait for their replay."""
         for lease in await self._desk.recall():
-            if lease.worker == self._identity.node:
+            if lease.worker == self._witness.node:
                 self.progress.reassigned += 1
                 await self._end(lease.id, Event.EXPIRE)
         for record in await self._store.leases(self.spec.id):
@@ -167,13 +167,13 @@ class Coordinator:
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
         end = SearchClose(search=self.spec.id)
-        others = [peer for peer in self.spec.participants if peer != self._identity.node]  # whoever opened it there
+        others = [peer for peer in self.spec.participants if peer != self._witness.node]  # whoever opened it there
         await asyncio.gather(*(self._say(peer, "search/close", end) for peer in others))
         return self.record
 
     async def dismiss(self) -> None:
         """Once ``run`` was cancelled for good: revoke what peers still work on."""
-        remote = [lease for lease in self._desk.live() if lease.worker != self._identity.node]
+        remote = [lease for lease in self._desk.live() if lease.worker != self._witness.node]
         for lease in self._desk.live():
             await self._end(lease.id, Event.REVOKE)
         await self.replica.flush()
@@ -211,8 +211,8 @@ class Coordinator:
     # --- dealing -----------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[str]:
-        remote = [node for node in self.spec.participants if node != self._identity.node]
-        return [*remote, *[self._identity.node] * self._config.explore.workers]
+        remote = [node for node in self.spec.participants if node != self._witness.node]
+        return [*remote, *[self._witness.node] * self._config.explore.workers]
 
     async def _deal(self, now_ms: int) -> None:
         """Give every idle worker a branch."""
@@ -270,10 +270,10 @@ class Coordinator:
             ),
             expires_ms=lease.expires_ms,
         )
-        signed = self._identity.artefact(KIND_ASSIGNMENT, lease.id, assignment)
+        signed = await self._witness.artefact(KIND_ASSIGNMENT, lease.id, assignment)
         record = await self._desk.keep(lease, signed.envelope)
         self.progress.branches += 1
-        work = self._assign(record) if worker != self._identity.node else self._work(lease, assignment)
+        work = self._assign(record) if worker != self._witness.node else self._work(lease, assignment)
         self._tasks.start(work, f"lease {lease.id}")
 
     def _rest(self, worker: str) -> None:
@@ -305,15 +305,15 @@ class Coordinator:
             log.warning("own branch failed: %s", error)
             self._tell({"peer": lease.worker, "error": error.code})
             return
-        sealed = self._identity.artefact(KIND_RESULT, lease.id, result).envelope
-        await self.take_result(lease.worker, result, sealed)
+        signed = await self._witness.artefact(KIND_RESULT, lease.id, result)
+        await self.take_result(lease.worker, result, signed.envelope)
 
     # --- leases ------------------------------------------------------------------------------------------------------
 
     async def _expire(self, now_ms: int) -> None:
         """Take back the leases of peers that fell silent. Own work does not expire: it ends by itself."""
         for lease in self._desk.live():
-            if lease.expires_ms <= now_ms and lease.worker != self._identity.node:
+            if lease.expires_ms <= now_ms and lease.worker != self._witness.node:
                 self.progress.reassigned += 1
                 self._tell({"peer": lease.worker, "lease_expired": lease.id})
                 self._opened.discard(lease.worker)
@@ -387,7 +387,7 @@ class Coordinator:
                 if error.code not in BROWSER_GONE:
                     break
                 if attempt == _CHECK_TRIES:
-                    self._tell({"peer": self._identity.node, "error": error.code})
+                    self._tell({"peer": self._witness.node, "error": error.code})
                     return
                 await self._clock.sleep(_PEER_PAUSE_S)
         self.progress.claims_checked.append(result.lease)

@@ -19,8 +19,8 @@ from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import PageWork, always
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
-from node.identity import Identity
 from node.peers import Peers
+from node.witness import Witness
 from protocol import cbor, ids
 from protocol.condition import Condition, check
 from protocol.errors import MeshError
@@ -39,7 +39,7 @@ class Explorer:
 
     def __init__(
         self,
-        identity: Identity,
+        witness: Witness,
         config: Config,
         store: Store,
         clock: Clock,
@@ -47,13 +47,13 @@ class Explorer:
         peers: Peers,
         new_writer: NewTreeWriter,
     ) -> None:
-        self._identity = identity
+        self._witness = witness
         self._store = store
         self._clock = clock
         self._config = config
         self._peers = peers
-        self._pages = PageWork(identity, config, store, clock, browsers)
-        self._searches = OpenSearches(identity, config, store, clock, peers, self._pages, new_writer)
+        self._pages = PageWork(witness, config, store, clock, browsers)
+        self._searches = OpenSearches(witness, config, store, clock, peers, self._pages, new_writer)
         self.routes = Answers(config, store, clock, peers, self._searches).routes()
         """Handlers of the peer API, by route."""
 
@@ -67,7 +67,7 @@ class Explorer:
         for found in await self._store.searches(status="running"):
             try:
                 search = await self._searches.enter(found)
-                if found.coordinator == self._identity.node:
+                if found.coordinator == self._witness.node:
                     self._coordinate(search, found)
                 log.info("search %s goes on", found.id)
             except MeshError as error:
@@ -101,19 +101,19 @@ class Explorer:
         spec = _checked(
             SearchSpec(
                 id=search_id,
-                coordinator=self._identity.node,
+                coordinator=self._witness.node,
                 goal=goal,
                 start_url=start_url,
                 condition=check(condition),
                 profile=self._config.browser.profile,
-                participants=(self._identity.node, *chosen),
+                participants=(self._witness.node, *chosen),
                 seconds=seconds,
                 created_ms=now_ms,
                 seed=seed,
             )
         )
         await self._pages.try_start(spec)
-        signed = self._identity.artefact(KIND_SEARCH, spec.id, spec)
+        signed = await self._witness.artefact(KIND_SEARCH, spec.id, spec)
         found = SearchRecord(
             id=spec.id,
             coordinator=spec.coordinator,
@@ -134,7 +134,7 @@ class Explorer:
         Errors: ``input.not_found``, ``search.state``.
         """
         found = await self._record(search_id)
-        if found.coordinator != self._identity.node:
+        if found.coordinator != self._witness.node:
             raise MeshError("search.state", f"{ids.short(found.coordinator)} coordinates this search")
         if found.status == "done":
             return found
@@ -199,7 +199,8 @@ class Explorer:
 
     def _participants(self, names: list[str] | None) -> list[str]:
         if names is None:
-            return [record.node for record in self._peers.records() if Scope.BRANCH_ASSIGN in record.granted_us]
+            able = [record.node for record in self._peers.records() if Scope.BRANCH_ASSIGN in record.granted_us]
+            return [node for node in able if node not in self._peers.frozen]
         return list(dict.fromkeys(self._peers.find(name).node for name in names))
 
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:
@@ -231,7 +232,7 @@ class Explorer:
             found,
             search.spec,
             search.replica,
-            identity=self._identity,
+            witness=self._witness,
             peers=self._peers,
             store=self._store,
             clock=self._clock,

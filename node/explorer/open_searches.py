@@ -15,8 +15,8 @@ from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
-from node.identity import Identity
 from node.peers import Peers
+from node.witness import Witness
 from protocol import cbor, envelope
 from protocol.condition import check
 from protocol.errors import MeshError
@@ -46,7 +46,7 @@ class OpenSearches:
 
     def __init__(
         self,
-        identity: Identity,
+        witness: Witness,
         config: Config,
         store: Store,
         clock: Clock,
@@ -54,7 +54,7 @@ class OpenSearches:
         pages: PageWork,
         new_writer: NewTreeWriter,
     ) -> None:
-        self._identity = identity
+        self._witness = witness
         self._config = config
         self._store = store
         self._clock = clock
@@ -88,7 +88,7 @@ class OpenSearches:
 
     async def read(self, sealed: bytes) -> Replica:
         """A copy of a search that is not open, to look at. Errors: ``envelope.*``, ``store.*``."""
-        replica = Replica(self.spec_of(sealed), self._identity, self._store, self._new_writer)
+        replica = Replica(self.spec_of(sealed), self._witness, self._store, self._new_writer)
         await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
 
@@ -105,14 +105,14 @@ class OpenSearches:
             if self._closed:
                 raise MeshError("node.stopped", "the node is ending")
             spec = self.spec_of(found.spec)
-            replica = Replica(spec, self._identity, self._store, self._new_writer)
+            replica = Replica(spec, self._witness, self._store, self._new_writer)
             await replica.load(self._peers.find_key, self._peers.genesis_keys())
             exchange = Exchange(replica, self._peers, self._store, self._clock)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
-            if spec.coordinator != self._identity.node:
+            if spec.coordinator != self._witness.node:
                 search.work = BranchWork(
                     spec,
-                    self._identity,
+                    self._witness,
                     self._peers,
                     self._store,
                     self._clock,

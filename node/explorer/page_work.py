@@ -12,8 +12,8 @@ from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
-from node.identity import Identity
 from node.recorder import Recording, record
+from node.witness import Witness
 from protocol.action import Action, Goto
 from protocol.condition import holds
 from protocol.entry import decode_action
@@ -34,8 +34,8 @@ async def always(spend: Spend) -> bool:
 class PageWork:
     """Pages of one node, under its own policy whoever asked for the work."""
 
-    def __init__(self, identity: Identity, config: Config, store: Store, clock: Clock, browsers: Browsers) -> None:
-        self._identity = identity
+    def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers) -> None:
+        self._witness = witness
         self._config = config
         self._store = store
         self._clock = clock
@@ -83,7 +83,7 @@ class PageWork:
         )
         async with (
             self._browsers.page(spec.profile, self._guard()) as page,
-            record(self._store, page, self._clock, self._identity, plan) as recorder,
+            record(self._store, page, self._clock, self._witness, plan) as recorder,
         ):
             for action in actions:
                 outcome = await recorder.perform(action)

@@ -18,7 +18,7 @@ import msgspec
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.explorer.visit import Visit, register_of
 from node.explorer.walker import WalkStep
-from node.identity import Identity
+from node.witness import Witness
 from protocol import envelope, ids, limits
 from protocol.delta import KIND, Delta, DeltaReader, decode_delta, encode_delta
 from protocol.entry import (
@@ -48,16 +48,16 @@ _OFFENCES = frozenset({"delta.invalid", "delta.equivocation"})
 class Replica:
     """A search as this node knows it. Its writer belongs to one flush at a time; merging happens between awaits."""
 
-    def __init__(self, spec: SearchSpec, identity: Identity, store: Store, new_writer: NewTreeWriter) -> None:
+    def __init__(self, spec: SearchSpec, witness: Witness, store: Store, new_writer: NewTreeWriter) -> None:
         self.spec = spec
         self.tree = SearchTree(spec.id)
-        self.uct = Uct(self.tree, identity.node)
+        self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
         self.epoch = 0
         self.seq = 0
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
-        self._identity = identity
+        self._witness = witness
         self._store = store
         self._new_writer = new_writer
         self._writer: TreeWriter | None = None
@@ -96,8 +96,8 @@ class Replica:
 
         Errors: those of ``load``.
         """
-        me = self._identity.node
-        trusted = {**public_keys, me: self._identity.genesis_key}
+        me = self._witness.node
+        trusted = {**public_keys, me: self._witness.genesis_key}
         for record in await self._store.deltas(self.spec.id):
             if record.peer not in trusted or record.peer in self._offenders:
                 continue
@@ -131,7 +131,7 @@ class Replica:
             raise
         self._refresh(rows)
         self._note_states(update)
-        if peer == self._identity.node and self._writer is None:
+        if peer == self._witness.node and self._writer is None:
             self._recall(epoch, update)
         return True
 
@@ -232,13 +232,13 @@ class Replica:
             self._broken = False
 
     async def _keep_own(self, delta: Delta) -> None:
-        me, payload = self._identity.node, encode_delta(delta)
-        artefact = self._identity.artefact(KIND, self.spec.id, payload)
+        me, payload = self._witness.node, encode_delta(delta)
+        artefact = await self._witness.artefact(KIND, self.spec.id, payload)
         await self._store.append_delta(
             DeltaRecord(search=self.spec.id, peer=me, epoch=delta.epoch, seq=delta.seq, envelope=artefact.envelope)
         )
         self.seq = delta.seq
-        merged = self._merge(me, self._identity.genesis_key, payload)
+        merged = self._merge(me, self._witness.genesis_key, payload)
         assert merged, "an own delta is always new"
         self.changed.set()
 
@@ -246,7 +246,7 @@ class Replica:
         """Begin the next epoch: a new document in which the whole own share is written again."""
         self.epoch += 1
         self.seq = 0
-        self._writer = self._new_writer(self._identity.genesis_key, self.spec.id, self.epoch)
+        self._writer = self._new_writer(self._witness.genesis_key, self.spec.id, self.epoch)
         self._new_nodes, self._new_leases, self._dirty = dict(self._own_nodes), dict(self._own_leases), set(self._own)
 
     # --- what peers found --------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from node.identity import Identity
 from node.recorder import Recorder, Recording, record, record_actions
 from node.replayer import Recorded, Replayed, ReplayPlan, open_report, replay
 from node.report import ReportInput, ShownReplay, render_report
+from node.witness import Witness
 from protocol.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret
 from protocol.bundle import verify_bundle
 from protocol.errors import MeshError
@@ -56,6 +57,7 @@ class Node:
         self.clock = SystemClock()
         self.identity = Identity(SigningKey(bytes([seed] * 32)), self.clock)
         self.store = store
+        self.witness = Witness(self.identity, store, self.clock)
 
     def find_key(self, issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
         """Trusts this node."""
@@ -66,7 +68,9 @@ class Node:
 async def made_node(directory: Path, seed: int) -> AsyncIterator[Node]:
     store = await SqliteStore.open(directory)
     try:
-        yield Node(seed, store)
+        node = Node(seed, store)
+        await node.witness.load()
+        yield node
     finally:
         await store.close()
 
@@ -112,7 +116,7 @@ async def recorded_by(
 ) -> Recorder:
     async with (
         fresh_page(browser) as page,
-        record(node.store, page, node.clock, node.identity, planned(url, browser, **changes)) as recorder,
+        record(node.store, page, node.clock, node.witness, planned(url, browser, **changes)) as recorder,
     ):
         await record_actions(recorder, actions)
     return recorder
@@ -128,7 +132,7 @@ async def loaded(node: Node, session_id: str) -> Recorded:
 async def replayed_by(node: Node, browser: Browser, session_id: str, **changes: object) -> Replayed:
     plan = msgspec.structs.replace(ReplayPlan(browser=browser.info), **changes)
     async with fresh_page(browser) as page:
-        return await replay(await loaded(node, session_id), page, node.clock, node.identity, plan)
+        return await replay(await loaded(node, session_id), page, node.clock, node.witness, plan)
 
 
 async def handed_over(giver: Node, taker: Node, session_id: str) -> Session:
@@ -305,7 +309,7 @@ async def test_a_cancelled_recording_is_shown_as_interrupted_and_not_exported(
         async with (
             fresh_page(browser) as page,
             record(
-                anna.store, page, anna.clock, anna.identity, planned(shop, browser), on_step=lambda step: stored.set()
+                anna.store, page, anna.clock, anna.witness, planned(shop, browser), on_step=lambda step: stored.set()
             ) as recorder,
         ):
             await recorder.perform(Goto(url=shop))

@@ -16,6 +16,7 @@ from node.config import Config, PolicyConfig
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
 from node.identity import Identity
+from node.witness import Witness
 from protocol import limits
 from protocol.action import Click, Locator
 from protocol.delta import KIND, encode_delta
@@ -283,7 +284,10 @@ async def replica() -> Replica:
         created_ms=mesh.clock.now_ms(),
         seed=1,
     )
-    made = Replica(spec, me, MemoryStore(), TreeWriter)
+    store = MemoryStore()
+    witness = Witness(me, store, mesh.clock)
+    await witness.load()
+    made = Replica(spec, witness, store, TreeWriter)
     await made.load(_finder(Writer(spec.id), me), {})
     return made
 
@@ -345,8 +349,8 @@ async def test_stored_deltas_of_a_peer_that_do_not_hold_cost_that_peer_s_share_a
     store, node = replica._store, writer.identity.node
     for seq, sealed in enumerate((first, fallen), 1):
         await store.append_delta(DeltaRecord(search=replica.spec.id, peer=node, epoch=1, seq=seq, envelope=sealed))
-    again = Replica(replica.spec, replica._identity, store, TreeWriter)
-    await again.load(_finder(writer, replica._identity), {node: writer.identity.public_key})
+    again = Replica(replica.spec, replica._witness, store, TreeWriter)
+    await again.load(_finder(writer, replica._witness.identity), {node: writer.identity.public_key})
     assert node not in again.tree.peers
 
 
@@ -365,8 +369,8 @@ class FullOnce(MemoryStore):
 
 async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch(replica: Replica) -> None:
     store = FullOnce()
-    own = Replica(replica.spec, replica._identity, store, TreeWriter)
-    await own.load(_finder(replica._identity), {})
+    own = Replica(replica.spec, replica._witness, store, TreeWriter)
+    await own.load(_finder(replica._witness.identity), {})
     candidates = [Candidate(action=_click(name), prior=0.5, risk=1) for name in ("one", "two")]
     own.add_children(own.root, candidates)
     store.full = True
@@ -375,8 +379,8 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
     own.record(Visit(trail=(key,), value=0.5, cost_ms=3))
     await own.flush()
     assert (own.epoch, len(own.children(own.root)), own.visits(key)) == (2, 2, 1)
-    reopened = Replica(replica.spec, replica._identity, store, TreeWriter)
-    await reopened.load(_finder(replica._identity), {})
+    reopened = Replica(replica.spec, replica._witness, store, TreeWriter)
+    await reopened.load(_finder(replica._witness.identity), {})
     assert reopened.visits(key) == 1
 
 

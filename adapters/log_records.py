@@ -1,0 +1,67 @@
+"""What the store keeps about witness logs: this node's own, and what is held of those of peers."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class LogRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One of this node's own witness logs, as of its last append."""
+
+    number: int
+    size: int
+    checkpoint: bytes
+    """The signed note over this size."""
+
+
+class LeafRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One artefact in a log of this node."""
+
+    log: int
+    """Number of the log."""
+    index: int
+    digest: bytes
+    """SHA-256 of the artefact's envelope."""
+    kind: str
+    subject: str
+
+
+class HeadRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The one checkpoint that is held of another node's log."""
+
+    node: str
+    checkpoint: bytes
+    """The note as its node signed it."""
+    seen_ms: int
+    """When it was last heard of."""
+
+
+class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest of this node's checkpoints that a peer has cosigned."""
+
+    witness: str
+    """Node id of the peer."""
+    public_key: bytes
+    """The key it cosigned with."""
+    key_log: bytes
+    """What shows that it is the peer's key; empty while it is the peer's first one."""
+    log: int
+    size: int
+    checkpoint: bytes
+    """The signed note without cosignatures."""
+    line: str
+    """The signature line of the peer, without its line feed."""
+    time_s: int
+
+
+class EquivocationRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A proof that a node has signed two histories."""
+
+    node: str
+    proof: bytes
+    """The file of ``protocol.log_proof``."""
+    found_ms: int
+
+
+Subtree = tuple[int, int]
+"""Level and number of a complete subtree of a log (``protocol.merkle_growth``)."""

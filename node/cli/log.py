@@ -1,0 +1,179 @@
+"""``trailmesh log``: what this node has signed, and proofs of it that anyone can check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from protocol.errors import MeshError
+
+_PROOF_SUFFIX = ".tmproof"
+
+
+@click.group(name="log", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Show, prove and audit what this node and its peers have signed."""
+
+
+@group.command()
+@click.option("--peer", metavar="NAME", default="", help="What is held of this peer's log.")
+@click.option(
+    "--out", metavar="FILE", default="", help="With --peer: write the proof that it signed two histories here."
+)
+@common_options
+def show(home: str | None, peer: str, out: str, as_json: bool) -> None:
+    """Show the log: its name, size, root, and which peers cosigned it."""
+    if out and not peer:
+        raise MeshError("input.invalid", "--out needs --peer")
+    result = run_verb(home, "log.show", {"peer": peer, "out": _path(out)})
+    emit(result, as_json=as_json, text=_show_log)
+
+
+def _show_log(r: Result) -> None:
+    if not r["log"]:
+        click.echo(f"nothing was seen of the log of {r['name']} yet")
+    else:
+        click.echo(f"log   {r['log']}\nsize  {r['size']}\nroot  {r['root']}")
+    if r["rollback"]:
+        click.echo("a peer holds a later state of this log: nothing is signed until `trailmesh log renew`", err=True)
+    if r["frozen"]:
+        click.echo(f"frozen: {r['frozen']}", err=True)
+    if r["out"]:
+        click.echo(f"proof in {r['out']}: `trailmesh log verify` checks it anywhere")
+    if r["cosignatures"]:
+        rows = [[c["name"], c["node"][:7], str(c["size"]), moment(c["time_s"] * 1000)] for c in r["cosignatures"]]
+        table("cosigned by", ["peer", "node", "at size", "when (UTC)"], rows)
+
+
+@group.command()
+@click.argument("artefact")
+@click.option("--out", metavar="FILE", default="", help=f"Where the proof goes.  [default: ARTEFACT{_PROOF_SUFFIX}]")
+@common_options
+def prove(home: str | None, artefact: str, out: str, as_json: bool) -> None:
+    """Prove that an artefact is in the log of the node that signed it.
+
+    ARTEFACT is a session id, a bundle file, or the SHA-256 of an envelope. A peer's artefact is proved by the peer.
+
+    \b
+    Example:
+      trailmesh log prove ses-… --out login.tmproof
+      trailmesh log verify login.tmproof --bundle login.tmsession
+    """
+    target = artefact if not Path(artefact).is_file() else str(Path(artefact).absolute())
+    chosen = out or f"{Path(artefact).name}{_PROOF_SUFFIX}"
+    result = run_verb(home, "log.prove", {"target": target, "out": _path(chosen)})
+
+    def text(r: Result) -> None:
+        f = r["finding"]
+        click.echo(f"entry {f['index']} of {f['log']} at size {f['size']}, cosigned by {len(f['cosignatures'])}")
+        click.echo(f"proof in {r['out']}: `trailmesh log verify` checks it anywhere")
+
+    emit(result, as_json=as_json, text=text)
+
+
+@group.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--bundle", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Is this the bundle it proves?"
+)
+@common_options
+def verify(home: str | None, file: str, bundle: str | None, as_json: bool) -> None:
+    """Check a proof of inclusion or of equivocation. Needs no node and no network.
+
+    The file carries the signer's key, which must be the one its node id stands for: compare the printed id with the one you know.
+    """
+    from node.plain import plain
+    from protocol import limits, log_proof
+
+    with open(file, "rb") as opened:
+        proof = log_proof.decode(opened.read(limits.LOG_PROOF_BYTES_MAX + 1))
+    finding = log_proof.check(proof)
+    result = plain(finding) | {"bundle": ""}
+    if bundle:
+        if not isinstance(proof, log_proof.InclusionProof):
+            raise MeshError("input.invalid", "--bundle goes with a proof of inclusion")
+        result["bundle"] = check_bundle(proof, bundle)
+    emit(result, as_json=as_json, text=_show_finding)
+
+
+def check_bundle(proof: object, path: str) -> str:
+    """The id of the session in the bundle at ``path``, once it is whole and what ``proof`` proves.
+
+    Errors: ``bundle.*``, ``envelope.*``, ``log.not_logged`` when the proof is about something else.
+    """
+    from protocol import log_proof
+    from protocol.bundle import verify_bundle
+
+    assert isinstance(proof, log_proof.InclusionProof)
+    with open(path, "rb") as file:
+        bundle = verify_bundle(file, log_proof.key_finder(proof.signer))
+        if log_proof.artefact_digest(bundle.signature) != proof.digest:
+            raise MeshError("log.not_logged", "the proof is about another artefact than this bundle")
+        return str(bundle.session.id)
+
+
+def _show_finding(r: Result) -> None:
+    click.echo(f"node  {r['node']}")
+    if r["shows"] == "equivocation":
+        click.echo(f"log   {r['log']}")
+        click.echo(f"has signed two histories: size {r['other_size']} with root {r['other_root']}")
+        click.echo(f"                     and: size {r['size']} with root {r['root']}")
+        return
+    click.echo(f"has entered {r['digest']} as number {r['index']} in {r['log']} (size {r['size']})")
+    for cosignature in r["cosignatures"]:
+        click.echo(f"  cosigned by {cosignature['node']} on {moment(cosignature['time_s'] * 1000)} UTC")
+    if r["bundle"]:
+        click.echo(f"the bundle is whole, and is that artefact: {r['bundle']}")
+
+
+@group.command()
+@click.option("--peer", metavar="NAME", default="", help="Audit this peer's log instead.")
+@common_options
+def audit(home: str | None, peer: str, as_json: bool) -> None:
+    """Check the log from end to end: every artefact in the store is in it, and its root is computed again.
+
+    With --peer, have the peer show that its log continues what was seen of it. Exit code 1 when a fault is found.
+    """
+    if peer:
+        result = run_verb(home, "log.audit_peer", {"peer": peer})
+        emit(result, as_json=as_json, text=_show_peer_audit)
+        return
+    result = run_verb(home, "log.audit", {})
+    emit(result, as_json=as_json, text=_show_audit)
+    if not result["sound"]:
+        raise SystemExit(1)
+
+
+def _show_peer_audit(r: Result) -> None:
+    grown = f", continues size {r['size_before']}" if r["size_before"] else ", seen for the first time"
+    click.echo(f"{r['log']}: size {r['size']}{grown}\nroot  {r['root']}")
+
+
+def _show_audit(r: Result) -> None:
+    for log in r["logs"]:
+        click.echo(f"{log['log']}: {log['size']} entries, root {log['root']}")
+        for fault in log["faults"]:
+            click.echo(f"  fault: {fault}")
+    for lost in r["not_logged"]:
+        click.echo(f"  not in the log: {lost}")
+    kept = sum(r["not_kept"].values())
+    click.echo(f"{r['artefacts']} artefacts in the store; {kept} entries whose artefact is not kept")
+    click.echo("sound" if r["sound"] else "NOT sound")
+
+
+@group.command()
+@common_options
+def renew(home: str | None, as_json: bool) -> None:
+    """Open a new log, signed and naming the old one.
+
+    For a node whose data directory was restored from a copy: its peers hold a later state of its log than it has itself, so it must
+    not go on writing it. Run it while the peers can be reached.
+    """
+    result = run_verb(home, "log.renew", {})
+    emit(result, as_json=as_json, text=_show_log)
+
+
+def _path(text: str) -> str:
+    return str(Path(text).absolute()) if text else ""

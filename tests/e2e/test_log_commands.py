@@ -1,0 +1,121 @@
+"""``trailmesh log`` on real nodes: show, prove, verify offline, audit, and a data directory restored from a copy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol import log_proof
+from protocol.log_proof import Equivocation, KeyOf
+from tests.logs import NODE, PUBLIC, tree
+from tests.mesh_nodes import Node, cli, refusal, serving, shop
+
+ACTIONS = """
+title: Mugs
+start: {url}/
+steps:
+  - click: {{role: link, name: Mugs}}
+"""
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[list[Node]]:
+    with serving(tmp_path, "anna", "bruno") as nodes:
+        yield nodes
+
+
+def offline(*arguments: str) -> Any:
+    """The result of a command that needs no node."""
+    status, out, err = cli(*arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_peers_cosign_each_other_and_each_audits_both(pair: list[Node]) -> None:
+    anna, bruno = pair
+    audited = anna.run("log", "audit", "--peer", "bruno")
+    assert audited["sound"]
+    assert audited["log"] == bruno.run("log", "show")["log"]
+    shown = anna.run("log", "show")
+    assert [c["name"] for c in shown["cosignatures"]] == ["bruno"]
+    assert anna.run("log", "show", "--peer", "bruno")["root"] == bruno.run("log", "show")["root"]
+    own = anna.run("log", "audit")
+    assert (own["sound"], own["not_logged"], own["not_kept"]) == (True, [], {})
+    assert own["logs"][0]["root"] == shown["root"]
+    assert all(peer["frozen"] == "" for peer in anna.run("node", "peers")["peers"])
+    status = anna.run("node", "status")
+    assert (status["log"], status["log_rollback"], status["peers_frozen"]) == (shown["log"], False, 0)
+
+
+@pytest.mark.browser
+def test_a_session_is_proved_offline_by_its_signer_and_by_whoever_holds_it(pair: list[Node], tmp_path: Path) -> None:
+    anna, bruno = pair
+    with shop(tmp_path) as (url, _):
+        (tmp_path / "mugs.yaml").write_text(ACTIONS.format(url=url))
+        session = anna.run("session", "record", str(tmp_path / "mugs.yaml"))["id"]
+    bundle, proof = str(tmp_path / "mugs.tmsession"), str(tmp_path / "mugs.tmproof")
+    anna.run("session", "export", session, "--out", bundle)
+    anna.run("log", "audit", "--peer", "bruno")
+    assert anna.run("log", "prove", session, "--out", proof)["out"] == proof
+    bruno.run("session", "import", bundle)
+    for node, target in ((anna, bundle), (bruno, session), (bruno, bundle)):
+        again = str(tmp_path / "again.tmproof")
+        node.run("log", "prove", target, "--out", again)
+        found = offline("log", "verify", again, "--bundle", bundle)
+        assert (found["shows"], found["bundle"]) == ("inclusion", session)
+        assert found["node"] == anna.run("node", "status")["node"]
+        assert [c["node"] for c in found["cosignatures"]] == [bruno.run("node", "status")["node"]]
+    spoiled = Path(proof).read_text().replace('"index": ', '"index": 1')
+    Path(proof).write_text(spoiled)
+    assert refusal("log", "verify", proof)[:2] == ("log.invalid", 4)
+    unknown = refusal("log", "prove", "00" * 32, "--out", proof, home=anna.home)
+    assert unknown[:2] == ("log.not_logged", 1)
+
+
+def test_an_equivocation_is_verified_without_a_node(tmp_path: Path) -> None:
+    proof = Equivocation(
+        signer=KeyOf(node=NODE, public_key=PUBLIC),
+        first=tree(6).note().decode(),
+        second=tree(6, fork_at=2).note().decode(),
+    )
+    file = tmp_path / "proof.json"
+    file.write_bytes(log_proof.encode(proof))
+    assert offline("log", "verify", str(file))["shows"] == "equivocation"
+    status, text, _ = cli("log", "verify", str(file))
+    assert status == 0
+    assert "two histories" in text
+    assert refusal("log", "verify", str(file), "--bundle", str(file))[0] == "input.invalid"
+
+
+def test_a_node_restored_from_a_copy_signs_nothing_until_its_log_is_renewed(pair: list[Node], tmp_path: Path) -> None:
+    anna, bruno = pair
+    anna.stop()
+    shutil.copytree(anna.home, tmp_path / "copy")
+    anna.start()
+    before = anna.run("log", "show")["size"]
+    first = anna.run("log", "renew")
+    assert (first["log"][-2:], first["size"], before) == ("/1", 1, 1)
+    anna.run("log", "audit", "--peer", "bruno")
+    anna.stop()
+    shutil.rmtree(anna.home)
+    shutil.copytree(tmp_path / "copy", anna.home)
+    anna.start()
+    assert anna.run("log", "show")["rollback"]
+    assert anna.run("node", "status")["log_rollback"]
+    findings = {
+        check["name"]: check
+        for check in json.loads(cli("node", "doctor", "--no-browser", "--json", home=anna.home)[1])["checks"]
+    }
+    assert findings["witness log"]["status"] == "fault"
+    key = bruno.run("node", "status")["public_key"]
+    assert refusal("node", "knock", bruno.address, "--key", key, home=anna.home)[0] == "log.rollback"
+    renewed = anna.run("log", "renew")
+    assert (renewed["log"][-2:], renewed["rollback"]) == ("/2", False)
+    assert [c["name"] for c in renewed["cosignatures"]] == ["bruno"]
+    assert bruno.run("log", "audit", "--peer", "anna")["log"] == renewed["log"]
+    assert bruno.run("log", "show", "--peer", "anna")["frozen"] == ""

@@ -1,0 +1,42 @@
+"""The committed vectors of the witness log, and that the generator still writes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from protocol import log_proof, witness_log
+from protocol.errors import MeshError
+from tests.vectors import witness_log_vectors
+
+VECTORS = json.loads(witness_log_vectors.FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", VECTORS["notes"], ids=lambda case: case["name"])
+def test_a_committed_checkpoint_is_accepted_or_refused_as_written(case: dict[str, Any]) -> None:
+    data, key = case["note"].encode(), bytes.fromhex(VECTORS["public_key"])
+    if "code" in case:
+        with pytest.raises(MeshError) as caught:
+            witness_log.open_checkpoint(data, VECTORS["node"], key)
+        assert caught.value.code == case["code"]
+        return
+    checkpoint, signed = witness_log.open_checkpoint(data, VECTORS["node"], key)
+    assert (checkpoint.size, checkpoint.root.hex()) == (case["size"], case["root"])
+    assert signed.encode() == data
+
+
+@pytest.mark.parametrize("case", VECTORS["proofs"], ids=lambda case: case["name"])
+def test_a_committed_proof_is_accepted_or_refused_as_written(case: dict[str, Any]) -> None:
+    data = json.dumps(case["proof"]).encode()
+    if "code" in case:
+        with pytest.raises(MeshError) as caught:
+            log_proof.check(log_proof.decode(data))
+        assert caught.value.code == case["code"]
+        return
+    assert log_proof.check(log_proof.decode(data)).shows == case["shows"]
+
+
+def test_the_generator_writes_the_committed_vectors() -> None:
+    assert witness_log_vectors.FILE.read_text(encoding="utf-8") == witness_log_vectors.render()
