@@ -206,7 +206,7 @@ async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None
 
 
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
-    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, _):
+    async with memory_mesh("anna", "bruno", "carla", lease_seconds=2) as (anna, bruno, _):
         bruno.step_s = 5.0  # bruno is in the middle of a branch when it is lost
         task = asyncio.create_task(anna.run())
         search = await _search_of(anna)
