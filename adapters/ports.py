@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import msgspec
 
@@ -283,7 +283,18 @@ class PeerClient(Protocol):
     ) -> bytes:
         """POST ``body`` to ``/peer/v1/<route>``; the answer's body.
 
-        Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.protocol``, or the code the peer answered.
+        Over the way that was good last time, else over the peer's addresses in order, else over a connection it keeps open.
+        Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the
+        peer answered.
+        """
+
+    def way(self, node: str) -> str:
+        """The address that took the last call to ``node``, or ``held``; empty if nothing did."""
+
+    async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
+        """Keep a connection to ``peer`` open over which it calls us, until cancelled or until an error ends it.
+
+        opened: called whenever a connection is open. Errors: those of ``call``.
         """
 
     async def close(self) -> None: ...
@@ -301,6 +312,10 @@ class PeerServer(Protocol):
 
     def trust(self, keys: Mapping[str, bytes]) -> None:
         """Replace the set of peers (node id to public key) whose connections are accepted; acts on open ones too."""
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The peers that keep a connection open over which they can be called."""
 
     @property
     def refusals(self) -> Mapping[str, int]:
@@ -338,6 +353,40 @@ class PairingConnection(Protocol):
 
     async def call(self, body: bytes) -> bytes:
         """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``."""
+
+
+# --- discovery -------------------------------------------------------------------------------------------------------
+
+
+class Announcement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node says about itself to everybody on the local network: nothing that anybody could trust."""
+
+    short: str
+    """The first characters of the node id, as people see them."""
+    addresses: tuple[str, ...]
+    """IP addresses as text."""
+    port: int
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody on the local network says about a node. Known, not trusted: anybody can say it."""
+
+    short: str
+    addresses: tuple[str, ...]
+    """``https://host:port``"""
+
+
+class Discovery(Protocol):
+    """Nodes on the local network."""
+
+    async def announce(self, announcement: Announcement) -> None:
+        """Say it until ``close``; a second one replaces the first. Errors: ``discovery.unavailable``."""
+
+    async def browse(self, seconds: float) -> list[Sighting]:
+        """Who was heard within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
+
+    async def close(self) -> None:
+        """Say that this node is gone. Never raises; twice is once."""
 
 
 # --- clock, randomness -----------------------------------------------------------------------------------------------

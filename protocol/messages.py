@@ -111,6 +111,22 @@ class StatusTell(_Record, frozen=True, kw_only=True):
     """What the asker may do here."""
 
 
+class EchoAsk(_Record, frozen=True, kw_only=True):
+    """Call me back, and say how that went. Any peer may ask."""
+
+
+class EchoTell(_Record, frozen=True, kw_only=True):
+    """How the call back went."""
+
+    reached: bool
+    way: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    """The address that took the call, or ``held`` for a connection the asker keeps open; empty when nothing did."""
+    milliseconds: Count = 0
+    code: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """Why it was not reached."""
+    message: Annotated[str, msgspec.Meta(max_length=300)] = ""
+
+
 class SearchOpen(_Record, frozen=True, kw_only=True):
     """A signed ``SearchSpec``: take part."""
 
@@ -202,6 +218,7 @@ class Route(NamedTuple):
 
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
+    "reach/echo": Route(None, EchoAsk, EchoTell),
     "search/open": Route("branch:assign", SearchOpen, Done),
     "search/close": Route("branch:assign", SearchClose, Done),
     "branch/assign": Route("branch:assign", BranchAssign, Done),

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import socket
-import ssl
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -23,9 +21,10 @@ from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.transport import answers
-from adapters.transport.addresses import ForbiddenAddressError, check_destination, open_socket
+from adapters.transport.addresses import ForbiddenAddressError, open_socket
 from adapters.transport.certificates import ChannelIdentity, pairing_client_context, pairing_server_context, signer_of
 from adapters.transport.guard import Bounds, Connection, Listener
+from adapters.transport.leaf import fetch_leaf
 from adapters.transport.server import url_of
 from protocol import limits
 from protocol.errors import MeshError
@@ -165,7 +164,7 @@ class TlsPairingClient:
         host, port = parse_address(url)
         try:
             async with asyncio.timeout(self._connect_timeout_s):
-                leaf = await _fetch_leaf(host, port)
+                leaf = await fetch_leaf(host, port)
         except ForbiddenAddressError as error:
             raise MeshError("invite.url", str(error)) from error
         except (OSError, TimeoutError) as error:
@@ -182,24 +181,3 @@ class TlsPairingClient:
         async with session:
             target = URL.build(scheme="https", host=host, port=port, path=PAIRING_PATH)
             yield TlsPairingConnection(session, target, leaf, signer.public_key, self._request_timeout_s)
-
-
-async def _fetch_leaf(host: str, port: int) -> bytes:
-    """The certificate of the TLS listener at ``host``, unverified. Errors: ``OSError``, ``ForbiddenAddressError``."""
-    failure: OSError = ConnectionError("no address")
-    for family, _, _, _, address in await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM):
-        check_destination(str(address[0]))
-        context = pairing_client_context(None)
-        try:
-            _, writer = await asyncio.open_connection(
-                str(address[0]), port, family=family, ssl=context, server_hostname=""
-            )
-        except OSError as error:
-            failure = error
-            continue
-        try:
-            channel: ssl.SSLObject = writer.get_extra_info("ssl_object")
-            return channel.getpeercert(True) or b""
-        finally:
-            writer.transport.abort()
-    raise failure
