@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
-from adapters.ports import Browser, OpenBrowser, Page
+from adapters.ports import Browser, OpenBrowser, Outcome, Page
+from protocol import limits
+from protocol.action import Action, Goto, Wait
 from protocol.errors import MeshError
 from protocol.risk import GuardPolicy
 from protocol.session import BrowserInfo, Profile
@@ -15,8 +17,16 @@ from protocol.session import BrowserInfo, Profile
 class Browsers:
     """Hands out isolated pages of one shared browser."""
 
-    def __init__(self, open_browser: OpenBrowser) -> None:
+    def __init__(
+        self,
+        open_browser: OpenBrowser,
+        *,
+        step_timeout_ms: int = limits.STEP_TIMEOUT_MS,
+        navigation_timeout_ms: int = limits.NAVIGATION_TIMEOUT_MS,
+    ) -> None:
         self._open_browser = open_browser
+        self._step_timeout_ms = step_timeout_ms
+        self._navigation_timeout_ms = navigation_timeout_ms
         self._browser: Browser | None = None
         self._lock = asyncio.Lock()
 
@@ -45,7 +55,7 @@ class Browsers:
             await self._discard(browser)
             page = await (await self._running()).open(profile, guard)
         try:
-            yield page
+            yield _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms)
         except MeshError as error:
             if error.code == "browser.crashed":
                 await self._discard(browser)
@@ -65,3 +75,38 @@ class Browsers:
             browser, self._browser = self._browser, None
         if browser is not None:
             await browser.close()
+
+
+class _PatientPage:
+    """A page that waits as long as the configuration says, unless the caller says otherwise."""
+
+    def __init__(self, page: Page, step_timeout_ms: int, navigation_timeout_ms: int) -> None:
+        self._page = page
+        self._step_timeout_ms = step_timeout_ms
+        self._navigation_timeout_ms = navigation_timeout_ms
+        self.observe = page.observe
+        self.find = page.find
+        self.screenshot = page.screenshot
+        self.close = page.close
+
+    async def perform(
+        self,
+        action: Action,
+        *,
+        ref: str | None = None,
+        expect: bytes | None = None,
+        secrets: Mapping[str, str] | None = None,
+        timeout_ms: int = 0,
+    ) -> Outcome:
+        """``adapters.ports.Page.perform``."""
+        timeout_ms = timeout_ms or self._patience(action)
+        return await self._page.perform(action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms)
+
+    def _patience(self, action: Action) -> int:
+        match action:
+            case Goto():
+                return self._navigation_timeout_ms
+            case Wait():
+                return 0  # it says itself how long
+            case _:
+                return self._step_timeout_ms

@@ -87,7 +87,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     try:
         plain: Any = yaml.safe_load(text) or {}
         return msgspec.convert(plain, Config)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none, a nesting without end
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error

@@ -61,7 +61,14 @@ async def _python(node: Node) -> list[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info[:2] < (3, 13):
         return [Check(name="python", status="ok", finding=version)]
-    return [Check(name="python", status="fault", finding=f"{version} is not supported", remedy="Install with Python 3.11 or 3.12.")]
+    return [
+        Check(
+            name="python",
+            status="fault",
+            finding=f"{version} is not supported",
+            remedy="Install with Python 3.11 or 3.12.",
+        )
+    ]
 
 
 async def _data_directory(node: Node) -> list[Check]:
@@ -84,9 +91,12 @@ async def _store(node: Node) -> list[Check]:
     faults = await node.store.check()
     if faults:
         return [
-            Check(name="store", status="fault", finding=fault, remedy="Restore the data directory from a backup.") for fault in faults
+            Check(name="store", status="fault", finding=fault, remedy="Restore the data directory from a backup.")
+            for fault in faults
         ]
-    return [Check(name="store", status="ok", finding=f"sound, {len(await node.store.sessions(limit=1_000_000))} sessions")]
+    return [
+        Check(name="store", status="ok", finding=f"sound, {len(await node.store.sessions(limit=1_000_000))} sessions")
+    ]
 
 
 async def _peer_listener(node: Node) -> list[Check]:
@@ -105,7 +115,9 @@ async def _browser(node: Node) -> list[Check]:
     major = info.version.partition(".")[0]
     if major.isdigit() and int(major) < _BROWSER_MAJOR_MIN:
         remedy = "apt-get install chromium"
-        return [Check(name="browser", status="warn", finding=f"{finding} is old: observations may differ", remedy=remedy)]
+        return [
+            Check(name="browser", status="warn", finding=f"{finding} is old: observations may differ", remedy=remedy)
+        ]
     return [Check(name="browser", status="ok", finding=finding)]
 
 
@@ -121,11 +133,22 @@ async def _peer(node: Node, peer: str, name: str) -> Check:
     try:
         answer = await node.peers.call(peer, "status", StatusAsk(), StatusTell)
     except MeshError as error:
+        if error.code == "peer.unreachable":  # its trouble, not this node's
+            return Check(name=title, status="warn", finding=f"{error.message} [{error.code}]", remedy=error.remedy)
         return _fault(title, error)
     apart_s = abs(answer.now_ms - node.clock.now_ms()) // 1000
     if apart_s > limits.CLOCK_SKEW_S:
         remedy = "Set the clock of both machines: `timedatectl set-ntp true`."
-        return Check(name=title, status="fault", finding=f"clocks differ by {apart_s} s: messages are refused", remedy=remedy)
+        return Check(
+            name=title, status="fault", finding=f"clocks differ by {apart_s} s: messages are refused", remedy=remedy
+        )
     if answer.protocol != PROTOCOL_VERSION:
-        return Check(name=title, status="warn", finding=f"speaks protocol {answer.protocol}", remedy="Install the same version on both.")
-    return Check(name=title, status="ok", finding=f"answers, we may do there: {', '.join(answer.scopes) or 'status only'}")
+        return Check(
+            name=title,
+            status="warn",
+            finding=f"speaks protocol {answer.protocol}",
+            remedy="Install the same version on both.",
+        )
+    return Check(
+        name=title, status="ok", finding=f"answers, we may do there: {', '.join(answer.scopes) or 'status only'}"
+    )

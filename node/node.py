@@ -14,7 +14,7 @@ from node import __version__, doctor
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.config import Config
-from node.explorer.explorer import ROUTES, Explorer
+from node.explorer.explorer import Explorer
 from node.explorer.show import show_search, summarise
 from node.identity import Identity
 from node.peers import Peers
@@ -178,8 +178,8 @@ class Node:
         """Where peers reach this node; empty while it does not serve."""
         self.federation = FederationApi(peers, clock)
         self.federation.serve("status", self._on_status)
-        for route, method in ROUTES.items():
-            self.federation.serve(route, getattr(explorer, method))
+        for route, handler in explorer.routes.items():
+            self.federation.serve(route, handler)
         self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
             "node.invite": (InviteParams, self._invite),
             "node.join": (JoinParams, self._join),
@@ -338,6 +338,8 @@ class Node:
         return await summarise(self, found.id)
 
     async def _resume(self, params: ResumeParams, tell: Tell) -> Any:
+        if not self.serving and await self.explorer.is_shared(params.search):
+            self._need_serving()  # peers return results by calling us
         found = await self.explorer.resume(params.search, seconds=params.seconds, tell=tell)
         return await summarise(self, found.id)
 

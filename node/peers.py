@@ -11,15 +11,25 @@ from typing import TypeVar
 import msgspec
 from nacl.signing import VerifyKey
 
-from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, PeerAddress, PeerClient, PeerRecord, PeerServer, Store
+from adapters.ports import (
+    Clock,
+    InviteRecord,
+    PairingClient,
+    PairingServer,
+    PeerAddress,
+    PeerClient,
+    PeerRecord,
+    PeerServer,
+    Store,
+)
 from node.config import Config
 from node.identity import Identity
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type, key_id
 from protocol.errors import MeshError
 from protocol.messages import KIND_DELTA, KIND_MESSAGE, DeltaPush
-from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
 from protocol.pairing import NONCE_BYTES as PAIRING_NONCE_BYTES
+from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
 from protocol.trust import Scope, TrustedPeer, TrustSet, parse_scopes
 
 log = logging.getLogger(__name__)
@@ -246,8 +256,9 @@ class Peers:
         return record
 
     async def close(self) -> None:
-        """Withdraw every open invite."""
+        """Withdraw every open invite and end the connections to peers. Twice is once."""
         tasks = list(self._listeners.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()

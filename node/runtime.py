@@ -22,14 +22,17 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
     """Serve until cancelled. Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``."""
     async with open_node(home) as node:
         logging.basicConfig(
-            stream=sys.stderr, level=node.config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+            stream=sys.stderr,
+            level=node.config.log_level.upper(),
+            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         )
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
-        node.address = await node.server.start(node.federation.handle)
         control = ControlServer(home, node.dispatch, node.clock)
         scheduler = AsyncIOScheduler(timezone="UTC")
         try:
+            # Before peers can call: a result for a search that is not open yet would count as late.
             await node.explorer.start()
+            node.address = await node.server.start(node.federation.handle)
             await control.start()
             scheduler.add_job(node.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
             scheduler.start()
@@ -46,4 +49,6 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
         finally:
             if scheduler.running:
                 scheduler.shutdown(wait=False)
+            # First, so that commands that follow a search hear why it ends, and it is not taken for stopped by them.
+            await node.explorer.close()
             await control.close()

@@ -6,7 +6,7 @@ duplicate keys are refused: the first make small files huge, the second build ob
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -22,6 +22,16 @@ class Node(msgspec.Struct, frozen=True):
 
     value: str | list[Node] | dict[str, Node]
     line: int
+
+    def plain(self) -> Any:
+        """The value without lines: text, lists and maps."""
+        match self.value:
+            case list(items):
+                return [item.plain() for item in items]
+            case dict(pairs):
+                return {key: item.plain() for key, item in pairs.items()}
+            case text:
+                return text
 
 
 def load(text: str) -> Node:

@@ -59,7 +59,11 @@ def _assemble(
     host = advertised_host(listen)
     server = MeshServer(own.key, listen.host, listen.port, advertise=host)
     settings = browser_settings(config.browser)
-    browsers = Browsers(attacher(settings) if settings.cdp_url else launcher(settings))
+    browsers = Browsers(
+        attacher(settings) if settings.cdp_url else launcher(settings),
+        step_timeout_ms=config.browser.step_timeout_ms,
+        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+    )
     peers = Peers(
         own,
         config,

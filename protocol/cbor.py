@@ -34,17 +34,15 @@ def decode(
     bytes_max: int = limits.ENVELOPE_BYTES_MAX,
     items_max: int = limits.CBOR_ITEMS_MAX,
     depth_max: int = limits.CBOR_DEPTH_MAX,
-    tag: int | None = None,
 ) -> Any:
-    """The value of ``data``; ``tag`` names the one tag that must stand outermost (the value inside it is returned).
+    """The value of ``data``.
 
-    Checks, in order: size; one pass for shortest lengths, definite lengths, UTF-8, sorted unique keys, no floats, no other
-    tags, depth, item count, no trailing bytes. Errors: ``cbor.invalid``, ``cbor.limit``.
+    Checks, in order: size; one pass for shortest lengths, definite lengths, UTF-8, sorted unique keys, no floats, no tags,
+    depth, item count, no trailing bytes. Errors: ``cbor.invalid``, ``cbor.limit``.
     """
-    scan(data, bytes_max=bytes_max, items_max=items_max, depth_max=depth_max, tag=tag)
+    scan(data, bytes_max=bytes_max, items_max=items_max, depth_max=depth_max)
     try:
-        # The tag is cut off first: what cbor2 finds inside a tag it builds of immutable types.
-        return cbor2.loads(data if tag is None else data[_head_bytes(data) :])
+        return cbor2.loads(data)
     except (cbor2.CBORDecodeError, ValueError, RecursionError) as error:
         raise MeshError("cbor.invalid", "not decodable") from error
 
@@ -62,12 +60,6 @@ def convert(value: Any, record: type[T]) -> T:
         raise MeshError("message.invalid", str(error)[:200]) from error
 
 
-def _head_bytes(data: bytes) -> int:
-    """Length of the first head in ``data``, which was scanned."""
-    info = data[0] & 31
-    return 1 if info < 24 else 1 + (1 << (info - 24))
-
-
 def _bad(reason: str) -> MeshError:
     return MeshError("cbor.invalid", reason)
 
@@ -78,7 +70,6 @@ def scan(
     bytes_max: int = limits.ENVELOPE_BYTES_MAX,
     items_max: int = limits.CBOR_ITEMS_MAX,
     depth_max: int = limits.CBOR_DEPTH_MAX,
-    tag: int | None = None,
 ) -> int:
     """The number of items in ``data``, once it has passed every check of ``decode``."""
     end = len(data)
@@ -87,7 +78,6 @@ def scan(
     position = items = 0
     # One frame per open container: [items left, is a map, a key comes next, last key, start of the current item]
     stack: list[list[Any]] = []
-    tagged = False
     while True:
         items += 1
         if items > items_max:
@@ -129,17 +119,12 @@ def scan(
                 stack.append([children, major == _MAP, major == _MAP, None, start])
                 opened = True
         elif major == _TAG:
-            if tag is None or argument != tag or stack or tagged:
-                raise _bad(f"tag {argument} is not allowed here")
-            tagged = True
-            continue
+            raise _bad(f"tag {argument} is not allowed")
         elif major == _SIMPLE and info not in _FALSE_TRUE_NULL:
             raise _bad("floats and other simple values are not allowed")
         if opened:
             continue
         if _close(stack, data, start, position, major):
-            if tag is not None and not tagged:
-                raise _bad(f"tag {tag} is missing")
             if position != end:
                 raise _bad("trailing bytes")
             return items

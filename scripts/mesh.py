@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-COMMAND = str(Path(sys.executable).parent / "trailmesh")
+COMMAND = (str(Path(sys.executable).parent / "trailmesh"),)
 _READY_SECONDS = 30
 
 
@@ -30,6 +30,9 @@ class CommandFailed(Exception):
 class MeshNode:
     """One node: its data directory, and its process while it serves."""
 
+    command: Sequence[str] = COMMAND
+    """How ``trailmesh`` is started."""
+
     def __init__(self, home: Path, name: str) -> None:
         self.home = home
         self.name = name
@@ -45,7 +48,7 @@ class MeshNode:
     def run(self, *arguments: str, progress: bool = False) -> Any:
         """The JSON result of a command. Raises ``CommandFailed``."""
         done = subprocess.run(
-            [COMMAND, *arguments, "--home", str(self.home), "--json"],
+            [*self.command, *arguments, "--home", str(self.home), "--json"],
             stdout=subprocess.PIPE,
             stderr=None if progress else subprocess.PIPE,
             text=True,
@@ -69,7 +72,7 @@ class MeshNode:
         """Begin to serve."""
         self._log = (self.home / "node.log").open("a")
         self.process = subprocess.Popen(
-            [COMMAND, "node", "serve", "--home", str(self.home), "--json"],
+            [*self.command, "node", "serve", "--home", str(self.home), "--json"],
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,

@@ -78,10 +78,14 @@ class ControlServer:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         given = request.headers.get("Authorization", "")
-        if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
-            refusal = MeshError("control.unauthorised")
-            return web.json_response({"error": refusal.to_dict()}, status=http_status(refusal.code))
-        body = await request.read()
+        # Headers arrive as text in which any byte may stand for itself.
+        if not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {self._token}".encode()):
+            return _refusal(MeshError("control.unauthorised"))
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            limit = limits.CONTROL_BODY_BYTES_MAX
+            return _refusal(MeshError("input.too_large", f"a command takes at most {limit // limits.MIB} MiB"))
         events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(_EVENTS_MAX)
 
         def tell(event: dict[str, Any]) -> None:
@@ -109,6 +113,10 @@ class ControlServer:
                 await asyncio.gather(task, return_exceptions=True)
         await response.write_eof()
         return response
+
+
+def _refusal(error: MeshError) -> web.Response:
+    return web.json_response({"error": error.to_dict()}, status=http_status(error.code))
 
 
 def _line(value: dict[str, Any]) -> bytes:

@@ -33,5 +33,7 @@ def from_dict(value: object) -> MeshError:
     """The error another process of ours reported. An unknown code is a defect, not a crash."""
     if isinstance(value, dict) and value.get("code") in CODES:
         detail = value.get("detail")
-        return MeshError(str(value["code"]), str(value.get("message", "")), **(detail if isinstance(detail, dict) else {}))
+        return MeshError(
+            str(value["code"]), str(value.get("message", "")), **(detail if isinstance(detail, dict) else {})
+        )
     return MeshError("internal.fault", "an error of unknown form was reported")

@@ -73,8 +73,9 @@ def run_async(work: Any) -> Any:
 
         def stop() -> None:
             nonlocal interrupted
-            interrupted = True
-            task.cancel()
+            if not interrupted:  # once: what cleans up is not to be interrupted, and every wait in it is bounded
+                interrupted = True
+                task.cancel()
 
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -105,7 +106,9 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
         click.echo(click.style("error", fg="red", bold=True) + f" [{error.code}] {error.message}", err=True)
         click.echo(f"  → {error.remedy}", err=True)
         if "session" in error.detail:
-            click.echo(f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then", err=True)
+            click.echo(
+                f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then", err=True
+            )
     sys.exit(exit_code(error.code))
 
 

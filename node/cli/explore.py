@@ -81,14 +81,17 @@ def run(
 
 def read_condition(text: str) -> Any:
     """The plain data of a condition given as YAML or ``@FILE``. Errors: ``condition.invalid``."""
-    import yaml
+    from node.safe_yaml import load
 
     try:
         if text.startswith("@"):
             text = Path(text[1:]).read_text()
-        return yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise MeshError("condition.invalid", "it is not YAML, or its file cannot be read") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshError("condition.invalid", f"{text[1:]} cannot be read") from error
+    try:
+        return load(text).plain()
+    except MeshError as error:
+        raise MeshError("condition.invalid", error.message, **error.detail) from error
 
 
 def _line(event: Result) -> str:

@@ -6,12 +6,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from adapters.ports import Clock, LeaseRecord, Store
 from node.config import Config
 from node.explorer.replica import Replica
 from node.identity import Identity
 from node.peers import Peers
-from protocol import cbor, envelope, ids
+from protocol import cbor, envelope, ids, limits
 from protocol.errors import MeshError
 from protocol.messages import (
     KIND_ASSIGNMENT,
@@ -31,7 +33,8 @@ log = logging.getLogger(__name__)
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 Explore = Callable[[Assignment, AfterIteration], Awaitable[BranchResult]]
 _RETURN_PAUSE_S = 1.0
-_RETURN_TRIES = 60
+_RETURN_PAUSE_MAX_S = 8.0
+_RENEW_EVERY_MIN_S = 0.5
 
 
 class BranchWork:
@@ -56,24 +59,35 @@ class BranchWork:
         self._config = config
         self._explore = explore
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._exploring: set[str] = set()
+        """Leases that take up a place: one whose result is on its way back does not."""
+        self._accepting = asyncio.Lock()
+        self._closed = False
 
     async def accept(self, caller: str, sealed: bytes, replica: Replica) -> None:
-        """Take a lease and begin. The same assignment twice is taken once.
+        """Take a lease and begin. The same assignment twice is taken once, also when it ended long ago.
 
-        Checks, in order: signature of the coordinator; not expired; the branch follows from the prefix; a free place.
-        Errors: ``envelope.*``, ``lease.unknown``, ``delta.invalid``, ``lease.busy``.
+        Checks, in order: signature of the coordinator; of this search; not expired; a free place; the branch follows from the
+        prefix. Errors: ``envelope.*``, ``lease.unknown``, ``lease.busy``, ``delta.invalid``.
         """
         opened = envelope.verify(sealed, kinds=frozenset({KIND_ASSIGNMENT}), find_key=self._peers.find_key)
         if opened.claims.issuer != caller:
             raise MeshError("envelope.issuer", "an assignment is sent by its coordinator only")
         assignment = cbor.decode_as(opened.payload, Assignment)
-        if assignment.lease in self._tasks:
-            return
-        if assignment.expires_ms <= self._clock.now_ms():
-            raise MeshError("lease.unknown", "the lease is over already", lease=assignment.lease)
-        replica.adopt(assignment.branch, assignment.prefix)
-        if len(self._tasks) >= max(1, self._config.explore.workers):
-            raise MeshError("lease.busy")
+        if assignment.search != self._spec.id:
+            raise MeshError("lease.unknown", "the lease belongs to another search", lease=assignment.lease)
+        async with self._accepting:  # two copies of one assignment must not both find it new
+            if await self._store.lease(assignment.lease) is not None:
+                return
+            # The clocks of two machines may differ: work on a lease that is over is wasted, not wrong.
+            if assignment.expires_ms + limits.CLOCK_SKEW_S * 1000 <= self._clock.now_ms():
+                raise MeshError("lease.unknown", "the lease is over already", lease=assignment.lease)
+            if self._closed or len(self._exploring) >= max(1, self._config.explore.workers):
+                raise MeshError("lease.busy")
+            replica.adopt(assignment.branch, assignment.prefix)
+            await self._begin(sealed, assignment)
+
+    async def _begin(self, sealed: bytes, assignment: Assignment) -> None:
         lease = LeaseRecord(
             id=assignment.lease,
             search=assignment.search,
@@ -86,69 +100,64 @@ class BranchWork:
         await self._store.put_lease(lease)
         task = asyncio.create_task(self._work(lease, assignment), name=f"branch {lease.id}")
         self._tasks[lease.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(lease.id, None))
+        self._exploring.add(lease.id)
+        task.add_done_callback(lambda _: self._ended(lease.id, task))
+
+    def _ended(self, lease_id: str, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(lease_id, None)
+        self._exploring.discard(lease_id)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("defect in the work on %s", lease_id, exc_info=task.exception())
 
     async def revoke(self, lease_id: str) -> None:
-        """Stop working on a lease."""
+        """Stop working on a lease; one that is not worked on is no error."""
         task = self._tasks.get(lease_id)
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        record = await self._store.lease(lease_id)
+        if record is not None and record.status == "live":
+            await self._store.put_lease(msgspec.structs.replace(record, status="revoked"))
 
     async def close(self) -> None:
         """Stop working on everything."""
+        self._closed = True
         for lease_id in list(self._tasks):
             await self.revoke(lease_id)
 
     async def _work(self, lease: LeaseRecord, assignment: Assignment) -> None:
-        wanted = True
-        spent = Spend()
-
-        async def after_iteration(spend: Spend) -> bool:
-            nonlocal spent
-            spent = spend
-            return wanted
-
-        async def keep_alive() -> None:
-            nonlocal wanted
-            every_s = max(0.5, (assignment.expires_ms - self._clock.now_ms()) / 3000)
-            while wanted:
-                await self._clock.sleep(every_s)
-                ask = BranchRenew(search=lease.search, lease=lease.id, spend=spent)
-                try:
-                    wanted = (await self._peers.call(self._spec.coordinator, "branch/renew", ask, BranchRenewed)).live
-                except MeshError as error:
-                    log.info("lease %s not renewed: %s", lease.id, error)
-
-        renewing = asyncio.create_task(keep_alive(), name=f"renew {lease.id}")
+        keeper = _Keeper(self._peers, self._clock, self._spec.coordinator, assignment)
+        renewing = asyncio.create_task(keeper.run(), name=f"renew {lease.id}")
         try:
-            result = await self._explore(assignment, after_iteration)
+            result = await self._explore(assignment, keeper.after_iteration)
         except MeshError as error:
             log.warning("branch %s failed: %s", lease.id, error)
             result = BranchResult(
-                search=lease.search, lease=lease.id, branch=lease.branch, outcome="failed", spend=spent, error=error.code
+                search=lease.search,
+                lease=lease.id,
+                branch=lease.branch,
+                outcome="failed",
+                spend=keeper.spent,
+                error=error.code,
             )
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
+            # Before the result leaves: the coordinator may assign the next branch before it has answered.
+            self._exploring.discard(lease.id)
         await self._return(lease, result)
 
     async def _return(self, lease: LeaseRecord, result: BranchResult) -> None:
-        """Store the signed result, then hand it over; a coordinator that is away gets it when it is back."""
+        """Store the signed result, then hand it over; a coordinator that is away gets it when it is back.
+
+        Ends with the search at the latest. Errors: ``store.*``.
+        """
         artefact = self._identity.artefact(KIND_RESULT, lease.id, result)
-        done = LeaseRecord(
-            id=lease.id,
-            search=lease.search,
-            branch=lease.branch,
-            worker=lease.worker,
-            status="done",
-            expires_ms=lease.expires_ms,
-            assignment=lease.assignment,
-            result=artefact.envelope,
-        )
-        await self._store.put_lease(done)
+        await self._store.put_lease(msgspec.structs.replace(lease, status="done", result=artefact.envelope))
         message = BranchReturn(search=lease.search, result=artefact.envelope)
-        for _ in range(_RETURN_TRIES):
+        pause_s = _RETURN_PAUSE_S
+        while True:
             try:
                 await self._peers.call(self._spec.coordinator, "branch/return", message, Done)
                 return
@@ -156,6 +165,38 @@ class BranchWork:
                 if not error.retryable:
                     log.warning("result of %s was refused: %s", lease.id, error)
                     return
-                await self._clock.sleep(_RETURN_PAUSE_S)
-        log.warning("result of %s could not be returned to %s", lease.id, ids.short(self._spec.coordinator))
+                log.info("result of %s not returned to %s yet: %s", lease.id, ids.short(self._spec.coordinator), error)
+            await self._clock.sleep(pause_s)
+            pause_s = min(pause_s * 2, _RETURN_PAUSE_MAX_S)
 
+
+class _Keeper:
+    """Keeps one lease alive while it is worked on, and learns when it is no longer wanted."""
+
+    def __init__(self, peers: Peers, clock: Clock, coordinator: str, assignment: Assignment) -> None:
+        self._peers = peers
+        self._clock = clock
+        self._coordinator = coordinator
+        self._assignment = assignment
+        self._wanted = True
+        self.spent = Spend()
+
+    async def after_iteration(self, spend: Spend) -> bool:
+        """Whether to go on."""
+        self.spent = spend
+        return self._wanted
+
+    async def run(self) -> None:
+        """Renew until the lease is no longer wanted."""
+        lease = self._assignment
+        # By the shorter of both, as the clocks may differ: the time left here, and a third of what the work may take.
+        lifetime_ms = min(lease.expires_ms - self._clock.now_ms(), lease.limits.milliseconds // 3)
+        every_s = max(_RENEW_EVERY_MIN_S, lifetime_ms / 3000)
+        while self._wanted:
+            await self._clock.sleep(every_s)
+            ask = BranchRenew(search=lease.search, lease=lease.lease, spend=self.spent)
+            try:
+                answer = await self._peers.call(self._coordinator, "branch/renew", ask, BranchRenewed)
+                self._wanted = answer.live
+            except MeshError as error:
+                log.info("lease %s not renewed: %s", lease.lease, error)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.config import Config
+from node.explorer.lease_desk import LeaseDesk
+from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
+from node.explorer.worker import BROWSER_GONE
 from node.identity import Identity
 from node.peers import Peers
-from protocol import cbor, ids
+from node.tasks import Tasks
+from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
-from protocol.lease import Event, Lease, LeaseBook
+from protocol.lease import Event, Lease
 from protocol.messages import (
     KIND_ASSIGNMENT,
+    KIND_RESULT,
     Assignment,
     BranchAssign,
     BranchLimits,
@@ -30,7 +36,6 @@ from protocol.messages import (
     SearchClose,
     SearchOpen,
     SearchSpec,
-    Spend,
 )
 
 log = logging.getLogger(__name__)
@@ -38,37 +43,17 @@ log = logging.getLogger(__name__)
 _TICK_S = 0.25
 _PEER_PAUSE_S = 3.0
 _PROGRESS_EVERY_TICKS = 8
+_GOODBYE_S = 5.0
+"""How long a peer may take to hear that a search has ended."""
 _CLAIMS_FALSE_MAX = 3
 """After so many claims that did not replay, a peer gets no more branches of this search."""
+_CHECK_TRIES = 3
+"""How often a claim is replayed when it is this node's own browser that fails."""
 
-VerifyClaim = Callable[["tuple[bytes, ...]", str], Awaitable["Verified | None"]]
+VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
 """Replays a claimed path in a fresh context and records it; None when it did not hold."""
 WorkLocally = Callable[[Assignment], Awaitable[BranchResult]]
 Tell = Callable[[dict[str, Any]], None]
-
-
-class Verified(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A success this node has seen itself."""
-
-    session: str
-    path: tuple[bytes, ...]
-    claimed_by: str
-
-
-class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What the coordinator keeps of its search besides tree and leases; stored with every change."""
-
-    used_ms: int = 0
-    branches: int = 0
-    """Leases granted."""
-    reassigned: int = 0
-    """Leases that expired or failed and whose branch was open again."""
-    claims: int = 0
-    claims_false: dict[str, int] = msgspec.field(default_factory=dict)
-    spend: dict[str, Spend] = msgspec.field(default_factory=dict)
-    """What each node says its leases have cost, by node id."""
-    verified: Verified | None = None
-    error: str = ""
 
 
 class Coordinator:
@@ -101,85 +86,106 @@ class Coordinator:
         self._verify_claim = verify_claim
         self._work_locally = work_locally
         self._tell = tell
-        self._book = LeaseBook()
+        self._desk = LeaseDesk(replica, store, clock)
         self._results: set[str] = set()
         """Leases whose signed result has come."""
         self._opened: set[str] = set()
         self._paused_until_ms: dict[str, int] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._verifying = asyncio.Lock()
+        self._tasks = Tasks()
+        self._claims_open = 0
+        """Claims that have come and are not judged yet."""
+        self._checking = asyncio.Lock()
         self._wake = asyncio.Event()
+        self._ready = asyncio.Event()
+        """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
         self._finished = False
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def run(self) -> SearchRecord:
         """Search until a verified success, the time limit, or nothing is left to try. Cancelling stops it resumably."""
-        await self._recall_leases()
-        last_ms = self._clock.now_ms()
-        ticks = 0
         try:
-            while not self._finished:
-                now_ms = self._clock.now_ms()
-                self.progress.used_ms += max(0, now_ms - last_ms)
-                last_ms = now_ms
-                if self.progress.used_ms >= self.spec.seconds * 1000:
-                    break
-                await self._expire(now_ms)
-                await self._deal(now_ms)
-                if not self._book.live_by_branch() and not self._verifying.locked() and not self._anything_left():
-                    break
-                if ticks % _PROGRESS_EVERY_TICKS == 0:
-                    self._tell(self.snapshot())
-                    await self._save("running")
-                ticks += 1
-                await self._pause()
+            await self._recall()
+            self._ready.set()
+            await self._search()
             return await self._finish()
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._finished = True
+            self._ready.set()
+            await self._tasks.close()
+
+    async def _search(self) -> None:
+        last_ms = self._clock.now_ms()
+        ticks = 0
+        while not self._finished:
+            now_ms = self._clock.now_ms()
+            self.progress.used_ms += max(0, now_ms - last_ms)
+            last_ms = now_ms
+            if self.progress.used_ms >= self.spec.seconds * 1000:
+                return
+            await self._expire(now_ms)
+            await self._deal(now_ms)
+            if not (self._desk.live() or self._claims_open or self._anything_left()):
+                return
+            if ticks % _PROGRESS_EVERY_TICKS == 0:
+                self._tell(self.snapshot())
+                await self._save("running")
+            ticks += 1
+            await self._pause()
 
     async def _pause(self) -> None:
+        """Until the next tick, or until something happens."""
+        waits = [asyncio.ensure_future(self._wake.wait()), asyncio.ensure_future(self._clock.sleep(_TICK_S))]
         try:
-            async with asyncio.timeout(_TICK_S):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
         self._wake.clear()
 
-    async def _recall_leases(self) -> None:
-        """After a restart peers may still be at work; this node's own work is gone."""
-        now_ms = self._clock.now_ms()
-        for record in await self._store.leases(self.spec.id, status="live"):
-            self._book.grant(
-                record.id,
-                branch=record.branch,
-                worker=record.worker,
-                now_ms=now_ms,
-                lifetime_ms=max(0, record.expires_ms - now_ms),
-            )
-            if record.worker == self._identity.node:
+    async def _recall(self) -> None:
+        """After a restart peers may still be at work; this node's own work is gone, and claims may wait for their replay."""
+        for lease in await self._desk.recall():
+            if lease.worker == self._identity.node:
                 self.progress.reassigned += 1
-                await self._end(record.id, Event.EXPIRE)
+                await self._end(lease.id, Event.EXPIRE)
+        for record in await self._store.leases(self.spec.id):
+            if record.result and record.id not in self.progress.claims_checked:
+                result = cbor.decode_as(envelope.peek(record.result).payload, BranchResult)
+                if result.outcome == "claim":
+                    self._claims_open += 1
+                    self._tasks.start(self._check_claim(record.worker, result), f"claim {record.id}")
 
     async def _finish(self) -> SearchRecord:
+        await self._tasks.close()
         verified = self.progress.verified
         if verified is None and not self.progress.error:
             self.progress.error = "search.not_found_goal"
-        for lease in self._book.live_by_branch().values():
+        for lease in self._desk.live():
             await self._end(lease.id, Event.REVOKE)
         await self.replica.flush()
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
-        await asyncio.gather(*(self._close_at(peer) for peer in self._opened), return_exceptions=True)
+        end = SearchClose(search=self.spec.id)
+        await asyncio.gather(*(self._say(peer, "search/close", end) for peer in self._opened))
         return self.record
 
-    async def _close_at(self, peer: str) -> None:
+    async def dismiss(self) -> None:
+        """Once ``run`` was cancelled for good: revoke what peers still work on."""
+        remote = [lease for lease in self._desk.live() if lease.worker != self._identity.node]
+        for lease in self._desk.live():
+            await self._end(lease.id, Event.REVOKE)
+        await self.replica.flush()
+        words = [(lease.worker, BranchRevoke(search=self.spec.id, lease=lease.id)) for lease in remote]
+        await asyncio.gather(*(self._say(peer, "branch/revoke", word) for peer, word in words))
+
+    async def _say(self, peer: str, route: str, record: msgspec.Struct) -> None:
+        """Tell a peer something that it will also notice by itself; a peer that does not answer is not waited for."""
         try:
-            await self._peers.call(peer, "search/close", SearchClose(search=self.spec.id), Done)
-        except MeshError as error:
-            log.info("%s was not told of the end: %s", ids.short(peer), error)
+            async with asyncio.timeout(_GOODBYE_S):
+                await self._peers.call(peer, route, record, Done)
+        except (MeshError, TimeoutError) as error:
+            log.info("%s was not told %s: %s", ids.short(peer), route, error)
 
     async def _save(self, status: str) -> None:
         self.record = msgspec.structs.replace(
@@ -194,7 +200,7 @@ class Coordinator:
             "seconds": self.progress.used_ms // 1000,
             "of_seconds": self.spec.seconds,
             "branches": self.progress.branches,
-            "live_leases": len(self._book.live_by_branch()),
+            "live_leases": len(self._desk.live()),
             "nodes": len(self.replica.tree),
             "visits": {peer: self.replica.tree.spend(peer).visits for peer in self.replica.tree.peers},
             "claims": self.progress.claims,
@@ -209,9 +215,9 @@ class Coordinator:
 
     async def _deal(self, now_ms: int) -> None:
         """Give every idle worker a branch."""
-        if self._verifying.locked():
+        if self._claims_open:
             return  # a claim is being checked: it may be over in a moment
-        busy = [lease.worker for lease in self._book.live_by_branch().values()]
+        busy = [lease.worker for lease in self._desk.live()]
         for worker in self._workers():
             if worker in busy:
                 busy.remove(worker)
@@ -223,14 +229,14 @@ class Coordinator:
             branch = self._next_branch()
             if branch is None:
                 return
-            await self._grant(worker, branch, now_ms)
+            await self._grant(worker, branch)
 
     def _next_branch(self) -> bytes | None:
         """The branch to lease next: first the children of the start page by prior, then what UCT finds most promising.
 
         Leases count as losses in the scores, so workers spread over the tree.
         """
-        leased = self._book.live_by_branch()
+        leased = self._desk.branches
         first_half = self.progress.used_ms * 2 < self.spec.seconds * 1000
         if first_half:
             for child in self.replica.choosable(self.replica.root):
@@ -245,18 +251,13 @@ class Coordinator:
         return next((key for key in way if key not in leased), None)
 
     def _anything_left(self) -> bool:
-        return not self.replica.expanded(self.replica.root) or bool(self.replica.descend(self.replica.root))
+        root = self.replica.root
+        return not self.replica.closed(root) and (not self.replica.expanded(root) or bool(self.replica.descend(root)))
 
-    async def _grant(self, worker: str, branch: bytes, now_ms: int) -> None:
+    async def _grant(self, worker: str, branch: bytes) -> None:
         explore = self._config.explore
         lifetime_ms = explore.lease_seconds * 1000
-        lease = self._book.grant(
-            ids.make_id("lea", self._clock.random(ids.ID_RANDOM_BYTES)),
-            branch=branch,
-            worker=worker,
-            now_ms=now_ms,
-            lifetime_ms=lifetime_ms,
-        )
+        lease = self._desk.grant(branch, worker, lifetime_ms)
         assignment = Assignment(
             search=self.spec.id,
             lease=lease.id,
@@ -269,26 +270,13 @@ class Coordinator:
             expires_ms=lease.expires_ms,
         )
         signed = self._identity.artefact(KIND_ASSIGNMENT, lease.id, assignment)
-        record = LeaseRecord(
-            id=lease.id,
-            search=self.spec.id,
-            branch=branch,
-            worker=worker,
-            status="live",
-            expires_ms=lease.expires_ms,
-            assignment=signed.envelope,
-        )
-        await self._store.put_lease(record)
+        record = await self._desk.keep(lease, signed.envelope)
         self.progress.branches += 1
-        self.replica.note_lease(branch, lease.entry())
-        await self.replica.flush()
         work = self._assign(record) if worker != self._identity.node else self._work(lease, assignment)
-        self._start(work, f"lease {lease.id}")
+        self._tasks.start(work, f"lease {lease.id}")
 
-    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _rest(self, worker: str) -> None:
+        self._paused_until_ms[worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
 
     async def _assign(self, lease: LeaseRecord) -> None:
         """Hand a lease to a peer; a peer that cannot take it gets a pause, and its branch is open again."""
@@ -300,63 +288,52 @@ class Coordinator:
         except MeshError as error:
             log.info("%s took no branch: %s", ids.short(lease.worker), error)
             self._opened.discard(lease.worker)
-            self._paused_until_ms[lease.worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
+            self._rest(lease.worker)
             self._tell({"peer": lease.worker, "error": error.code})
             await self._end(lease.id, Event.EXPIRE)
 
     async def _work(self, lease: Lease, assignment: Assignment) -> None:
-        """Work on a lease in this node's own browser."""
+        """Work on a lease in this node's own browser. Whatever goes wrong, the branch is open again."""
         try:
             result = await self._work_locally(assignment)
-        except MeshError as error:
-            log.warning("own branch failed: %s", error)
-            self._paused_until_ms[lease.worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
+        except Exception as error:
+            self._rest(lease.worker)
             await self._end(lease.id, Event.EXPIRE)
-            if error.code in ("browser.missing", "browser.launch", "browser.unreachable"):
+            if not isinstance(error, MeshError):
+                raise
+            log.warning("own branch failed: %s", error)
+            if error.code in BROWSER_GONE:
                 self._tell({"peer": lease.worker, "error": error.code})
             return
-        await self.take_result(lease.worker, result, b"")
+        sealed = self._identity.artefact(KIND_RESULT, lease.id, result).envelope
+        await self.take_result(lease.worker, result, sealed)
 
     # --- leases ------------------------------------------------------------------------------------------------------
 
     async def _expire(self, now_ms: int) -> None:
         """Take back the leases of peers that fell silent. Own work does not expire: it ends by itself."""
-        for lease in self._book.live_by_branch().values():
+        for lease in self._desk.live():
             if lease.expires_ms <= now_ms and lease.worker != self._identity.node:
                 self.progress.reassigned += 1
                 self._tell({"peer": lease.worker, "lease_expired": lease.id})
                 self._opened.discard(lease.worker)
-                self._paused_until_ms[lease.worker] = now_ms + int(_PEER_PAUSE_S * 1000)
+                self._rest(lease.worker)
                 await self._end(lease.id, Event.EXPIRE)
 
     async def _end(self, lease_id: str, event: Event, result: bytes = b"") -> None:
-        """Close a live lease, in the book, in the store and in the tree."""
-        if not self._book.get(lease_id).live:
-            return
-        lease = self._book.close(lease_id, event)
-        record = await self._store.lease(lease_id)
-        if record is not None:
-            await self._store.put_lease(msgspec.structs.replace(record, status=lease.state.value, result=result))
-        self.replica.note_lease(lease.branch, lease.entry())
-        if event is Event.REVOKE and lease.worker != self._identity.node:
-            try:
-                await self._peers.call(lease.worker, "branch/revoke", BranchRevoke(search=self.spec.id, lease=lease.id), Done)
-            except MeshError as error:
-                log.info("%s was not told to stop: %s", ids.short(lease.worker), error)
+        await self._desk.end(lease_id, event, result)
         self._wake.set()
 
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
         """A worker says it is still at work."""
-        lifetime_ms = self._config.explore.lease_seconds * 1000
+        await self._ready.wait()
         if self._finished:
             return BranchRenewed(live=False)
         try:
-            lease = self._book.renew(ask.lease, worker=worker, now_ms=self._clock.now_ms(), lifetime_ms=lifetime_ms)
-        except MeshError:
+            lease = await self._desk.renew(ask.lease, worker, self._config.explore.lease_seconds * 1000)
+        except MeshError as error:
+            log.debug("lease %s of %s is not renewed: %s", ask.lease, ids.short(worker), error)
             return BranchRenewed(live=False)
-        record = await self._store.lease(lease.id)
-        if record is not None:
-            await self._store.put_lease(msgspec.structs.replace(record, expires_ms=lease.expires_ms))
         return BranchRenewed(live=True, expires_ms=lease.expires_ms)
 
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:
@@ -364,46 +341,62 @@ class Coordinator:
 
         A claim counts even when its lease has expired: it is checked by replay anyway. Errors: ``lease.unknown``.
         """
+        await self._ready.wait()
         record = await self._store.lease(result.lease)
         if record is None or (record.worker, record.search, record.branch) != (worker, self.spec.id, result.branch):
             raise MeshError("lease.unknown", f"lease {result.lease} is not {ids.short(worker)}'s", lease=result.lease)
         if record.result or result.lease in self._results:
             return
+        is_claim = result.outcome == "claim"
+        # Counted before anything waits: with its last lease ended, the search must not end before the claim is judged.
+        self._claims_open += is_claim
         self._results.add(result.lease)
-        self.progress.spend[worker] = _plus(self.progress.spend.get(worker, Spend()), result.spend)
-        if record.status == "live":
+        try:
             await self._end(result.lease, Event.RESULT, sealed)
-        else:
-            await self._store.put_lease(msgspec.structs.replace(record, result=sealed))
+        except BaseException:
+            self._claims_open -= is_claim
+            self._results.discard(result.lease)
+            raise
+        self.progress.add_spend(worker, result.spend)
         if result.outcome == "failed":
-            self._paused_until_ms[worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
-        if result.outcome == "claim":
+            self._rest(worker)
+        if is_claim:
             self.progress.claims += 1
-            self._start(self._check_claim(worker, result), f"claim {result.lease}")
+            self._tasks.start(self._check_claim(worker, result), f"claim {result.lease}")
+
+    # --- claims ------------------------------------------------------------------------------------------------------
 
     async def _check_claim(self, worker: str, result: BranchResult) -> None:
-        async with self._verifying:
-            if self._finished:
-                return
-            self._tell({"claim": len(result.claim), "peer": worker})
-            try:
-                verified = await self._verify_claim(result.claim, worker)
-            except MeshError as error:
-                log.warning("claim of %s could not be replayed: %s", ids.short(worker), error)
-                verified = None
-            if verified is None:
-                self.progress.claims_false[worker] = self.progress.claims_false.get(worker, 0) + 1
-                self._tell({"claim_refused": len(result.claim), "peer": worker})
-            else:
-                self.progress.verified = verified
-                self._finished = True
+        try:
+            async with self._checking:
+                if not self._finished:
+                    await self._judge(worker, result)
+        finally:
+            self._claims_open -= 1
             self._wake.set()
 
-
-
-def _plus(one: Spend, other: Spend) -> Spend:
-    return Spend(
-        iterations=one.iterations + other.iterations,
-        steps=one.steps + other.steps,
-        milliseconds=one.milliseconds + other.milliseconds,
-    )
+    async def _judge(self, worker: str, result: BranchResult) -> None:
+        """Replay a claim here. One that does not hold counts against its peer; a browser that fails here does not."""
+        self._tell({"claim": len(result.claim), "peer": worker})
+        verified = None
+        for attempt in range(1, _CHECK_TRIES + 1):
+            try:
+                verified = await self._verify_claim(result.claim, worker)
+                break
+            except MeshError as error:
+                log.warning("claim of %s could not be replayed: %s", ids.short(worker), error)
+                if error.code not in BROWSER_GONE:
+                    break
+                if attempt == _CHECK_TRIES:
+                    self._tell({"peer": self._identity.node, "error": error.code})
+                    return
+                await self._clock.sleep(_PEER_PAUSE_S)
+        self.progress.claims_checked.append(result.lease)
+        if verified is None:
+            self.progress.claims_false[worker] = self.progress.claims_false.get(worker, 0) + 1
+            self._tell({"claim_refused": len(result.claim), "peer": worker})
+            with contextlib.suppress(MeshError):  # the next tick saves it again
+                await self._save("running")
+        else:
+            self.progress.verified = verified
+            self._finished = True

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
 from adapters.ports import Clock, DeltaRecord, Store
 from node.explorer.replica import Replica
 from node.peers import Peers
+from node.tasks import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import DeltaBatch, DeltaHave, DeltaPull, DeltaPush
@@ -28,7 +30,7 @@ class Exchange:
         self._store = store
         self._clock = clock
         self._wake: dict[str, asyncio.Event] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = Tasks()
 
     def start(self) -> None:
         """Begin pushing to every participant that is a peer of this node."""
@@ -37,15 +39,12 @@ class Exchange:
             if peer != self._peers.me and self._peers.knows(peer):
                 self._wake[peer] = asyncio.Event()
                 self._wake[peer].set()
-                self._tasks.append(asyncio.create_task(self._push_to(peer), name=f"push {ids.short(peer)}"))
-        self._tasks.append(asyncio.create_task(self._wake_all(), name="deltas"))
+                self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
+        self._tasks.start(self._wake_all(), "deltas")
 
     async def close(self) -> None:
         """Stop pushing. What was not delivered is stored and goes out when the search is opened again."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks.clear()
+        await self._tasks.close()
 
     async def _wake_all(self) -> None:
         while True:
@@ -64,16 +63,19 @@ class Exchange:
                 while batch := await self._after(epoch, seq):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._peers.call(peer, "deltas/push", push, DeltaHave)
+                    if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
+                        raise MeshError("delta.gap", "accepted and not kept", epoch=have.epoch, seq=have.seq + 1)
                     epoch, seq, pause_s = have.epoch, have.seq, _PAUSE_S
+                continue
             except MeshError as error:
                 if error.code == "delta.gap":
-                    epoch, seq = int(error.detail.get("epoch", 0)), int(error.detail.get("seq", 1)) - 1
+                    epoch, seq = _count(error.detail.get("epoch"), 0), _count(error.detail.get("seq"), 1) - 1
                 elif not error.retryable and error.code != "input.not_found":
                     log.warning("deltas to %s stop: %s", ids.short(peer), error)
                     return
-                await self._clock.sleep(pause_s)
-                pause_s = min(pause_s * 2, _PAUSE_MAX_S)
-                self._wake[peer].set()
+            await self._clock.sleep(pause_s)
+            pause_s = min(pause_s * 2, _PAUSE_MAX_S)
+            self._wake[peer].set()
 
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""
@@ -86,14 +88,14 @@ class Exchange:
     async def pull_from(self, peer: str) -> None:
         """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later."""
         try:
-            while True:
+            more = True
+            while more:
                 epoch, seq = self._replica.have(peer)
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
                 batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)
                 for sealed in batch.deltas:
                     await self._replica.receive(peer, self._peers.public_key(peer), sealed, self._peers.find_key)
-                if not batch.more:
-                    return
+                more = batch.more and self._replica.have(peer) != (epoch, seq)
         except MeshError as error:
             log.debug("nothing pulled from %s: %s", ids.short(peer), error)
 
@@ -102,6 +104,11 @@ class Exchange:
         batch = await self._after(ask.epoch, ask.after_seq)
         last = batch[-1].seq if batch else self._replica.seq
         return DeltaBatch(deltas=tuple(item.envelope for item in batch), more=last < self._replica.seq)
+
+
+def _count(value: Any, otherwise: int) -> int:
+    """What a peer's refusal says is wanted; a peer may say anything."""
+    return value if isinstance(value, int) and value >= otherwise else otherwise
 
 
 def bounded(records: list[DeltaRecord]) -> list[DeltaRecord]:

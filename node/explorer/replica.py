@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
+from node.explorer.visit import Visit, register_of
 from node.explorer.walker import WalkStep
 from node.identity import Identity
-from protocol import envelope
-from protocol.delta import KIND, DeltaReader, decode_delta, encode_delta
+from protocol import envelope, ids, limits
+from protocol.delta import KIND, Delta, DeltaReader, decode_delta, encode_delta
 from protocol.entry import (
     SCALE,
     STATE_UNKNOWN,
@@ -38,22 +39,10 @@ from protocol.policy import Candidate
 from protocol.tree import CLOSED, VISITS, Rows, SearchTree
 from protocol.uct import Uct
 
+log = logging.getLogger(__name__)
 
-class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """One iteration: which nodes it passed and what came of it."""
-
-    trail: tuple[bytes, ...]
-    """Keys from below the root to the last node."""
-    value: float
-    """0 to 1."""
-    cost_ms: int
-    success: bool = False
-    failed: bool = False
-    """The last action of the trail could not be performed."""
-    closed: bool = False
-    """Nothing is left to try below the last node."""
-    states: Mapping[bytes, bytes] = {}
-    """State hashes seen, by node key."""
+_OFFENCES = frozenset({"delta.invalid", "delta.equivocation"})
+"""What no honest peer sends. A gap or a full tree is nobody's fault."""
 
 
 class Replica:
@@ -81,6 +70,9 @@ class Replica:
         self._new_nodes: dict[bytes, NodeEntry] = {}
         self._new_leases: dict[bytes, LeaseEntry] = {}
         self._by_state: dict[bytes, bytes] = {}
+        self._offenders: dict[str, str] = {}
+        """Peers whose share was dropped, and the code that did it."""
+        self._broken = False
         self._flushing = asyncio.Lock()
         self._merging = asyncio.Lock()
 
@@ -90,7 +82,8 @@ class Replica:
         """Read back every stored delta, and open the next own epoch with the own share.
 
         A stored delta of a peer that is no longer trusted is left out: its share is gone, as if it had never been met.
-        Errors: ``store.corrupt``, ``envelope.*``, ``delta.*`` when what is stored is not what was stored.
+        So is the share of a peer whose stored deltas do not hold. Errors: ``store.corrupt``; ``envelope.*`` and ``delta.*`` when
+        the own deltas are not what was stored.
         """
         await self.read(find_key, public_keys)
         for key, entry in self._own_nodes.items():
@@ -103,9 +96,15 @@ class Replica:
         me = self._identity.node
         trusted = {**public_keys, me: self._identity.public_key}
         for record in await self._store.deltas(self.spec.id):
-            if record.peer in trusted:
+            if record.peer not in trusted or record.peer in self._offenders:
+                continue
+            try:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 self._merge(record.peer, trusted[record.peer], opened.payload)
+            except MeshError as error:
+                if record.peer == me:
+                    raise
+                self._expel(record.peer, error)
 
     def _reader(self, peer: str, public_key: bytes) -> DeltaReader:
         if peer not in self._readers:
@@ -115,11 +114,17 @@ class Replica:
 
     def _merge(self, peer: str, public_key: bytes, payload: bytes) -> bool:
         """Read the next delta of ``peer`` into the tree; False when it was known. Errors: ``delta.*``."""
-        update = self._reader(peer, public_key).read(payload)
+        reader = self._reader(peer, public_key)
+        update = reader.read(payload)
         if update is None:
             return False
-        epoch = decode_delta(payload).epoch
-        self._refresh(self.tree.apply(peer, epoch, update))
+        epoch = reader.epoch
+        try:
+            rows = self.tree.apply(peer, epoch, update)
+        except MeshError:
+            reader.unread()  # chain and tree stay in step: the delta is still wanted
+            raise
+        self._refresh(rows)
         self._note_states(update)
         if peer == self._identity.node and self._writer is None:
             self._recall(epoch, update)
@@ -151,17 +156,24 @@ class Replica:
     # --- own results -------------------------------------------------------------------------------------------------
 
     def add_children(self, parent: bytes, candidates: Sequence[Candidate]) -> None:
-        """Name what can be done after ``parent``; what is named already stays as it is."""
+        """Name what can be done after ``parent``; what is named already stays as it is.
+
+        Actions too large for the tree are left out, and so are those beyond what one peer may name after one node.
+        """
         for candidate in candidates:
-            entry = NodeEntry(
-                parent=parent,
-                action=encode_action(candidate.action),
-                prior=round(candidate.prior * SCALE),
-                risk=candidate.risk,
-            )
-            if entry.key not in self._own_nodes:
-                self._own_nodes[entry.key] = self._new_nodes[entry.key] = entry
-                self._own_children.setdefault(parent, []).append(entry.key)
+            try:
+                action = encode_action(candidate.action)
+            except MeshError as error:
+                log.debug("a candidate is left out: %s", error)
+                continue
+            prior = round(candidate.prior * SCALE)
+            self._name(NodeEntry(parent=parent, action=action, prior=prior, risk=candidate.risk))
+
+    def _name(self, entry: NodeEntry) -> None:
+        siblings = self._own_children.setdefault(entry.parent, [])
+        if entry.key not in self._own_nodes and len(siblings) < limits.CANDIDATES_PER_STATE_MAX:
+            self._own_nodes[entry.key] = self._new_nodes[entry.key] = entry
+            siblings.append(entry.key)
 
     def adopt(self, branch: bytes, prefix: Sequence[bytes]) -> None:
         """Name the nodes of an assigned prefix, in case their deltas have not come yet. Errors: ``delta.invalid``."""
@@ -175,26 +187,13 @@ class Replica:
         if parent != branch:
             raise MeshError("delta.invalid", "the branch does not follow from its prefix")
         for entry in entries:
-            if self.tree.row(entry.key) is None and entry.key not in self._own_nodes:
-                self._own_nodes[entry.key] = self._new_nodes[entry.key] = entry
-                self._own_children.setdefault(entry.parent, []).append(entry.key)
+            if self.tree.row(entry.key) is None:
+                self._name(entry)
 
     def record(self, visit: Visit) -> None:
         """Add one iteration to the registers of every node it passed, the root included."""
-        value = round(max(0.0, min(1.0, visit.value)) * SCALE)
         for key in (self.root, *visit.trail):
-            last = bool(visit.trail) and key == visit.trail[-1]
-            old = self._own.get(key, Register())
-            self._own[key] = Register(
-                visits=old.visits + 1,
-                value_sum=old.value_sum + value,
-                best=max(old.best, value),
-                cost_ms=old.cost_ms + visit.cost_ms,
-                successes=old.successes + visit.success,
-                failures=old.failures + (visit.failed and last),
-                closed=old.closed or (visit.closed and last),
-                state=visit.states.get(key, old.state),
-            )
+            self._own[key] = visit.added_to(self._own.get(key, Register()), key)
             self._dirty.add(key)
 
     def close_node(self, key: bytes) -> None:
@@ -206,25 +205,37 @@ class Replica:
         """The coordinator's word on who works on ``branch``."""
         self._own_leases[branch] = self._new_leases[branch] = lease
 
+    def live_leases(self) -> dict[bytes, LeaseEntry]:
+        """The leases this node, as coordinator, calls live in its share, by branch."""
+        return {branch: entry for branch, entry in self._own_leases.items() if entry.live}
+
     async def flush(self) -> None:
-        """Make what is new durable, merge it, and wake whoever publishes. Errors: ``store.full``, ``store.corrupt``."""
+        """Make what is new durable, merge it, and wake whoever publishes.
+
+        After an error the own chain may have a hole, so the next flush writes the whole own share as a new epoch.
+        Errors: ``store.full``, ``store.corrupt``.
+        """
         async with self._flushing:
             assert self._writer is not None
-            if self._writer.full:
+            if self._writer.full or self._broken:
                 self._open_epoch()
+            self._broken = True
             update = make_update(self._new_nodes, {key: self._own[key] for key in self._dirty}, self._new_leases)
             self._new_nodes, self._new_leases, self._dirty = {}, {}, set()
-            me = self._identity.node
             for delta in self._writer.flush(update):
-                self.seq = delta.seq
-                payload = encode_delta(delta)
-                artefact = self._identity.artefact(KIND, self.spec.id, payload)
-                await self._store.append_delta(
-                    DeltaRecord(search=self.spec.id, peer=me, epoch=delta.epoch, seq=delta.seq, envelope=artefact.envelope)
-                )
-                merged = self._merge(me, self._identity.public_key, payload)
-                assert merged, "an own delta is always new"
-                self.changed.set()
+                await self._keep_own(delta)
+            self._broken = False
+
+    async def _keep_own(self, delta: Delta) -> None:
+        me, payload = self._identity.node, encode_delta(delta)
+        artefact = self._identity.artefact(KIND, self.spec.id, payload)
+        await self._store.append_delta(
+            DeltaRecord(search=self.spec.id, peer=me, epoch=delta.epoch, seq=delta.seq, envelope=artefact.envelope)
+        )
+        self.seq = delta.seq
+        merged = self._merge(me, self._identity.public_key, payload)
+        assert merged, "an own delta is always new"
+        self.changed.set()
 
     def _open_epoch(self) -> None:
         """Begin the next epoch: a new document in which the whole own share is written again."""
@@ -238,19 +249,32 @@ class Replica:
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Keep and merge one delta of ``peer``; a repeated one does no harm.
 
-        Checks, in order: envelope and signature; written by ``peer``; search, sequence, chain and every entry. What passes is merged
-        and stored; the sender hears of it only after both. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
+        Checks, in order: envelope and signature; written by ``peer``; a peer that has not broken the rules in this search; search,
+        sequence, chain and every entry. What passes is merged and stored; the sender hears of it only after both. A delta that no
+        honest peer sends costs its writer its whole share. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
         """
         opened = envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key)
         if opened.claims.issuer != peer:
             raise MeshError("envelope.issuer", "a delta is sent by its writer only")
         async with self._merging:
-            if not self._merge(peer, public_key, opened.payload):
-                return
-            delta = decode_delta(opened.payload)
-            await self._store.append_delta(
-                DeltaRecord(search=self.spec.id, peer=peer, epoch=delta.epoch, seq=delta.seq, envelope=sealed)
-            )
+            if peer in self._offenders:
+                raise MeshError(self._offenders[peer], "your share of this search was dropped for an earlier delta")
+            try:
+                if not self._merge(peer, public_key, opened.payload):
+                    return
+                delta = decode_delta(opened.payload)
+                record = DeltaRecord(search=self.spec.id, peer=peer, epoch=delta.epoch, seq=delta.seq, envelope=sealed)
+                await self._store.append_delta(record)
+            except MeshError as error:
+                if error.code in _OFFENCES:
+                    self._expel(peer, error)
+                    await self._store.drop_deltas(self.spec.id, peer)
+                raise
+
+    def _expel(self, peer: str, error: MeshError) -> None:
+        log.error("the share of %s is dropped from %s: %s", ids.short(peer), self.spec.id, error)
+        self._offenders[peer] = error.code
+        self.drop(peer)
 
     def drop(self, peer: str) -> None:
         """Forget a peer's share, as if it had never been met."""
@@ -357,17 +381,3 @@ class Replica:
             yield
         finally:
             self._refresh(self.tree.end(key))
-
-
-def register_of(row: Any) -> Register:
-    """One row of a decoded update (dtype ``REGISTER``) as a record."""
-    return Register(
-        visits=int(row["visits"]),
-        value_sum=int(row["value_sum"]),
-        best=int(row["best"]),
-        cost_ms=int(row["cost_ms"]),
-        successes=int(row["successes"]),
-        failures=int(row["failures"]),
-        closed=bool(row["closed"]),
-        state=row["state"].tobytes(),
-    )

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from adapters.ports import LeaseRecord
-from node.explorer.coordinator import Progress
+from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.files import write_atomic
 from node.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
@@ -162,7 +162,8 @@ async def _report(node: Node, summary: Summary, spec: SearchSpec, progress: Prog
         nodes=tuple(MeshNode(name=_name(node, peer), id=peer, role=role) for peer, role in roles.items()),
         tree=_tree(node, replica, progress),
         spend=tuple(
-            SpendRow(name=p.name, iterations=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases) for p in summary.spend
+            SpendRow(name=p.name, iterations=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases)
+            for p in summary.spend
         ),
         session=session,
         steps=steps,

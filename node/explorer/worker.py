@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock, Page
 from node.acting import Gate
 from node.config import Config
-from node.explorer.replica import Replica, Visit
+from node.explorer.replica import Replica
+from node.explorer.visit import Visit
 from node.explorer.walker import Walker, WalkStep
 from protocol import limits
 from protocol.condition import holds
@@ -23,7 +24,8 @@ from protocol.policy import candidates, value
 
 _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""
-_BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
+BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
+"""Errors that say nothing about a page: this node's own browser is what fails."""
 _LOOKS_CLOSED = frozenset({"action.target_missing", "action.target_ambiguous", "action.not_possible", "risk.refused"})
 
 
@@ -115,7 +117,7 @@ class Worker:
         try:
             page = await self._walker.reach(steps)
         except MeshError as error:
-            if error.code in _BROWSER_GONE:
+            if error.code in BROWSER_GONE:
                 raise
             # Blame the step that failed, not the branch it was on the way to.
             broken = tuple(trail[: self._walker.forget() + 1])
@@ -139,7 +141,7 @@ class Worker:
             try:
                 page = (await self._walker.advance(step)).observation
             except MeshError as error:
-                if error.code in _BROWSER_GONE:
+                if error.code in BROWSER_GONE:
                     raise
                 self._walker.forget()
                 self._fail_child(trail, step.key, closed=error.code in _LOOKS_CLOSED)
@@ -176,7 +178,11 @@ class Worker:
         if key != replica.root and self._seen_nearer(trail, state):
             return worth * 0.5, False, True
         if not replica.expanded(key):
-            replica.add_children(key, candidates(self._goal, page))
+            choices = candidates(self._goal, page)
+            if not choices:
+                replica.close_node(key)
+                return worth, False, True
+            replica.add_children(key, choices)
         return worth, False, False
 
     def _seen_nearer(self, trail: list[bytes], state: bytes) -> bool:
@@ -199,7 +205,9 @@ class Worker:
 
 def _within(spend: Spend, assignment: Assignment) -> bool:
     bounds = assignment.limits
-    return spend.iterations < bounds.iterations and spend.steps < bounds.steps and spend.milliseconds < bounds.milliseconds
+    return (
+        spend.iterations < bounds.iterations and spend.steps < bounds.steps and spend.milliseconds < bounds.milliseconds
+    )
 
 
 def seed_of(spec_seed: int, node: str) -> int:

@@ -1,0 +1,163 @@
+"""What the explorer answers to peers. The federation API has checked who calls, with which scope, before anything here runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from adapters.ports import Clock, SearchRecord, Store
+from node.config import Config
+from node.explorer.open_searches import Open, OpenSearches
+from node.peers import Peers
+from protocol import cbor, envelope, limits
+from protocol.errors import MeshError
+from protocol.messages import (
+    KIND_RESULT,
+    Assignment,
+    BranchAssign,
+    BranchRenew,
+    BranchRenewed,
+    BranchResult,
+    BranchReturn,
+    BranchRevoke,
+    DeltaBatch,
+    DeltaHave,
+    DeltaPull,
+    DeltaPush,
+    Done,
+    SearchClose,
+    SearchOpen,
+    SearchSpec,
+)
+
+
+class Answers:
+    """One method a route."""
+
+    def __init__(self, config: Config, store: Store, clock: Clock, peers: Peers, searches: OpenSearches) -> None:
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._peers = peers
+        self._searches = searches
+
+    def routes(self) -> dict[str, Callable[[str, Any], Awaitable[msgspec.Struct]]]:
+        """Which method answers which route of the peer API."""
+        return {
+            "search/open": self.on_open,
+            "search/close": self.on_close,
+            "branch/assign": self.on_assign,
+            "branch/revoke": self.on_revoke,
+            "branch/renew": self.on_renew,
+            "branch/return": self.on_return,
+            "deltas/push": self.on_push,
+            "deltas/pull": self.on_pull,
+        }
+
+    def _entered(self, caller: str, search_id: str) -> Open:
+        """The open search, its coordinator's silence ended if it is the caller. Errors: ``input.not_found``, ``peer.scope``."""
+        search = self._searches.get(search_id)
+        if search is None:
+            raise MeshError("input.not_found", "that search is not open here", search=search_id)
+        if caller not in search.spec.participants:
+            raise MeshError("peer.scope", "you take no part in this search", search=search_id)
+        if caller == search.spec.coordinator:
+            search.heard_ms = self._clock.now_ms()
+        return search
+
+    def _from_coordinator(self, caller: str, search_id: str) -> Open:
+        search = self._entered(caller, search_id)
+        if search.spec.coordinator != caller:
+            raise MeshError("peer.scope", "only the coordinator of a search may do this")
+        return search
+
+    async def on_open(self, caller: str, ask: SearchOpen) -> Done:
+        """A coordinator wants us to take part. Errors: ``envelope.*``, ``peer.scope``, ``peer.limit``, ``policy.refused``."""
+        spec = self._searches.spec_of(ask.spec)
+        if spec.coordinator != caller or self._peers.me not in spec.participants:
+            raise MeshError("envelope.issuer", "the search is not the caller's, or not for us")
+        self._permit(spec)
+        known = await self._store.search(spec.id)
+        if known is not None and (known.coordinator != caller or known.spec != ask.spec):
+            # A peer that chose the id of another search must not put its own in that one's place.
+            raise MeshError("peer.scope", "another search has this id", search=spec.id)
+        if known is None or known.status != "running":
+            known = SearchRecord(
+                id=spec.id,
+                coordinator=caller,
+                status="running",
+                created_ms=spec.created_ms,
+                updated_ms=self._clock.now_ms(),
+                spec=ask.spec,
+                state=b"",
+            )
+            await self._store.put_search(known)
+        search = await self._searches.enter(known)
+        search.heard_ms = self._clock.now_ms()
+        return Done()
+
+    def _permit(self, spec: SearchSpec) -> None:
+        origins = self._config.policy.origins
+        if origins and not f"{spec.start_url}/".startswith(tuple(f"{origin}/" for origin in origins)):
+            raise MeshError("policy.refused", "the start address is outside the origins of this node")
+        if self._searches.get(spec.id) is None and len(self._searches) >= limits.SEARCHES_OPEN_MAX:
+            raise MeshError("peer.limit", f"this node takes part in {limits.SEARCHES_OPEN_MAX} searches already")
+
+    async def on_close(self, caller: str, ask: SearchClose) -> Done:
+        """The coordinator has ended the search. Errors: ``input.not_found``."""
+        found = await self._store.search(ask.search)
+        if found is None or found.coordinator != caller:
+            raise MeshError("input.not_found", "no such search of yours")
+        search = self._searches.get(ask.search)
+        if search is not None:
+            await self._searches.leave(search)
+        await self._store.put_search(msgspec.structs.replace(found, status="done", updated_ms=self._clock.now_ms()))
+        return Done()
+
+    async def on_assign(self, caller: str, ask: BranchAssign) -> Done:
+        """The coordinator leases us a branch. Errors: ``input.not_found``, ``peer.scope``, ``lease.*``, ``envelope.*``."""
+        claimed = envelope.peek(ask.assignment)
+        assignment = cbor.decode_as(claimed.payload, Assignment)
+        search = self._from_coordinator(caller, assignment.search)
+        assert search.work is not None, "only the coordinator's own node has none"
+        await search.work.accept(caller, ask.assignment, search.replica)
+        return Done()
+
+    async def on_revoke(self, caller: str, ask: BranchRevoke) -> Done:
+        """The coordinator wants no more of a lease. Errors: ``input.not_found``, ``peer.scope``."""
+        search = self._from_coordinator(caller, ask.search)
+        assert search.work is not None, "only the coordinator's own node has none"
+        await search.work.revoke(ask.lease)
+        return Done()
+
+    async def on_renew(self, caller: str, ask: BranchRenew) -> BranchRenewed:
+        """A worker of ours is still at work."""
+        search = self._searches.get(ask.search)
+        if search is None or search.coordinator is None:
+            return BranchRenewed(live=False)
+        return await search.coordinator.renew(caller, ask)
+
+    async def on_return(self, caller: str, ask: BranchReturn) -> Done:
+        """A worker of ours has ended. Errors: ``envelope.*``, ``lease.unknown``."""
+        opened = envelope.verify(ask.result, kinds=frozenset({KIND_RESULT}), find_key=self._peers.find_key)
+        if opened.claims.issuer != caller:
+            raise MeshError("envelope.issuer", "a result is sent by its worker only")
+        result = cbor.decode_as(opened.payload, BranchResult)
+        search = self._searches.get(result.search)
+        if search is not None and search.coordinator is not None:
+            await search.coordinator.take_result(caller, result, ask.result)
+        return Done()  # a result for a search that has ended is late, and late results do no harm
+
+    async def on_push(self, caller: str, ask: DeltaPush) -> DeltaHave:
+        """A participant's own deltas. Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.*``."""
+        search = self._entered(caller, ask.search)
+        for sealed in ask.deltas:
+            await search.replica.receive(caller, self._peers.public_key(caller), sealed, self._peers.find_key)
+        epoch, seq = search.replica.have(caller)
+        return DeltaHave(epoch=epoch, seq=seq)
+
+    async def on_pull(self, caller: str, ask: DeltaPull) -> DeltaBatch:
+        """Our own deltas, for a participant. Errors: ``input.not_found``, ``peer.scope``."""
+        return await self._entered(caller, ask.search).exchange.answer_pull(ask)

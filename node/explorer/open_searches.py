@@ -1,0 +1,147 @@
+"""The searches that are open on this node: each is entered once, and left whole before it can be entered again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
+from node.config import Config
+from node.explorer.branch_work import BranchWork
+from node.explorer.coordinator import Coordinator
+from node.explorer.exchange import Exchange
+from node.explorer.page_work import PageWork
+from node.explorer.replica import Replica
+from node.identity import Identity
+from node.peers import Peers
+from protocol import cbor, envelope
+from protocol.condition import check
+from protocol.errors import MeshError
+from protocol.messages import KIND_SEARCH, SearchSpec
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Open(msgspec.Struct, kw_only=True):
+    """A search this node takes part in right now."""
+
+    spec: SearchSpec
+    replica: Replica
+    exchange: Exchange
+    heard_ms: int
+    """When its coordinator was last heard of."""
+    coordinator: Coordinator | None = None
+    task: asyncio.Task[SearchRecord] | None = None
+    work: BranchWork | None = None
+    stopped: bool = False
+    """Whether somebody ended it on purpose."""
+    watchers: list[Tell] = msgspec.field(default_factory=list)
+
+
+class OpenSearches:
+    """Opens and closes searches."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        peers: Peers,
+        pages: PageWork,
+        new_writer: NewTreeWriter,
+    ) -> None:
+        self._identity = identity
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._peers = peers
+        self._pages = pages
+        self._new_writer = new_writer
+        self._open: dict[str, Open] = {}
+        self._leaving: dict[str, asyncio.Event] = {}
+        self._entering = asyncio.Lock()
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def all(self) -> list[Open]:
+        """Every open search."""
+        return list(self._open.values())
+
+    def get(self, search_id: str) -> Open | None:
+        """The open search of this id."""
+        return self._open.get(search_id)
+
+    def spec_of(self, sealed: bytes) -> SearchSpec:
+        """The search in a signed specification. Errors: ``envelope.*``, ``message.invalid``, ``condition.invalid``."""
+        opened = envelope.verify(sealed, kinds=frozenset({KIND_SEARCH}), find_key=self._peers.find_key)
+        spec = cbor.decode_as(opened.payload, SearchSpec)
+        if spec.coordinator != opened.claims.issuer:
+            raise MeshError("envelope.issuer", "a search is signed by its coordinator")
+        check(spec.condition)
+        return spec
+
+    async def read(self, sealed: bytes) -> Replica:
+        """A copy of a search that is not open, to look at. Errors: ``envelope.*``, ``store.*``."""
+        replica = Replica(self.spec_of(sealed), self._identity, self._store, self._new_writer)
+        await replica.read(self._peers.find_key, self._peers.public_keys())
+        return replica
+
+    async def enter(self, found: SearchRecord) -> Open:
+        """Load a search and begin to exchange deltas about it; once per search. Errors: ``envelope.*``, ``store.*``, ``node.stopped``."""
+        async with self._entering:
+            while (left := self._leaving.get(found.id)) is not None:
+                await left.wait()
+            if found.id in self._open:
+                return self._open[found.id]
+            if self._closed:
+                raise MeshError("node.stopped", "the node is ending")
+            spec = self.spec_of(found.spec)
+            replica = Replica(spec, self._identity, self._store, self._new_writer)
+            await replica.load(self._peers.find_key, self._peers.public_keys())
+            exchange = Exchange(replica, self._peers, self._store, self._clock)
+            search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
+            if spec.coordinator != self._identity.node:
+                search.work = BranchWork(
+                    spec,
+                    self._identity,
+                    self._peers,
+                    self._store,
+                    self._clock,
+                    self._config,
+                    explore=lambda assignment, after: self._pages.explore(replica, assignment, after),
+                )
+            self._open[found.id] = search
+            exchange.start()
+            return search
+
+    async def leave(self, search: Open) -> None:
+        """Stop everything about a search and wait until it has ended. A search that is being left already is left once."""
+        search_id = search.spec.id
+        if self._open.get(search_id) is not search:
+            return
+        del self._open[search_id]
+        left = self._leaving[search_id] = asyncio.Event()
+        try:
+            if search.task is not None and search.task is not asyncio.current_task():
+                search.task.cancel()
+                await asyncio.gather(search.task, return_exceptions=True)
+            if search.work is not None:
+                await search.work.close()
+            await search.exchange.close()
+        finally:
+            del self._leaving[search_id]
+            left.set()
+
+    async def close(self) -> None:
+        """Leave every search; none can be entered any more. They stay resumable."""
+        self._closed = True
+        for search in self.all():
+            await self.leave(search)
+        while self._leaving:
+            await next(iter(self._leaving.values())).wait()

@@ -1,0 +1,89 @@
+"""What a search does with this node's own browser: open the start page, work on a lease, replay a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from adapters.ports import Clock, Store
+from node.acting import Gate
+from node.browsers import Browsers
+from node.config import Config
+from node.explorer.progress import Verified
+from node.explorer.replica import Replica
+from node.explorer.worker import Worker, seed_of
+from node.identity import Identity
+from node.recorder import Recording, record
+from protocol.action import Action, Goto
+from protocol.condition import holds
+from protocol.entry import decode_action
+from protocol.errors import MeshError
+from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
+from protocol.risk import GuardPolicy
+from protocol.session import Verdict
+
+AfterIteration = Callable[[Spend], Awaitable[bool]]
+_NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
+
+
+async def always(spend: Spend) -> bool:
+    """Goes on after every iteration."""
+    return True
+
+
+class PageWork:
+    """Pages of one node, under its own policy whoever asked for the work."""
+
+    def __init__(self, identity: Identity, config: Config, store: Store, clock: Clock, browsers: Browsers) -> None:
+        self._identity = identity
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._browsers = browsers
+
+    def _guard(self) -> GuardPolicy:
+        policy = self._config.policy
+        return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=policy.origins)
+
+    async def try_start(self, spec: SearchSpec) -> None:
+        """Open the start page once, so that a search that cannot begin says why.
+
+        Errors: ``search.start_failed``, ``browser.*``.
+        """
+        async with self._browsers.page(spec.profile, self._guard()) as page:
+            try:
+                await page.perform(Goto(url=spec.start_url))
+            except MeshError as error:
+                if error.code not in _NOT_LOADED:
+                    raise
+                raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
+
+    async def explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
+        """Work on one lease. Errors: ``browser.*``, ``store.*``, ``input.not_found`` (the branch is not known here yet)."""
+        async with self._browsers.page(replica.spec.profile, self._guard()) as page:
+            seed = seed_of(replica.spec.seed, assignment.lease)
+            worker = Worker(replica, page, self._clock, self._config, seed)
+            return await worker.work(assignment, after)
+
+    async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
+        """Replay a claimed path in a fresh context, recording it; None unless the condition holds at its end.
+
+        Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
+        """
+        actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
+        plan = Recording(
+            title=spec.goal,
+            start_url=spec.start_url,
+            profile=spec.profile,
+            browser=await self._browsers.info(),
+            gate=Gate(risk_max=self._config.policy.risk_class_max),
+            search=spec.id,
+        )
+        async with (
+            self._browsers.page(spec.profile, self._guard()) as page,
+            record(self._store, page, self._clock, self._identity, plan) as recorder,
+        ):
+            for action in actions:
+                outcome = await recorder.perform(action)
+        if not holds(spec.condition, outcome.observation) or recorder.session.verdict is not Verdict.PASS:
+            return None
+        return Verified(session=recorder.session.id, path=path, claimed_by=peer)

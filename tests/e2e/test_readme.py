@@ -1,0 +1,74 @@
+"""The tour of the README, as it is printed there, in bash: what a newcomer pastes works."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOUR_SECONDS = 170
+PORT = "8321"
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(TOUR_SECONDS + 30)]
+
+
+def tour() -> str:
+    """The one ``bash`` block of the README."""
+    blocks = re.findall(
+        r"^```bash\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert len(blocks) == 1, "the README has one block of bash: the tour"
+    return str(blocks[0])
+
+
+def free_port() -> str:
+    """A port nobody listens on now: the tour's own may be taken by a reader who is at it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def environment(home: Path) -> dict[str, str]:
+    """A bare environment: this checkout's code, and, as root, the configuration the README names for it."""
+    given = {
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LANG": "C.UTF-8",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
+    return given | ({"CONFIG": "configs/ci.yaml"} if os.geteuid() == 0 else {})
+
+
+def test_the_tour_runs_as_it_is_printed(tmp_path: Path) -> None:
+    script = tour()
+    assert PORT in script
+    process = subprocess.Popen(
+        ["bash", "-euo", "pipefail", "-c", script.replace(PORT, free_port())],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=TOUR_SECONDS)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert process.returncode == 0, said[-4000:]
+    assert "paired with alice" in said
+    assert "3 of 3 steps matched: pass" in said
+    assert "replay-report" in said
+    assert "verified: found by" in said
+    assert not list(tmp_path.glob("*/effects.jsonl")), "the tour changed something on the shop"

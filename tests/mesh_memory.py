@@ -1,0 +1,307 @@
+"""Whole meshes in one process: real explorers over the in-memory twins of store, transport and browser, on a quick clock."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import msgspec
+from nacl.signing import SigningKey
+
+from adapters.browser.memory import Control, Document, MemoryBrowser, MemoryPage, MemorySite
+from adapters.clock.manual import START_MS
+from adapters.ports import Clock, Outcome, PairingClient, PairingServer, PeerRecord
+from adapters.search.writer import TreeWriter
+from adapters.storage.memory import MemoryStore
+from adapters.transport.guard import Bounds
+from adapters.transport.memory import MemoryNetwork
+from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
+from node.api.federation import FederationApi
+from node.browsers import Browsers
+from node.config import Config, ExploreConfig
+from node.explorer.explorer import Explorer
+from node.explorer.replica import Replica
+from node.identity import Identity
+from node.peers import Peers
+from protocol.action import Action
+from protocol.condition import Condition
+from protocol.errors import MeshError
+from protocol.observation import Element
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+from protocol.trust import parse_scopes
+
+ORIGIN = "http://shop.test"
+SHELVES = ("oak", "elm", "ash", "fir", "yew")
+"""Words, not numbers: pages that differ in numbers only count as one state."""
+GOAL_PATH = "/ash/elm/fir"
+FOUND = Condition(url=f"*{GOAL_PATH}")
+NEVER = Condition(url="*/never")
+EXPLORE = parse_scopes(["explore"])
+_WAIT_S = 20.0
+
+
+class QuickClock:
+    """The machine's clock, faster; randomness from a seed. Implements ``adapters.ports.Clock``."""
+
+    def __init__(self, factor: float = 20.0) -> None:
+        self._factor = factor
+        self._began = time.monotonic()
+        self._drawn = itertools.count()
+        self.ahead_ms = 0
+        """How much further the clock was set."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970."""
+        return START_MS + self.ahead_ms + int((time.monotonic() - self._began) * 1000 * self._factor)
+
+    def random(self, count: int) -> bytes:
+        """Never for real keys."""
+        return hashlib.shake_256(str(next(self._drawn)).encode()).digest(count)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, but less."""
+        await asyncio.sleep(seconds / self._factor)
+
+
+def shop_site(fanout: int = 5, depth: int = 3) -> MemorySite:
+    """Pages that link to ``fanout`` pages below them each, ``depth`` deep; of all only ``GOAL_PATH`` is wanted."""
+    documents: dict[str, Document] = {}
+    for length in range(depth + 1):
+        for path in itertools.product(SHELVES[:fanout], repeat=length):
+            address = "/" + "/".join(path)
+            below = SHELVES[:fanout] if length < depth else ()
+            links = tuple(
+                Control(
+                    element=Element(
+                        ref="", role="link", name=f"Shelf {' '.join(path)} {word}", url=f"{address.rstrip('/')}/{word}"
+                    )
+                )
+                for word in below
+            )
+            heading = Control(element=Element(ref="", role="heading", name=f"Page {' '.join(path)}"))
+            documents[ORIGIN + address] = Document(title=f"Page {' '.join(path)}", controls=(heading, *links))
+    return MemorySite(documents)
+
+
+class SlowBrowser(MemoryBrowser):
+    """The twin, with pages that take their time."""
+
+    def __init__(self, site: MemorySite, clock: Clock, step_s: float) -> None:
+        super().__init__(site)
+        self._where = site
+        self._clock = clock
+        self._step_s = step_s
+
+    async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
+        """``adapters.ports.Browser.open``."""
+        await super().open(profile, guard)  # a browser that has crashed says so
+        page = _SlowPage(self._where, guard, self._clock, self._step_s)
+        self._pages.append(page)
+        return page
+
+
+class _SlowPage(MemoryPage):
+    def __init__(self, site: MemorySite, guard: GuardPolicy, clock: Clock, step_s: float) -> None:
+        super().__init__(site, guard)
+        self._clock = clock
+        self._step_s = step_s
+
+    async def perform(
+        self,
+        action: Action,
+        *,
+        ref: str | None = None,
+        expect: bytes | None = None,
+        secrets: Mapping[str, str] | None = None,
+        timeout_ms: int = 0,
+    ) -> Outcome:
+        """``adapters.ports.Page.perform``."""
+        await self._clock.sleep(self._step_s)
+        return await super().perform(action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms)
+
+
+class MemoryNode:
+    """One node: what survives a restart (key, store), and the running rest."""
+
+    def __init__(self, mesh: MemoryMesh, name: str, config: Config) -> None:
+        self.mesh = mesh
+        self.name = name
+        self.config = config
+        self.store = MemoryStore()
+        self.site = mesh.site
+        self.step_s = 0.2
+        self.browsers_opened: list[MemoryBrowser] = []
+        key = SigningKey(hashlib.sha256(name.encode()).digest())
+        self.identity = Identity(key, mesh.clock)
+        self.address = f"https://{name}.invalid:443"
+        self.running = False
+
+    @property
+    def id(self) -> str:
+        """The node id."""
+        return self.identity.node
+
+    async def _open_browser(self) -> MemoryBrowser:
+        browser = SlowBrowser(self.site, self.mesh.clock, self.step_s)
+        self.browsers_opened.append(browser)
+        return browser
+
+    async def start(self) -> None:
+        """Assemble it over its store and listen."""
+        mesh = self.mesh
+        self.server = mesh.network.server(self.id, self.identity.public_key, self.address)
+        self.client = mesh.network.client(self.id, self.identity.public_key)
+        self.browsers = Browsers(self._open_browser)
+        self.peers = Peers(
+            self.identity,
+            self.config,
+            self.store,
+            mesh.clock,
+            self.client,
+            self.server,
+            self._no_pairing_server,
+            self._pairing_client(),
+        )
+        self.peers.addresses = (self.address,)
+        await self.peers.load()
+        self.explorer = Explorer(
+            self.identity, self.config, self.store, mesh.clock, self.browsers, self.peers, TreeWriter
+        )
+        self.api = FederationApi(self.peers, mesh.clock)
+        for route, handler in self.explorer.routes.items():
+            self.api.serve(route, handler)
+        await self.explorer.start()
+        await self.server.start(self.api.handle)
+        self.running = True
+
+    def _no_pairing_server(self) -> PairingServer:
+        return TlsPairingServer(self.identity.key, "127.0.0.1")
+
+    def _pairing_client(self) -> PairingClient:
+        return TlsPairingClient()
+
+    async def stop(self) -> None:
+        """End it as the runtime does. Twice is once."""
+        if self.running:
+            self.running = False
+            await self.server.close()
+            await self.explorer.close()
+            await self.peers.close()
+            await self.browsers.close()
+
+    async def crash(self) -> None:
+        """Be gone for everybody else at once; what it was doing is not told to anybody."""
+        self.mesh.network.listening.pop(self.address, None)
+        self.mesh.dead.add(self.id)
+        await self.stop()
+        self.mesh.dead.discard(self.id)
+
+    async def replica(self, search_id: str) -> Replica:
+        """Its copy of a search."""
+        return (await self.explorer.view(search_id))[3]
+
+    async def run(self, condition: Condition = FOUND, *, seconds: int = 60, tell: Any = None) -> Any:
+        """Coordinate a search with every peer that lets it."""
+        return await self.explorer.run(
+            goal="find the page",
+            start_url=f"{ORIGIN}/",
+            condition=condition,
+            peers=None,
+            seconds=seconds,
+            seed=7,
+            tell=tell or (lambda event: None),
+        )
+
+
+class MemoryMesh:
+    """Nodes that share a network, a site and a clock."""
+
+    def __init__(self, site: MemorySite | None = None) -> None:
+        self.clock = QuickClock()
+        self.site = site or shop_site()
+        self.dead: set[str] = set()
+        self.network = MemoryNetwork(self._weather, bounds=Bounds(requests_per_s=2_000, requests_burst=2_000))
+        self.nodes: list[MemoryNode] = []
+
+    async def _weather(self, leg: Any) -> None:
+        if leg.source in self.dead or leg.target in self.dead:
+            raise MeshError("peer.unreachable", "the node has crashed")
+
+    async def add(self, name: str, **explore: Any) -> MemoryNode:
+        """A started node that knows nobody."""
+        settings = {"lease_seconds": 4, "lease_iterations": 3} | explore
+        node = MemoryNode(self, name, Config(name=name, explore=ExploreConfig(**settings)))
+        self.nodes.append(node)
+        await node.start()
+        return node
+
+    async def pair(self, one: MemoryNode, other: MemoryNode, scopes: tuple[str, ...] = EXPLORE) -> None:
+        """Make both peers of each other, each with ``scopes`` at the other."""
+        for here, there in ((one, other), (other, one)):
+            await here.store.put_peer(
+                PeerRecord(
+                    node=there.id,
+                    name=there.name,
+                    public_key=there.identity.public_key,
+                    addresses=(there.address,),
+                    scopes=scopes,
+                    granted_us=scopes,
+                    paired_ms=self.clock.now_ms(),
+                )
+            )
+            await here.peers.load()
+
+
+@contextlib.asynccontextmanager
+async def memory_mesh(*names: str, site: MemorySite | None = None, **explore: Any) -> AsyncIterator[list[MemoryNode]]:
+    """Started nodes, each a peer of each other; all stopped at the end."""
+    mesh = MemoryMesh(site)
+    try:
+        nodes = [await mesh.add(name, **explore) for name in names]
+        for one, other in itertools.combinations(nodes, 2):
+            await mesh.pair(one, other)
+        yield nodes
+    finally:
+        for node in mesh.nodes:
+            await node.stop()
+
+
+async def until(condition: Callable[[], Any], what: str, seconds: float = _WAIT_S) -> Any:
+    """Poll ``condition()``, which may be a coroutine function, until it is true; its value. Raises ``TimeoutError``."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if asyncio.iscoroutine(value):
+            value = await value
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        await asyncio.sleep(0.01)
+
+
+class Script:
+    """A participant that answers the peer API by hand; what it was sent is in ``got``."""
+
+    def __init__(self, node: MemoryNode) -> None:
+        self.node = node
+        self.got: list[tuple[str, msgspec.Struct]] = []
+
+    def serve(self, route: str, answer: msgspec.Struct) -> None:
+        """Answer ``route`` with ``answer`` from now on."""
+
+        async def handle(caller: str, record: msgspec.Struct) -> msgspec.Struct:
+            self.got.append((route, record))
+            return answer
+
+        self.node.api.serve(route, handle)
+
+    def of(self, route: str) -> list[Any]:
+        """What came in on ``route``."""
+        return [record for name, record in self.got if name == route]

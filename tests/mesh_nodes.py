@@ -1,0 +1,170 @@
+"""Nodes as real processes, for tests: the code of this checkout, real sockets, real Chromium, the demo shop."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from scripts.mesh import CommandFailed, MeshNode, pair
+
+ROOT = Path(__file__).parents[1]
+COMMAND = (sys.executable, "-m", "node.cli")
+CONFIG = """\
+browser: {sandbox: false, navigation_timeout_ms: 4000}
+explore: {lease_seconds: 4}
+"""
+_POLL_S = 0.05
+
+
+class Node(MeshNode):
+    """One node; every command runs the code of this checkout."""
+
+    command = COMMAND
+
+    def spawn(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """A command in a process group of its own, not waited for."""
+        command = [*self.command, *arguments, "--home", str(self.home), "--json"]
+        given: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+        return subprocess.Popen(command, text=True, start_new_session=True, cwd=ROOT, **given)
+
+    def create(self, directory: Path, config: str = CONFIG) -> Node:
+        """Initialise it with ``config``."""
+        file = directory / f"{self.name}.yaml"
+        file.write_text(config)
+        self.init(file)
+        return self
+
+
+class Refused(Exception):
+    """A command ended with an error: the whole of what it printed."""
+
+    def __init__(self, status: int, error: dict[str, Any], stderr: str) -> None:
+        super().__init__(f"exit {status}: {error}")
+        self.status, self.code, self.error, self.stderr = status, error["code"], error, stderr
+
+
+def cli(*arguments: str, home: Path | None = None, module: str = "node.cli", timeout_s: float = 60) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of one command."""
+    where = ["--home", str(home)] if home else []
+    command = [sys.executable, "-m", module, *arguments, *where]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=timeout_s, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def refusal(*arguments: str, home: Path | None = None, timeout_s: float = 60) -> tuple[str, int, dict[str, Any]]:
+    """Code, exit code and error of a command that is refused; nothing of a traceback is shown."""
+    status, out, err = cli(*arguments, "--json", home=home, timeout_s=timeout_s)
+    assert "Traceback" not in out + err, err
+    error: dict[str, Any] = json.loads(out)["error"]
+    assert set(error) == {"code", "message", "blame", "retryable", "remedy", "detail"}
+    assert error["message"]
+    assert error["remedy"]
+    return error["code"], status, error
+
+
+@contextlib.contextmanager
+def serving(directory: Path, *names: str, config: str = CONFIG) -> Iterator[list[Node]]:
+    """Serving nodes, each a peer of each other; stopped at the end, and nothing of them is left."""
+    nodes = [Node(directory / name, name) for name in names]
+    try:
+        for node in nodes:
+            node.create(directory, config)
+            node.start()
+        for one, other in itertools.combinations(nodes, 2):
+            pair(one, other, grant="explore", grant_back="explore")
+        yield nodes
+    finally:
+        for node in nodes:
+            node.stop()
+
+
+@contextlib.contextmanager
+def shop(directory: Path, latency_ms: int = 0) -> Iterator[tuple[str, Path]]:
+    """The demo shop in a process of its own: its address, and the log of its effects."""
+    effects = directory / "effects.jsonl"
+    command = [sys.executable, "-m", "tests.sites.shop", "--latency-ms", str(latency_ms), "--effects-log", str(effects)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["url"], effects
+        finally:
+            process.terminate()
+
+
+def effects_of(log: Path) -> list[str]:
+    """What the shop has noticed."""
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
+    """Poll ``condition()`` until it is true; its value. Raises ``TimeoutError``."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(_POLL_S)
+    return value
+
+
+def children(pid: int) -> list[int]:
+    """Every living descendant of a process, Chromium's helpers included."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if fields[0] != "Z":
+                parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, pending = [], [pid]
+    while pending:
+        below = parents.get(pending.pop(), [])
+        found += below
+        pending += below
+    return found
+
+
+def alive(pids: Sequence[int]) -> list[int]:
+    """Those of ``pids`` that still run."""
+    running = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                running.append(pid)
+    return running
+
+
+def browsers_of(pid: int) -> list[int]:
+    """The Chromium processes below a process."""
+    found = []
+    for child in children(pid):
+        with contextlib.suppress(OSError):
+            if b"chrom" in (Path("/proc") / str(child) / "cmdline").read_bytes().split(b"\0")[0]:
+                found.append(child)
+    return found
+
+
+def interrupt(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Ctrl-C: exit code, output and errors; what it started must be gone with it."""
+    below = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    until(lambda: not alive(below), f"the end of {alive(below)}", 10)
+    return process.returncode, out, err
+
+
+def kill_group(process: subprocess.Popen[str]) -> None:
+    """End a process and all it started as a power cut would."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+__all__ = ["CommandFailed", "Node", "cli", "pair", "refusal", "serving", "shop", "until"]
