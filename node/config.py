@@ -33,6 +33,18 @@ class Listen(_Record, frozen=True, kw_only=True):
     """0 takes a free port once and keeps it."""
     advertise: tuple[str, ...] = ()
     """Addresses given to peers (``https://host:port``); empty gives the listening one."""
+    reach: Literal["direct", "held", "both"] = "direct"
+    """``direct``: peers connect to these addresses. ``held``: no address is told (the node is behind NAT), instead it keeps one
+    connection to each peer open, over which the peer calls it. ``both``: addresses are told and connections kept open."""
+
+
+class DiscoveryConfig(_Record, frozen=True, kw_only=True):
+    """Nodes on the local network."""
+
+    announce: bool = False
+    """Say that this node is there: its short id, address and port, to everybody on the network."""
+    interfaces: tuple[str, ...] = ()
+    """IP addresses of the interfaces to use; empty uses all."""
 
 
 class BrowserConfig(_Record, frozen=True, kw_only=True):
@@ -76,6 +88,7 @@ class Config(_Record, frozen=True, kw_only=True):
 
     name: Name = "node"
     listen: Listen = Listen()
+    discovery: DiscoveryConfig = DiscoveryConfig()
     browser: BrowserConfig = BrowserConfig()
     policy: PolicyConfig = PolicyConfig()
     explore: ExploreConfig = ExploreConfig()

@@ -6,29 +6,20 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from node import identity
+from node.doctor_peers import Check, check_peer
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
 
 if TYPE_CHECKING:
     from node.node import Node
 
 _FREE_BYTES_MIN = 512 * limits.MIB
 _BROWSER_MAJOR_MIN = 120
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding."""
-
-    name: str
-    status: Literal["ok", "warn", "fault"]
-    finding: str
-    remedy: str = ""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,30 +116,5 @@ async def _peers(node: Node) -> list[Check]:
     records = await node.store.peers()
     if not records:
         return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
-    return list(await asyncio.gather(*(_peer(node, record.node, record.name) for record in records)))
-
-
-async def _peer(node: Node, peer: str, name: str) -> Check:
-    title = f"peer {name}"[:32]
-    try:
-        answer = await node.peers.call(peer, "status", StatusAsk(), StatusTell)
-    except MeshError as error:
-        if error.code == "peer.unreachable":  # its trouble, not this node's
-            return Check(name=title, status="warn", finding=f"{error.message} [{error.code}]", remedy=error.remedy)
-        return _fault(title, error)
-    apart_s = abs(answer.now_ms - node.clock.now_ms()) // 1000
-    if apart_s > limits.CLOCK_SKEW_S:
-        remedy = "Set the clock of both machines: `timedatectl set-ntp true`."
-        return Check(
-            name=title, status="fault", finding=f"clocks differ by {apart_s} s: messages are refused", remedy=remedy
-        )
-    if answer.protocol != PROTOCOL_VERSION:
-        return Check(
-            name=title,
-            status="warn",
-            finding=f"speaks protocol {answer.protocol}",
-            remedy="Install the same version on both.",
-        )
-    return Check(
-        name=title, status="ok", finding=f"answers, we may do there: {', '.join(answer.scopes) or 'status only'}"
-    )
+    found = await asyncio.gather(*(check_peer(node, record.node, record.name) for record in records))
+    return [check for checks in found for check in checks]

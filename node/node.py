@@ -5,21 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from adapters.ports import Clock, PeerServer, Store
+from adapters.ports import Clock, Discovery, PeerServer, Store
 from node import __version__, doctor
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.config import Config
+from node.discover import discover
 from node.explorer.explorer import Explorer
 from node.explorer.show import show_search, summarise
 from node.identity import Identity
 from node.peers import Peers
+from node.reach import Reach
 from node.sessions import Sessions
-from protocol import ids
+from protocol import ids, limits
 from protocol.condition import parse as parse_condition
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
@@ -62,6 +64,12 @@ class DoctorParams(_Params, frozen=True, kw_only=True):
     """``node.doctor``"""
 
     browser: bool = True
+
+
+class DiscoverParams(_Params, frozen=True, kw_only=True):
+    """``node.discover``"""
+
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=limits.DISCOVERY_SECONDS_MAX)] = 3
 
 
 class RecordParams(_Params, frozen=True, kw_only=True):
@@ -163,6 +171,8 @@ class Node:
         sessions: Sessions,
         explorer: Explorer,
         server: PeerServer,
+        reach: Reach,
+        discovery: Discovery,
     ) -> None:
         self.home = home
         self.config = config
@@ -174,10 +184,13 @@ class Node:
         self.sessions = sessions
         self.explorer = explorer
         self.server = server
+        self.reach = reach
+        self.discovery = discovery
         self.address = ""
         """Where peers reach this node; empty while it does not serve."""
         self.federation = FederationApi(peers, clock)
         self.federation.serve("status", self._on_status)
+        self.federation.serve("reach/echo", reach.echo)
         for route, handler in explorer.routes.items():
             self.federation.serve(route, handler)
         self._verbs: dict[str, tuple[type[_Params], Callable[[Any, Tell], Awaitable[Any]]]] = {
@@ -187,6 +200,7 @@ class Node:
             "node.peers": (NoParams, self._peers),
             "node.status": (NoParams, self._status),
             "node.doctor": (DoctorParams, self._doctor),
+            "node.discover": (DiscoverParams, self._discover),
             "session.record": (RecordParams, self._record),
             "session.list": (ListParams, self._list),
             "session.show": (SessionParams, self._show),
@@ -262,7 +276,7 @@ class Node:
         return {"refused": True, "code": refusal.code, "message": refusal.message}
 
     async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        return {"peers": [_peer(record) for record in self.peers.records()]}
+        return {"peers": [_peer(record) | {"reach": self.reach.report(record.node)} for record in self.peers.records()]}
 
     async def _status(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         return {
@@ -282,6 +296,9 @@ class Node:
 
     async def _doctor(self, params: DoctorParams, tell: Tell) -> doctor.Health:
         return await doctor.examine(self, browser=params.browser)
+
+    async def _discover(self, params: DiscoverParams, tell: Tell) -> dict[str, Any]:
+        return {"nodes": await discover(self.discovery, self.peers, params.seconds)}
 
     # --- sessions ----------------------------------------------------------------------------------------------------
 
@@ -362,6 +379,8 @@ class Node:
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
         await self.explorer.close()
+        await self.discovery.close()
+        await self.reach.close()
         await self.peers.close()
         await self.server.close()
         await self.browsers.close()

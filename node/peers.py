@@ -25,6 +25,7 @@ from adapters.ports import (
 from node.config import Config
 from node.identity import Identity
 from protocol import cbor, ids, limits
+from protocol.clocks import apart_in_words
 from protocol.envelope import content_type, key_id
 from protocol.errors import MeshError
 from protocol.messages import KIND_DELTA, KIND_MESSAGE, DeltaPush
@@ -38,6 +39,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 PATH_PREFIX = "/peer/v1/"
 _SEEN_EVERY_MS = 60_000
 """How often the time a peer was last seen is written down."""
+
+
+class Contact(msgspec.Struct, frozen=True, kw_only=True):
+    """How the last call to a peer went."""
+
+    error: str = ""
+    """Its code; empty when it was answered."""
+    message: str = ""
+    apart_ms: int | None = None
+    """The peer's clock minus ours, the last time it said."""
 
 
 class Peers:
@@ -65,6 +76,9 @@ class Peers:
         self._records: dict[str, PeerRecord] = {}
         self._trust = TrustSet()
         self._listeners: dict[bytes, asyncio.Task[None]] = {}
+        self._contacts: dict[str, Contact] = {}
+        self.changed: Callable[[], None] = lambda: None
+        """Called after every change of the trust set."""
         self.addresses: tuple[str, ...] = config.listen.advertise
         """Where peers reach us."""
 
@@ -83,6 +97,7 @@ class Peers:
             TrustedPeer(node=r.node, public_key=r.public_key, scopes=r.scopes) for r in records.values()
         )
         self._server.trust(self._trust.keys)
+        self.changed()
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
@@ -130,21 +145,46 @@ class Peers:
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
         """The peer's answer to one signed message.
 
-        Errors: ``peer.unknown``, ``peer.unreachable``, ``peer.refused_us``, ``peer.protocol``, or the code the peer answered.
+        Errors: ``peer.unknown``, ``peer.unreachable``, ``peer.refused_us``, ``peer.clock``, ``peer.protocol``, or the code the peer
+        answered; ``envelope.time`` says which clock is ahead, and by how much.
         """
         known = self._records.get(node)
         if known is None:
             raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
-        if not known.addresses:
-            raise MeshError("peer.unreachable", f"{known.name} has no address: it only calls us", node=node)
         body = self._identity.message(record, audience=node, path=PATH_PREFIX + route)
         peer = PeerAddress(node=node, public_key=known.public_key, addresses=known.addresses)
-        raw = await self._client.call(peer, route, body, content_type=content_type(KIND_MESSAGE))
+        try:
+            raw = await self._client.call(peer, route, body, content_type=content_type(KIND_MESSAGE))
+        except MeshError as error:
+            raise self._failed(known, error) from error
+        self._contacts[node] = Contact(apart_ms=self.contact(node).apart_ms)
         await self.saw(node)
         try:
             return cbor.decode_as(raw, answer, bytes_max=limits.PEER_BODY_BYTES_MAX)
         except MeshError as error:
             raise MeshError("peer.protocol", f"{known.name} answered {route} with something else") from error
+
+    def contact(self, node: str) -> Contact:
+        """How the last call to ``node`` went."""
+        return self._contacts.get(node, Contact())
+
+    def compare_clocks(self, node: str, apart_ms: int) -> None:
+        """Remember what a peer said about its clock. apart_ms: its time minus ours."""
+        self._contacts[node] = msgspec.structs.replace(self.contact(node), apart_ms=apart_ms)
+
+    def _failed(self, peer: PeerRecord, error: MeshError) -> MeshError:
+        """``error`` of a call to ``peer``, remembered; clocks that are too far apart are named with their difference."""
+        apart_ms = self.contact(peer.node).apart_ms
+        theirs_s, least_s = error.detail.get("now_s"), error.detail.get("apart_s")
+        if error.code == "envelope.time" and type(theirs_s) is int:
+            apart_ms = theirs_s * 1000 - self._clock.now_ms()
+            if abs(apart_ms) > limits.CLOCK_SKEW_S * 1000:
+                words = f"{peer.name} refuses our messages: {apart_in_words(peer.name, apart_ms)}"
+                error = MeshError(error.code, words, **(error.detail | {"apart_s": apart_ms // 1000}))
+        elif error.code == "peer.clock" and type(least_s) is int:
+            apart_ms = least_s * 1000
+        self._contacts[peer.node] = Contact(error=error.code, message=error.message, apart_ms=apart_ms)
+        return error
 
     async def saw(self, node: str) -> None:
         """The peer was heard of just now."""
@@ -261,4 +301,5 @@ class Peers:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()
         await self._client.close()

@@ -12,8 +12,13 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api.control import ControlServer
+from node.discover import announcement
+from node.node import Node
 from node.wiring import open_node
 from protocol import ids
+from protocol.errors import MeshError
+
+log = logging.getLogger(__name__)
 
 _SWEEP_EVERY_S = 30
 
@@ -33,6 +38,9 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
             # Before peers can call: a result for a search that is not open yet would count as late.
             await node.explorer.start()
             node.address = await node.server.start(node.federation.handle)
+            node.reach.start(node.federation.handle)
+            if node.config.discovery.announce:
+                await _announce(node)
             await control.start()
             scheduler.add_job(node.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
             scheduler.start()
@@ -52,3 +60,12 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None]) -> None:
             # First, so that commands that follow a search hear why it ends, and it is not taken for stopped by them.
             await node.explorer.close()
             await control.close()
+
+
+async def _announce(node: Node) -> None:
+    """Say on the local network that this node is there; it serves as well without."""
+    try:
+        said = announcement(node.identity.node, node.address, node.config.listen.advertise)
+        await node.discovery.announce(said)
+    except MeshError as error:
+        log.warning("not announced: %s (%s)", error.message, error.remedy)

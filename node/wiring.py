@@ -10,11 +10,13 @@ from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
+from adapters.discovery.multicast import MulticastDiscovery
 from adapters.ports import Clock
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
 from adapters.transport.client import MeshClient
+from adapters.transport.held import HeldTable
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
 from node import config as configuration
@@ -23,6 +25,7 @@ from node.browsers import Browsers
 from node.explorer.explorer import Explorer
 from node.node import Node
 from node.peers import Peers
+from node.reach import Reach
 from node.sessions import Sessions
 from protocol.errors import MeshError
 from protocol.pairing import parse_address
@@ -57,7 +60,9 @@ def _assemble(
 ) -> Node:
     listen = config.listen
     host = advertised_host(listen)
-    server = MeshServer(own.key, listen.host, listen.port, advertise=host)
+    held = HeldTable()
+    server = MeshServer(own.key, listen.host, listen.port, advertise=host, held=held)
+    client = MeshClient(own.key, held=held)
     settings = browser_settings(config.browser)
     browsers = Browsers(
         attacher(settings) if settings.cdp_url else launcher(settings),
@@ -69,16 +74,20 @@ def _assemble(
         config,
         store,
         clock,
-        client=MeshClient(own.key),
+        client=client,
         server=server,
         new_pairing_server=lambda: TlsPairingServer(own.key, listen.host, advertise=host),
         pairing_client=TlsPairingClient(),
     )
-    if not peers.addresses:
+    if listen.reach == "held":
+        peers.addresses = ()
+    elif not peers.addresses:
         peers.addresses = (url_of(host, listen.port),)
     sessions = Sessions(own, config, store, clock, browsers, peers)
     explorer = Explorer(own, config, store, clock, browsers, peers, TreeWriter)
-    return Node(home, config, own, store, clock, browsers, peers, sessions, explorer, server)
+    reach = Reach(peers, client, server, clock, mode=listen.reach)
+    discovery = MulticastDiscovery(config.discovery.interfaces)
+    return Node(home, config, own, store, clock, browsers, peers, sessions, explorer, server, reach, discovery)
 
 
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
