@@ -61,8 +61,12 @@ def _assemble(
     listen = config.listen
     host = advertised_host(listen)
     held = HeldTable()
-    server = MeshServer(own.key, listen.host, listen.port, advertise=host, held=held)
-    client = MeshClient(own.key, held=held)
+
+    def now_s() -> float:
+        return clock.now_ms() / 1000
+
+    server = MeshServer(own.key, listen.host, listen.port, advertise=host, now_s=now_s, held=held)
+    client = MeshClient(own.key, now_s=now_s, held=held)
     settings = browser_settings(config.browser)
     browsers = Browsers(
         attacher(settings) if settings.cdp_url else launcher(settings),
@@ -76,8 +80,8 @@ def _assemble(
         clock,
         client=client,
         server=server,
-        new_pairing_server=lambda: TlsPairingServer(own.key, listen.host, advertise=host),
-        pairing_client=TlsPairingClient(),
+        new_pairing_server=lambda: TlsPairingServer(own.key, listen.host, advertise=host, now_s=now_s),
+        pairing_client=TlsPairingClient(now_s=now_s),
     )
     if listen.reach == "held":
         peers.addresses = ()

@@ -13,9 +13,9 @@ def apart_in_words(name: str, apart_ms: int, *, at_least: bool = False) -> str:
 
 
 def _span(milliseconds: int) -> str:
-    seconds = milliseconds // 1000
-    if seconds < 1:
+    if milliseconds < 1000:
         return f"{milliseconds} ms"
+    seconds = (milliseconds + 500) // 1000
     days, hours, minutes = seconds // 86_400, seconds // 3600 % 24, seconds // 60 % 60
     if days:
         return f"{days} d {hours} h"

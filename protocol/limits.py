@@ -20,8 +20,9 @@ REPLAY_WINDOW_ITEMS_MAX: Final = 100_000
 
 # Peer channel
 CHANNEL_CERTIFICATE_DAYS: Final = 7
-CHANNEL_CERTIFICATE_BACKDATE_MINUTES: Final = 24 * 60
-"""Clocks that differ by less still shake hands, so that the exact difference can be told (docs/protocol/reach.md)."""
+CHANNEL_CERTIFICATE_BACKDATE_MINUTES: Final = 4 * 24 * 60
+"""Clocks that differ by less still shake hands, so that the exact difference can be told (docs/protocol/reach.md). More than
+half of a certificate's life: from there on, its times tell."""
 HANDSHAKE_TIMEOUT_S: Final = 5
 HEADER_TIMEOUT_S: Final = 5
 BODY_TIMEOUT_S: Final = 30

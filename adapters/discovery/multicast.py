@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import socket
 from collections.abc import Sequence
 from typing import Final
 
@@ -84,6 +85,11 @@ class MulticastDiscovery:
         versions = {ipaddress.ip_address(address).version for address in self._interfaces}
         version = IPVersion.V4Only if versions == {4} else IPVersion.V6Only if versions == {6} else IPVersion.All
         try:
+            for address in self._interfaces:
+                # zeroconf leaves a socket behind when an interface is not there
+                family = socket.AF_INET6 if ":" in address else socket.AF_INET
+                with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                    probe.bind((address, 0))
             return AsyncZeroconf(interfaces=self._interfaces or InterfaceChoice.All, ip_version=version)
         except (OSError, RuntimeError) as error:
             raise _unavailable(error) from error

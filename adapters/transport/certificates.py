@@ -31,6 +31,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 
 CERTIFICATE_LIFE_S: Final = limits.CHANNEL_CERTIFICATE_DAYS * 86_400
+_ROUNDING_S: Final = 1
 _ANCHOR_FROM = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _ANCHOR_UNTIL = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
 
@@ -108,7 +109,9 @@ class ChannelIdentity:
 
     def credentials(self) -> Credentials:
         """The certificate to present now."""
-        if self._now_s() >= self._current.renew_s:
+        left_s = self._current.renew_s - self._now_s()
+        # More than half a life is left only when the clock was set back: the certificate may not be valid yet.
+        if not 0 < left_s <= self._life_s / 2 + _ROUNDING_S:
             self._current = self._mint()
         return self._current
 
