@@ -9,7 +9,7 @@ from adapters.ports import Announcement, Discovery
 from node.peers import Peers
 from protocol import ids
 from protocol.errors import MeshError
-from protocol.pairing import parse_address
+from protocol.pairing import parse_peer_address
 
 _PAIR = "on that machine: trailmesh node invite; here: trailmesh node join --peer <its invite>"
 
@@ -38,8 +38,8 @@ async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[d
 
 def announcement(node: str, address: str, advertise: tuple[str, ...]) -> Announcement:
     """What the node that listens at ``address`` says about itself. Errors: ``config.invalid`` (no IP address to say)."""
-    _, port = parse_address(address)
-    hosts = [parse_address(each)[0] for each in (*advertise, address)]
+    _, port, signed = parse_peer_address(address)
+    hosts = [] if signed else [parse_peer_address(each)[0] for each in (*advertise, address)]
     literal = tuple(dict.fromkeys(host for host in hosts if _is_ip(host)))
     if not literal:
         raise MeshError("config.invalid", "discovery.announce needs an IP address in listen.host or listen.advertise")

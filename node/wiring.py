@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+import ipaddress
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from adapters.browser.attached import attacher
@@ -19,6 +20,7 @@ from adapters.transport.client import MeshClient
 from adapters.transport.held import HeldTable
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
+from adapters.transport.signed_server import SignedServer
 from node import config as configuration
 from node import identity
 from node.browsers import Browsers
@@ -28,7 +30,8 @@ from node.peers import Peers
 from node.reach import Reach
 from node.sessions import Sessions
 from protocol.errors import MeshError
-from protocol.pairing import parse_address
+from protocol.http_signature import authority_of
+from protocol.pairing import parse_peer_address
 
 
 def system_clock() -> Clock:
@@ -65,8 +68,12 @@ def _assemble(
     def now_s() -> float:
         return clock.now_ms() / 1000
 
-    server = MeshServer(own.key, listen.host, listen.port, advertise=host, now_s=now_s, held=held)
-    client = MeshClient(own.key, now_s=now_s, held=held)
+    server = (
+        _signed_server(own, listen, now_s)
+        if listen.proxy == "rfc9421"
+        else MeshServer(own.key, listen.host, listen.port, advertise=host, now_s=now_s, held=held)
+    )
+    client = MeshClient(own.key, now_s=now_s, held=held, ca_file=config.outgoing.ca_file)
     settings = browser_settings(config.browser)
     browsers = Browsers(
         attacher(settings) if settings.cdp_url else launcher(settings),
@@ -94,6 +101,26 @@ def _assemble(
     return Node(home, config, own, store, clock, browsers, peers, sessions, explorer, server, reach, discovery)
 
 
+def _signed_server(own: identity.Identity, listen: configuration.Listen, now_s: Callable[[], float]) -> SignedServer:
+    """The server of a node behind a proxy. Errors: ``config.invalid``."""
+    found = [parse_peer_address(address) for address in listen.advertise]
+    if not found or not all(signed for _, _, signed in found):
+        raise MeshError("config.invalid", "listen.proxy needs listen.advertise: signed+https://host:port of the proxy")
+    if not _is_loopback(listen.host):
+        raise MeshError("config.invalid", "listen.proxy needs a loopback address in listen.host: it speaks plain HTTP")
+    authorities = [authority_of(host, port) for host, port, _ in found]
+    return SignedServer(
+        own.key, listen.host, listen.port, authorities=authorities, address=listen.advertise[0], now_s=now_s
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
     """How the browser adapter is told what the configuration says."""
     return BrowserSettings(
@@ -107,7 +134,7 @@ def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
 def advertised_host(listen: configuration.Listen) -> str:
     """The host peers are told. Errors: ``config.invalid`` when only the machine's owner can know it."""
     if listen.advertise:
-        return parse_address(listen.advertise[0])[0]
+        return parse_peer_address(listen.advertise[0])[0]
     if listen.host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)
         raise MeshError(
             "config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?"

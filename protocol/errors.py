@@ -187,6 +187,12 @@ CODES: dict[str, Code] = {
         "The clocks of the two nodes differ by more than messages and certificates allow.",
         "Set the clock of the machine that is wrong: `timedatectl set-ntp true`; `trailmesh node doctor` compares them.",
     ),
+    "peer.signature": Code(
+        _P,
+        False,
+        "The HTTP message does not carry the signature that this way to a peer demands.",
+        "Both nodes must agree on the address: one that starts with `signed+https://` is for signed HTTP only.",
+    ),
     "discovery.unavailable": Code(
         _E,
         True,

@@ -22,6 +22,7 @@ _STATUS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "peer.unknown": 403,
         "peer.scope": 403,
+        "peer.signature": 401,
         "policy.refused": 403,
         "invite.refused": 403,
         "invite.expired": 403,

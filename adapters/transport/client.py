@@ -27,13 +27,14 @@ from adapters.transport.failures import LostError, NotReachedError, may_have_bee
 from adapters.transport.guard import Bounds
 from adapters.transport.held import Answering, HeldTable
 from adapters.transport.leaf import fetch_leaf
+from adapters.transport.signed_client import SignedCalls
 from adapters.transport.ways import HELD, Ways
 from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
 from protocol import limits
 from protocol.clocks import apart_in_words
 from protocol.errors import MeshError
 from protocol.ids import short
-from protocol.pairing import parse_address
+from protocol.pairing import parse_peer_address
 
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
@@ -95,11 +96,13 @@ class MeshClient:
         held: HeldTable | None = None,
         bounds: Bounds | None = None,
         certificate_life_s: float = CERTIFICATE_LIFE_S,
+        ca_file: str = "",
     ) -> None:
         """key: the witness key, it signs channel certificates. node: our node id, if it is not that of ``key``.
 
         connect_timeout_s: per address. request_timeout_s: for a whole call. now_s: seconds since 1970.
         held: the connections that peers keep open to this node's server. bounds: of calls over connections held open.
+        ca_file: PEM of authorities of proxies, for signed HTTP.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
         self._now_s = now_s
@@ -107,6 +110,9 @@ class MeshClient:
         self._bounds = bounds or Bounds()
         self._answering = Answering(self._bounds)
         self._ways = Ways()
+        self._signed = SignedCalls(
+            key, self._identity.node, now_s=now_s, ca_file=ca_file, connect_timeout_s=connect_timeout_s
+        )
         self._connect_timeout_s = connect_timeout_s
         self._request_timeout_s = request_timeout_s
         self._answer_bytes_max = answer_bytes_max
@@ -188,6 +194,7 @@ class MeshClient:
     async def close(self) -> None:
         """Close every connection; calls that run fail. Twice is once."""
         await self._answering.close()
+        await self._signed.close()
         channels = [*self._channels.values(), *self._retired]
         self._channels.clear()
         self._retired.clear()
@@ -238,7 +245,14 @@ class MeshClient:
     async def _post(
         self, channel: _Channel, peer: PeerAddress, address: str, route: str, body: bytes, content_type: str
     ) -> bytes:
-        url = _url(address, f"/peer/v1/{route}")
+        host, port, signed = _parse(address)
+        path = f"/peer/v1/{route}"
+        if signed:
+            status, answer = await self._signed.post(peer, host, port, path, body, content_type)
+            if status == 200:
+                return answer
+            raise answers.decode_error(answer, peer.node)
+        url = URL.build(scheme="https", host=host, port=port, path=path)
         try:
             status, answer = await self._exchange(channel, peer, "POST", url, body, {"Content-Type": content_type})
         except NotReachedError as missed:
@@ -272,7 +286,11 @@ class MeshClient:
         missed: list[MeshError] = []
         for address in self._ways.order(peer.node, peer.addresses, held=False):
             try:
-                url = _url(address, HOLD_PATH)
+                host, port, signed = _parse(address)
+                if signed:
+                    missed.append(MeshError("peer.unreachable", "no connection can be held open through a proxy"))
+                    continue
+                url = URL.build(scheme="https", host=host, port=port, path=HOLD_PATH)
                 async with asyncio.timeout(self._request_timeout_s):
                     pipe = await connect(channel.session, url, self._bounds.held_keepalive_s)
             except NotReachedError as error:
@@ -349,10 +367,9 @@ class MeshClient:
         return MeshError("peer.clock", words, peer=peer.node, apart_s=apart_s)
 
 
-def _url(address: str, path: str) -> URL:
-    """Errors: ``NotReachedError``."""
+def _parse(address: str) -> tuple[str, int, bool]:
+    """Host, port, and whether the address is for signed HTTP. Errors: ``NotReachedError``."""
     try:
-        host, port = parse_address(address)
+        return parse_peer_address(address)
     except MeshError as error:
         raise NotReachedError(MeshError("peer.unreachable", error.message)) from error
-    return URL.build(scheme="https", host=host, port=port, path=path)

@@ -132,6 +132,8 @@ class Connection(web.RequestHandler):
 
 Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes | web.StreamResponse]]
 """Answers one request: with a body, or with a response that is over already. Raises ``MeshError`` to refuse it."""
+Finish = Callable[[web.BaseRequest, web.Response], None]
+"""The last look at an answer before it leaves."""
 Admit = Callable[[Connection, ssl.SSLObject], str]
 """Looks at a connection right after its handshake: empty to admit it, or the reason to drop it."""
 
@@ -139,13 +141,22 @@ Admit = Callable[[Connection, ssl.SSLObject], str]
 class Listener(web.Server):
     """A listening socket and the connections that came in through it."""
 
-    def __init__(self, answer: Answer, *, context: Callable[[], ssl.SSLContext], admit: Admit, bounds: Bounds) -> None:
-        """context: asked for every new connection."""
+    def __init__(
+        self,
+        answer: Answer,
+        *,
+        context: Callable[[], ssl.SSLContext | None],
+        admit: Admit,
+        bounds: Bounds,
+        finish: Finish = lambda *_: None,
+    ) -> None:
+        """context: asked for every new connection; None for one whose TLS a proxy has ended."""
         super().__init__(self._respond)
         self._answer = answer
         self._context = context
         self.admit = admit
         self.bounds = bounds
+        self._finish = finish
         self.refusals: Counter[str] = Counter()
         self._per_address: Counter[str] = Counter()
         self._socket: socket.socket | None = None
@@ -219,8 +230,8 @@ class Listener(web.Server):
                 lambda: connection,
                 sock,
                 ssl=context,
-                ssl_handshake_timeout=self.bounds.handshake_timeout_s,
-                ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S,
+                ssl_handshake_timeout=self.bounds.handshake_timeout_s if context else None,
+                ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
             )
             await connection.lost
         except OSError as error:
@@ -246,6 +257,7 @@ class Listener(web.Server):
                 response = web.Response(
                     body=answers.encode_error(error), status=answers.status_of(error), content_type=answers.MEDIA_TYPE
                 )
+            self._finish(request, response)
             whole = request.content.is_eof()
             if not whole:
                 response.force_close()  # the rest of this body would be taken for the next request's header

@@ -23,8 +23,8 @@ from adapters.transport.websocket import HOLD_PATH, accept
 from protocol.errors import MeshError
 
 PATH_PREFIX: Final = "/peer/v1/"
-_PATH = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
-_MEDIA_TYPE = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose")
+PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
+MEDIA_TYPE_OF_BODY: Final = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose")
 
 
 def url_of(host: str, port: int) -> str:
@@ -158,10 +158,13 @@ class MeshServer:
         count, node = self._listener.count, connection.node
         if request.method == "GET" and request.raw_path == HOLD_PATH:
             return await self._hold(connection, request)
-        path = _PATH.fullmatch(request.raw_path)
+        path = PATH.fullmatch(request.raw_path)
         if request.method != "POST" or path is None:
             raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
-        if not _MEDIA_TYPE.fullmatch(request.headers.get("Content-Type", "")) or "Content-Encoding" in request.headers:
+        if (
+            not MEDIA_TYPE_OF_BODY.fullmatch(request.headers.get("Content-Type", ""))
+            or "Content-Encoding" in request.headers
+        ):
             raise count(
                 "media_type",
                 MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),

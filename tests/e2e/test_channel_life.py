@@ -44,7 +44,7 @@ class Counting(MeshServer):
 
     shown: set[bytes]
 
-    def _admit(self, connection: object, channel: object) -> str:  # type: ignore[override]
+    def _admit(self, connection: object, channel: object) -> str:
         self.shown.add(self._identity.credentials().leaf)
         return super()._admit(connection, channel)  # type: ignore[arg-type]
 
