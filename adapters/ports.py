@@ -40,7 +40,7 @@ class Page(Protocol):
     """One page in its own isolated context. Used by one task at a time."""
 
     async def observe(self) -> Observation:
-        """The page now. Errors: ``browser.crashed``, ``browser.timeout``."""
+        """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
 
     async def find(self, selector: str) -> str | None:
         """The ref, in the last observation, of the one element ``selector`` hits (``css=…``, ``xpath=…``, ``text=…``)."""
@@ -60,8 +60,9 @@ class Page(Protocol):
         expect: a state hash; the wait ends as soon as the page has it.
         secrets: values of the secrets the action names; they appear in no observation, error or log.
         timeout_ms: 0 for the limit of the kind of action.
-        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.navigation``, ``browser.scheme``,
-        ``action.target_missing``, ``action.not_possible``, ``action.secret_literal``, ``action.secret_missing``.
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
+        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.secret_literal``,
+        ``action.secret_missing``.
         """
 
     async def screenshot(self) -> bytes:

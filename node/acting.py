@@ -10,10 +10,10 @@ from collections.abc import Callable
 import msgspec
 
 from adapters.ports import Page
-from protocol.action import Action, Check, Fill, Locator, Select, target_of, with_target
+from protocol.action import Action, Check, Fill, Goto, Locator, Select, target_of, with_target
 from protocol.errors import MeshError
 from protocol.locator import locate, resolve
-from protocol.observation import Element, Observation
+from protocol.observation import BLANK, Element, Observation
 from protocol.risk import APPROVAL_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -54,6 +54,13 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     def ref(self) -> str | None:
         """The element's ref in the observation it was found in."""
         return self.element.ref if self.element else None
+
+
+async def look(page: Page, seen: Observation | None, action: Action) -> Observation:
+    """The page ``action`` starts from: as it was last seen, else as it is; opening an address depends on no page."""
+    if seen is not None:
+        return seen
+    return BLANK if isinstance(action, Goto) else await page.observe()
 
 
 async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:

@@ -18,6 +18,7 @@ from protocol.session import Profile
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _PIXELS = range(200, 8_193)
+_PROFILE = Profile()
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
@@ -51,8 +52,8 @@ def read_action_file(path: Path) -> ActionFile:
     return parse_actions(data, path.stem)
 
 
-def parse_actions(data: bytes, title: str = "") -> ActionFile:
-    """The actions in ``data``; ``title`` is used when the file gives none.
+def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> ActionFile:
+    """The actions in ``data``; ``title`` and ``profile`` are used where a YAML file gives none.
 
     Checks, in order: size; UTF-8; the form of the file (YAML without aliases, tags or duplicate keys; JSON); every
     step. Errors: ``input.invalid``, ``input.too_large``.
@@ -74,7 +75,7 @@ def parse_actions(data: bytes, title: str = "") -> ActionFile:
                 notes=recording.notes,
             )
         )
-    return _checked(_from_yaml(load(text), title))
+    return _checked(_from_yaml(load(text), title, profile))
 
 
 def _checked(file: ActionFile) -> ActionFile:
@@ -98,7 +99,7 @@ def _bad(node: Node, reason: str) -> MeshError:
     return MeshError("input.invalid", f"line {node.line}: {reason}", line=node.line)
 
 
-def _from_yaml(root: Node, title: str) -> ActionFile:
+def _from_yaml(root: Node, title: str, default: Profile) -> ActionFile:
     fields = _mapping(root, "the file", {"title", "start", "profile", "steps"})
     if "steps" not in fields:
         raise _bad(root, "`steps:` is missing")
@@ -109,7 +110,7 @@ def _from_yaml(root: Node, title: str) -> ActionFile:
     start = fields.get("start")
     if start is not None:
         actions = (_convert(start, {"type": "goto", "url": _text(start, "start")}), *actions)
-    profile = _profile(fields["profile"]) if "profile" in fields else Profile()
+    profile = _profile(fields["profile"], default) if "profile" in fields else default
     named = _text(fields["title"], "title") if "title" in fields else title
     return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions)
 
@@ -149,11 +150,11 @@ def _text(node: Node, what: str) -> str:
     return node.value
 
 
-def _profile(node: Node) -> Profile:
+def _profile(node: Node, default: Profile) -> Profile:
     known = set(Profile.__struct_fields__)
     plain = {key: _value(value, key) for key, value in _mapping(node, "profile", known).items()}
     try:
-        profile: Profile = msgspec.convert(plain, Profile, strict=False)
+        profile: Profile = msgspec.convert({**msgspec.to_builtins(default), **plain}, Profile, strict=False)
     except msgspec.ValidationError as error:
         raise _bad(node, str(error)[:200]) from error
     if profile.width_px not in _PIXELS or profile.height_px not in _PIXELS:

@@ -6,6 +6,7 @@ Either way the caller sees the same: ``call(verb, params, tell)`` returns plain 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -43,8 +44,15 @@ async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell) -> Any
             pass  # its node died without a word: the lock decides whether this process may work
     from node.wiring import open_node
 
-    async with open_node(home) as node:
-        return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+    try:
+        async with open_node(home) as node:
+            return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
+    except MeshError as error:
+        # A node that was starting up owns the directory by now, and can be asked.
+        info = control_info(home) if error.code == "node.locked" else None
+        if info is None:
+            raise
+    return await _remote(home, info, verb, params, tell)
 
 
 async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, Any], tell: Tell) -> Any:
@@ -55,7 +63,9 @@ async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, An
         async with (
             aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=_LINE_BYTES_MAX) as session,
             session.post(
-                f"http://node/v1/{verb}", json=params, headers={"Authorization": f"Bearer {info.token}"}
+                f"http://node/v1/{verb}",
+                data=io.BytesIO(msgspec.json.encode(params)),
+                headers={"Authorization": f"Bearer {info.token}"},
             ) as response,
         ):
             async for line in response.content:

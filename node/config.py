@@ -21,6 +21,11 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
 
 
+Origin = Annotated[
+    str, msgspec.Meta(max_length=300, pattern=r"^https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$")
+]
+
+
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
@@ -75,8 +80,8 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
 class PolicyConfig(_Record, frozen=True, kw_only=True):
     """What this node performs, whoever asks: a coordinator cannot relax it."""
 
-    origins: tuple[str, ...] = ()
-    """Origins that may be visited (``https://host:port``); empty allows every origin."""
+    origins: tuple[Origin, ...] = ()
+    """Origins that may be visited, lower case, without the port that is usual (``https://shop.example``); empty allows all."""
     allow_requests: tuple[str, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3

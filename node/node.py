@@ -43,7 +43,7 @@ class InviteParams(_Params, frozen=True, kw_only=True):
     """``node.invite``"""
 
     grant: list[str] = []
-    minutes: int = 10
+    minutes: Annotated[int, msgspec.Meta(ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
 
 
 class JoinParams(_Params, frozen=True, kw_only=True):

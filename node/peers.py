@@ -195,7 +195,10 @@ class Peers:
             await self._store.put_peer(self._records[node])
 
     async def knock(self, address: str, public_key: bytes) -> MeshError | None:
-        """Send a signed delta to a node, peer or not; its refusal, None if there was none. Errors: ``peer.unreachable``, ``invite.url``."""
+        """Send a signed delta to a node, peer or not; its refusal, None if there was none.
+
+        Errors: ``peer.unreachable``, ``invite.url``.
+        """
         parse_address(address)
         node = ids.node_id(public_key)
         search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.acting import Gate, Prepared, prepare
+from node.acting import Gate, Prepared, look, prepare
 from protocol import cbor, ids, limits
 from protocol.action import Action, describe
 from protocol.bundle import KIND, blobs_of, make_manifest
@@ -103,8 +103,7 @@ class Recorder:
         started_ms = self.elapsed_ms
         prepared: Prepared | None = None
         try:
-            if self.observation is None:
-                self.observation = await self._page.observe()
+            self.observation = await look(self._page, self.observation, action)
             prepared, self.observation = await prepare(self._page, self.observation, action)
             self._plan.gate.admit(prepared.action, prepared.risk)
             outcome = await self._page.perform(prepared.action, ref=prepared.ref, secrets=self._plan.secrets)

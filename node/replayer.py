@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Page
-from node.acting import Gate, prepare
+from node.acting import Gate, look, prepare
 from node.recorder import Signer
 from protocol import ids
 from protocol.cbor import decode_as
@@ -84,9 +84,8 @@ class _Run:
         # The state hash holds the origin, so on another one there is nothing to wait for but a page that is still.
         expect = None if self._mapping.active else step.state
         try:
-            if self._observation is None:
-                self._observation = await self._page.observe()
-            prepared, self._observation = await prepare(self._page, self._observation, action)
+            observation = await look(self._page, self._observation, action)
+            prepared, self._observation = await prepare(self._page, observation, action)
             self._plan.gate.admit(prepared.action, prepared.risk)
             outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect, secrets=secrets)
         except MeshError as error:

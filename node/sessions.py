@@ -102,7 +102,7 @@ class Sessions:
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: ``input.*``, ``browser.*``,
         ``action.*``, ``risk.refused``; what happened until then is kept as a session, whose id is in the error's detail.
         """
-        file = parse_actions(text.encode(), name)
+        file = parse_actions(text.encode(), name, self._config.browser.profile)
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
@@ -283,7 +283,10 @@ class Sessions:
                 os.fsync(file.fileno())
                 bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
                 verified = self._verified("bundle", bundle)
-            os.replace(temporary, path)
+            try:
+                os.replace(temporary, path)
+            except OSError as error:
+                raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}") from error
         except BaseException:
             await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
             raise

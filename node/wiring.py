@@ -33,6 +33,9 @@ from protocol.errors import MeshError
 from protocol.http_signature import authority_of
 from protocol.pairing import parse_peer_address
 
+_LOCK_WAIT_S = 2.0
+"""A command that works without a running node owns the data directory for a moment: worth waiting for."""
+
 
 def system_clock() -> Clock:
     """The clock and randomness of this machine."""
@@ -47,7 +50,7 @@ async def open_node(home: Path) -> AsyncIterator[Node]:
     """
     config = configuration.load(home)
     clock = system_clock()
-    with locked(home):
+    with locked(home, wait_s=_LOCK_WAIT_S):
         own = identity.load(home, clock)
         store = await SqliteStore.open(home)
         node = _assemble(home, config, own, store, clock)

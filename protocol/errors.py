@@ -46,7 +46,7 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The input is larger than the limit for its kind.",
-        "Send less at a time; docs/limits are in protocol/limits.py.",
+        "Send less at a time; docs/protocol/limits.md lists the limits.",
     ),
     "input.not_found": Code(
         _C,
@@ -264,6 +264,12 @@ CODES: dict[str, Code] = {
     ),
     "browser.navigation": Code(_E, True, "The page could not be loaded.", "Check the address and that the site is up."),
     "browser.scheme": Code(_C, False, "Only http and https pages are opened.", "Use an http:// or https:// address."),
+    "browser.unreadable": Code(
+        _O,
+        False,
+        "The page cannot be read: a field of a form is named like a part of the DOM.",
+        "Use another page of the site, or have the field renamed: `detail.name` says which.",
+    ),
     "action.target_missing": Code(
         _O, False, "The element of the action is not on the page.", "Record the step again, or give another locator."
     ),
@@ -295,12 +301,6 @@ CODES: dict[str, Code] = {
         False,
         "The session is still open or was interrupted.",
         "Wait until it has ended; an interrupted session can be shown, not exported.",
-    ),
-    "session.diverged": Code(
-        _O,
-        False,
-        "The replay did not match the recording.",
-        "`trailmesh session replay --json` names the step; the site may have changed.",
     ),
     "bundle.invalid": Code(
         _P, False, "The file is not a canonical session bundle.", "Export it again with `trailmesh session export`."

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from urllib.parse import parse_qsl, urlsplit
+from typing import Final
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import msgspec
 
@@ -99,14 +100,24 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         return state_hash(self)
 
 
+BLANK: Final = Observation(url="about:blank", title="", text="", elements=())
+"""A page that has opened nothing yet."""
+
+
 def encode(observation: Observation) -> bytes:
     """The bytes of an observation: what two backends are compared by."""
     return cbor.encode(observation)
 
 
 def state_hash(observation: Observation) -> bytes:
-    """SHA-256/128 of origin, path, sorted query keys, and the multiset of (role, name without digits, states, filled)."""
-    parts = urlsplit(observation.url)
+    """SHA-256/128 of origin, path, sorted query keys, and the multiset of (role, name without digits, states, filled).
+
+    An address that cannot be read counts as a path.
+    """
+    try:
+        parts = urlsplit(observation.url)
+    except ValueError:
+        parts = SplitResult("", "", observation.url, "", "")
     keys = sorted({key for key, _ in parse_qsl(parts.query, keep_blank_values=True)})
     seen = Counter(
         (item.role, _VOLATILE.sub("#", item.name), ",".join(s for s in item.states if s != "active"), bool(item.value))

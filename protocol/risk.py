@@ -164,14 +164,13 @@ def _click(element: Element) -> Risk:
         return _choice(element, "")
     if element.traits.input_type == "reset" and element.traits.tag in ("button", "input"):
         return _risk(1, "empties its form on the page")
-    if element.role == "link" and _is_address(element.url):
-        return _link(element)
-    return _button(element)
-
-
-def _is_address(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme in ("http", "https") and not url.endswith("#")
+    if element.role != "link":
+        return _button(element)
+    try:
+        scheme = urlsplit(element.url).scheme
+    except ValueError:
+        return max(_risk(4, "its address cannot be read"), _button(element), key=lambda risk: risk.level)
+    return _link(element) if scheme in ("http", "https") and not element.url.endswith("#") else _button(element)
 
 
 def _link(element: Element) -> Risk:
@@ -271,14 +270,17 @@ def judge_request(
 
     resource_type: as the browser names it, lower case (``document``, ``fetch``, ``image`` …).
     body_text: None if there is none or it is not text.
-    Checks in order: scheme; origin; the allow list; method; the words of the address.
+    Checks in order: scheme; an address that can be read; origin; the allow list; method; the words of the address.
     """
     scheme, _, rest = url.partition(":")
     if scheme.lower() in ("data", "blob") or (scheme == "about" and rest in ("blank", "srcdoc")):
         return None
     if scheme.lower() not in ("http", "https"):
         return "scheme"
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "address"
     if policy.origins and f"{parts.scheme}://{parts.netloc}" not in policy.origins:
         return "origin"
     if not policy.read_only:

@@ -87,5 +87,8 @@ def _query_word(key: str, value: str) -> str:
 
 def is_asset(url: str, resource_type: str) -> bool:
     """Whether a page merely loads a file ("/icons/delete.svg"): named as one, asked for as one, without a query."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
     return resource_type in _ASSET_TYPES and not parts.query and bool(_ASSET.search(parts.path.lower()))

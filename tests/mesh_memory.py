@@ -1,4 +1,6 @@
-"""Whole meshes in one process: real explorers over the in-memory twins of store, transport and browser, on a quick clock."""
+"""Whole meshes in one process: real explorers over the in-memory twins of store, transport and browser, on a quick
+clock.
+"""
 
 from __future__ import annotations
 
@@ -206,7 +208,7 @@ class MemoryNode:
         """Its copy of a search."""
         return (await self.explorer.view(search_id))[3]
 
-    async def run(self, condition: Condition = FOUND, *, seconds: int = 60, tell: Any = None) -> Any:
+    async def run(self, condition: Condition = FOUND, *, seconds: int = 4_000, tell: Any = None) -> Any:
         """Coordinate a search with every peer that lets it."""
         return await self.explorer.run(
             goal="find the page",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts.mesh import CommandFailed, MeshNode, pair
+from scripts.mesh import MeshNode, pair
 
 ROOT = Path(__file__).parents[1]
 COMMAND = (sys.executable, "-m", "node.cli")
@@ -30,6 +30,11 @@ class Node(MeshNode):
 
     command = COMMAND
 
+    def start(self) -> None:
+        """Serve, again if it served before."""
+        self.stop()
+        super().start()
+
     def spawn(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """A command in a process group of its own, not waited for."""
         command = [*self.command, *arguments, "--home", str(self.home), "--json"]
@@ -44,15 +49,9 @@ class Node(MeshNode):
         return self
 
 
-class Refused(Exception):
-    """A command ended with an error: the whole of what it printed."""
-
-    def __init__(self, status: int, error: dict[str, Any], stderr: str) -> None:
-        super().__init__(f"exit {status}: {error}")
-        self.status, self.code, self.error, self.stderr = status, error["code"], error, stderr
-
-
-def cli(*arguments: str, home: Path | None = None, module: str = "node.cli", timeout_s: float = 60) -> tuple[int, str, str]:
+def cli(
+    *arguments: str, home: Path | None = None, module: str = "node.cli", timeout_s: float = 60
+) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of one command."""
     where = ["--home", str(home)] if home else []
     command = [sys.executable, "-m", module, *arguments, *where]
@@ -164,7 +163,4 @@ def kill_group(process: subprocess.Popen[str]) -> None:
     """End a process and all it started as a power cut would."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-__all__ = ["CommandFailed", "Node", "cli", "pair", "refusal", "serving", "shop", "until"]
+    process.communicate()  # which also closes its pipes

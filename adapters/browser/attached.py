@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from playwright.async_api import Browser, Playwright
 
 from adapters.browser.browser import ChromiumBrowser, connected
@@ -19,7 +17,7 @@ def attacher(settings: BrowserSettings) -> OpenBrowser:
     """
 
     async def attach() -> ChromiumBrowser:
-        if urlsplit(settings.cdp_url).scheme not in ("http", "https", "ws", "wss"):
+        if not settings.cdp_url.startswith(("http://", "https://", "ws://", "wss://")):
             raise MeshError("config.invalid", "browser.cdp_url must be an http:// or ws:// address")
 
         async def connect(driver: Playwright) -> Browser:

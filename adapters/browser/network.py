@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request, Route, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
@@ -56,8 +56,7 @@ class NetworkGuard:
         return bool(self._blocked)
 
     def _refuse(self, method: str, url: str) -> None:
-        path = urlsplit(url).path or "/"
-        entry = f"{method} {path}"
+        entry = f"{method} {_split(url).path or '/'}"
         # Routing and Fetch can both see one request: it is reported once.
         if entry not in self._blocked and len(self._blocked) < _BLOCKED_MAX:
             self._blocked.append(entry)
@@ -83,7 +82,11 @@ class NetworkGuard:
             return not request.is_navigation_request() and not request.service_worker
 
     def _frame_navigated(self, frame: Frame) -> None:
-        if self._page is None or frame.parent_frame is None or _host(frame.url) in ("", _host(self._page.url)):
+        if (
+            self._page is None
+            or frame.parent_frame is None
+            or _split(frame.url).netloc in ("", _split(self._page.url).netloc)
+        ):
             return
         self._activity.spawn(self._watch_frame(frame))
 
@@ -136,5 +139,8 @@ class NetworkGuard:
             return  # closed already
 
 
-def _host(url: str) -> str:
-    return urlsplit(url).netloc
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:  # what cannot be read is refused; only the report of it needs a path
+        return SplitResult("", "", "", "", "")

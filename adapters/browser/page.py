@@ -7,7 +7,6 @@ import contextlib
 import time
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, CDPSession
 from playwright.async_api import Error as PlaywrightError
@@ -27,7 +26,9 @@ from protocol.action import Action, Goto, Wait
 from protocol.errors import MeshError
 from protocol.observation import Observation
 
-_POLL_S: Final = (0.004, 0.008, 0.016, 0.032)
+_POLL_S: Final = (0.016, 0.032)
+_LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
+_CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
 
@@ -71,10 +72,26 @@ class ChromiumPage:
     async def observe(self) -> Observation:
         """The page now; ``adapters.ports.Page.observe``."""
         work = self._look()
-        self._view = await self._activity.alive(
-            work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
-        )
+        try:
+            self._view = await self._activity.alive(
+                work, timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.timeout", doing="reading the page"
+            )
+        except MeshError as error:
+            if error.code == "browser.timeout":
+                await self._require_readable()
+            raise
         return self._view.observation
+
+    async def _require_readable(self) -> None:
+        """Say so if a page whose snapshot never came is one that breaks it. Errors: ``browser.unreadable``."""
+        names = await self._activity.alive(
+            self._worlds.everywhere(scripts.CLOBBERED),
+            timeout_ms=_CLOBBERED_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the page",
+        )
+        for name in filter(None, names):
+            raise _unreadable(name)
 
     async def _look(self) -> View:
         for attempt in range(_SNAPSHOT_ATTEMPTS):
@@ -87,6 +104,8 @@ class ChromiumPage:
             missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
             if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
                 continue  # the page was exchanged between snapshot and facts
+            if facts.clobbered:
+                raise _unreadable(facts.clobbered)
             await self._ask(missing, facts)
             break
         mask = masker(self._secrets, sorted(facts.passwords))
@@ -207,10 +226,17 @@ class ChromiumPage:
     async def _has(self, expect: bytes) -> bool:
         """Whether the page has the state ``expect`` and nothing is on its way that would change it."""
         await self._follow_pop_up()
+        await self._loaded()
         observation = await self.observe()
         return observation.state == expect and not (
             self._activity.navigating or self._activity.fetching or self._activity.popups
         )
+
+    async def _loaded(self) -> None:
+        """Wait while the page loads, for a while: reading it takes the renderer's time and finds what will change."""
+        end = time.monotonic() + _LOADING_S
+        while not self._activity.idle and (left := end - time.monotonic()) > 0:
+            await self._activity.changed(left)
 
     async def _follow_pop_up(self) -> bool:
         """Open in the page what it wanted to open beside it."""
@@ -218,7 +244,9 @@ class ChromiumPage:
             return False
         url = self._activity.popups.pop()
         self._activity.popups.clear()
-        if urlsplit(url).scheme not in ("http", "https"):
+        try:
+            require_web(url)
+        except MeshError:
             return False
         with contextlib.suppress(MeshError):  # refused by the guard, or it does not load: the page stays as it is
             await self._goto(url, 0)
@@ -247,7 +275,7 @@ class ChromiumPage:
             if answers and self._activity.idle and self._activity.serial == serial:
                 return True
             if not answers:
-                await asyncio.sleep(_POLL_S[1])  # between two documents there is no world to ask
+                await asyncio.sleep(_POLL_S[0])  # between two documents there is no world to ask
         raise MeshError("browser.crashed", "the browser went away while the page was settling")
 
     # --- the rest ---
@@ -270,3 +298,7 @@ class ChromiumPage:
                 self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
             )
         self._activity.lost()
+
+
+def _unreadable(name: str) -> MeshError:
+    return MeshError("browser.unreadable", f"a form of the page has a field named “{name}”", name=name)

@@ -64,9 +64,25 @@ const traits = e => {
 };
 """
 
+_GETTER: Final = "const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;"
+
+_CLOBBERED: Final = r"""
+const clobbered = () => {
+  const names = ['getAttribute', 'hasAttribute', 'parentElement', 'checkVisibility', 'getBoundingClientRect',
+    'ownerDocument', 'shadowRoot', 'assignedSlot', 'nodeType'];
+  const controls = getter(HTMLFormElement.prototype, 'elements');
+  const hides = form => names.find(name => controls.call(form).namedItem(name) !== null);
+  return Array.prototype.map.call(document.forms, hides).find(name => name) || '';
+};
+"""
+
+CLOBBERED: Final = "(() => {" + _GETTER + _CLOBBERED + "return clobbered();})()"
+"""The name of a form's field that hides a property Playwright's snapshot reads from the form; empty if none does."""
+
 FACTS: Final = (
     "(() => {"
     + _TRAITS
+    + _CLOBBERED
     + r"""
 const items = [], secrets = [];
 const roles = new Set(ROLES), fields = new Set(['INPUT', 'TEXTAREA', 'SUMMARY']);
@@ -83,7 +99,8 @@ const visit = root => {
   }
 };
 visit(document);
-return {base: document.baseURI, title: document.title, top: window.parent === window, items, secrets};
+return {base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
+  clobbered: clobbered()};
 })()"""
 )
 

@@ -36,6 +36,8 @@ class Facts:
     """Base address by Playwright's frame prefix (``f3``; empty for the main frame)."""
     title: str = ""
     """Title of the main frame's document."""
+    clobbered: str = ""
+    """Name of a form's field that kept the snapshot from being read right."""
     passwords: set[str] = field(default_factory=set)
     """What password fields hold now, to be removed wherever it shows."""
 

@@ -78,6 +78,7 @@ class Worlds:
                 prefix = ref[: ref.rindex("e")]
             facts.bases[prefix] = value["base"]
             facts.title = value["title"] if value["top"] else facts.title
+            facts.clobbered = facts.clobbered or value["clobbered"]
             facts.passwords.update(item for item in value["secrets"] if len(item) > 1)
         return facts
 

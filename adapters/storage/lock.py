@@ -26,13 +26,14 @@ _FILE_MODE: Final = 0o600
 class DirectoryLock:
     """Ownership of a data directory, from ``acquire`` to ``release``."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, wait_s: float = 0) -> None:
+        """wait_s: how long ``acquire`` waits for a short command that owns the directory; it blocks its thread."""
         self._directory = directory
         # Not per thread: the loop's thread may take what another one gives back.
-        self._lock = FileLock(directory / LOCK_FILE, timeout=0, mode=_FILE_MODE, thread_local=False)
+        self._lock = FileLock(directory / LOCK_FILE, timeout=wait_s, mode=_FILE_MODE, thread_local=False)
 
     def acquire(self) -> None:
-        """Own the directory (created if missing), or raise at once.
+        """Own the directory (created if missing), or raise once the wait is over.
 
         Errors: ``node.locked`` (detail: the holder's ``pid``, 0 if not known), ``store.full``, ``store.corrupt``.
         """
@@ -81,9 +82,9 @@ def holder(directory: Path) -> int:
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path, *, wait_s: float = 0) -> Iterator[None]:
     """Own ``directory`` for a block. Errors: those of ``DirectoryLock.acquire``."""
-    lock = DirectoryLock(directory)
+    lock = DirectoryLock(directory, wait_s=wait_s)
     lock.acquire()
     try:
         yield

@@ -1,7 +1,7 @@
 """The peer API: what other nodes may ask of this one.
 
-Every request passes, in order: the channel (who calls), the route, the scope of the caller, the envelope (signed by the caller, for this
-node, for this route, fresh, not seen before), the record of the route. Only then a handler sees it.
+Every request passes, in order: the channel (who calls), the route, the scope of the caller, the envelope (signed by the caller,
+for this node, for this route, fresh, not seen before), the record of the route. Only then a handler sees it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class FederationApi:
         self._handlers[route] = handler
 
     async def handle(self, caller: str, route: str, body: bytes) -> bytes:
-        """The answer to one request. Errors: ``input.not_found``, ``peer.*``, ``envelope.*``, ``message.invalid``, the handler's."""
+        """The answer to one request.
+
+        Errors: ``input.not_found``, ``peer.*``, ``envelope.*``, ``message.invalid``, the handler's.
+        """
         known = ROUTES.get(route)
         handler = self._handlers.get(route)
         if known is None or handler is None:

@@ -64,7 +64,7 @@ def run(
     if search:
         result = run_verb(home, "explore.resume", {"search": search, "seconds": seconds}, show=_line)
     else:
-        if not (goal and start and until):
+        if goal is None or start is None or until is None:
             raise MeshError("input.invalid", "--goal, --start and --until are needed (or --resume)")
         params: dict[str, Any] = {
             "goal": goal,

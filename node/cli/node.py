@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, table
+from protocol.limits import INVITE_MINUTES_MAX
 
 
 @click.group(name="node", context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,7 +77,12 @@ def serve(home: str | None, as_json: bool) -> None:
     help="What the other node may do here: scopes or a preset, comma-separated.  [default: nothing but status]",
 )
 @click.option(
-    "--minutes", metavar="N", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid."
+    "--minutes",
+    metavar="N",
+    type=click.IntRange(1, INVITE_MINUTES_MAX),
+    default=10,
+    show_default=True,
+    help="How long it is valid.",
 )
 @common_options
 def invite(home: str | None, grant: str, minutes: int, as_json: bool) -> None:

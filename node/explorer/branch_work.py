@@ -82,7 +82,9 @@ class BranchWork:
             # The clocks of two machines may differ: work on a lease that is over is wasted, not wrong.
             if assignment.expires_ms + limits.CLOCK_SKEW_S * 1000 <= self._clock.now_ms():
                 raise MeshError("lease.unknown", "the lease is over already", lease=assignment.lease)
-            if self._closed or len(self._exploring) >= max(1, self._config.explore.workers):
+            if not self._config.explore.workers:
+                raise MeshError("policy.refused", "this node explores nothing itself (explore.workers is 0)")
+            if self._closed or len(self._exploring) >= self._config.explore.workers:
                 raise MeshError("lease.busy")
             replica.adopt(assignment.branch, assignment.prefix)
             await self._begin(sealed, assignment)

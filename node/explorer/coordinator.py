@@ -167,7 +167,8 @@ class Coordinator:
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
         end = SearchClose(search=self.spec.id)
-        await asyncio.gather(*(self._say(peer, "search/close", end) for peer in self._opened))
+        others = [peer for peer in self.spec.participants if peer != self._identity.node]  # whoever opened it there
+        await asyncio.gather(*(self._say(peer, "search/close", end) for peer in others))
         return self.record
 
     async def dismiss(self) -> None:
@@ -302,8 +303,7 @@ class Coordinator:
             if not isinstance(error, MeshError):
                 raise
             log.warning("own branch failed: %s", error)
-            if error.code in BROWSER_GONE:
-                self._tell({"peer": lease.worker, "error": error.code})
+            self._tell({"peer": lease.worker, "error": error.code})
             return
         sealed = self._identity.artefact(KIND_RESULT, lease.id, result).envelope
         await self.take_result(lease.worker, result, sealed)
@@ -331,8 +331,7 @@ class Coordinator:
             return BranchRenewed(live=False)
         try:
             lease = await self._desk.renew(ask.lease, worker, self._config.explore.lease_seconds * 1000)
-        except MeshError as error:
-            log.debug("lease %s of %s is not renewed: %s", ask.lease, ids.short(worker), error)
+        except MeshError:
             return BranchRenewed(live=False)
         return BranchRenewed(live=True, expires_ms=lease.expires_ms)
 

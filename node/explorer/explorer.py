@@ -129,7 +129,10 @@ class Explorer:
         return await self._follow(search, found, tell)
 
     async def resume(self, search_id: str, *, seconds: int, tell: Tell) -> SearchRecord:
-        """Follow a running search, or take up one that stopped; ``seconds`` more if given. Errors: ``input.not_found``, ``search.state``."""
+        """Follow a running search, or take up one that stopped; ``seconds`` more if given.
+
+        Errors: ``input.not_found``, ``search.state``.
+        """
         found = await self._record(search_id)
         if found.coordinator != self._identity.node:
             raise MeshError("search.state", f"{ids.short(found.coordinator)} coordinates this search")

@@ -93,7 +93,10 @@ class OpenSearches:
         return replica
 
     async def enter(self, found: SearchRecord) -> Open:
-        """Load a search and begin to exchange deltas about it; once per search. Errors: ``envelope.*``, ``store.*``, ``node.stopped``."""
+        """Load a search and begin to exchange deltas about it; once per search.
+
+        Errors: ``envelope.*``, ``store.*``, ``node.stopped``.
+        """
         async with self._entering:
             while (left := self._leaving.get(found.id)) is not None:
                 await left.wait()

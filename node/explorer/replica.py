@@ -1,8 +1,8 @@
 """One node's copy of a search: the merged tree, its own share, and the signed deltas behind both.
 
-Own results go into plain registers first and become deltas at ``flush``: stored, then merged, then published, in this order, so that
-nothing leaves the node that a crash could take back. After a restart the own share is read back from the own deltas and written
-again as a new epoch.
+Own results go into plain registers first and become deltas at ``flush``: stored, then merged, then published, in this order, so
+that nothing leaves the node that a crash could take back. After a restart the own share is read back from the own deltas and
+written again as a new epoch.
 """
 
 from __future__ import annotations
@@ -92,7 +92,10 @@ class Replica:
         await self.flush()
 
     async def read(self, find_key: envelope.KeyFinder, public_keys: Mapping[str, bytes]) -> None:
-        """Merge every stored delta of trusted peers, without an epoch of our own: to look at a search. Errors: those of ``load``."""
+        """Merge every stored delta of trusted peers, without an epoch of our own: to look at a search.
+
+        Errors: those of ``load``.
+        """
         me = self._identity.node
         trusted = {**public_keys, me: self._identity.public_key}
         for record in await self._store.deltas(self.spec.id):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapters.ports import Outcome, Page
-from node.acting import Gate, prepare
+from node.acting import Gate, look, prepare
 from protocol.action import Action, Goto
 from protocol.errors import MeshError
 from protocol.observation import Observation
@@ -102,7 +102,7 @@ class Walker:
         # Until the action has succeeded nobody knows where the page stands.
         self._path = None
         self._count_step()
-        observation = self._observation or await self._page.observe()
+        observation = await look(self._page, self._observation, action)
         prepared, self._observation = await prepare(self._page, observation, action)
         self._gate.admit(prepared.action, prepared.risk)
         outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect or None)

@@ -10,7 +10,7 @@ import pytest_asyncio
 from adapters.ports import Outcome, Page
 from protocol.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.observation import Element, Observation, encode
+from protocol.observation import BLANK, Element, Observation, encode
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
 from tests.sites.pages.backends import NAMES, Backend, backend
@@ -60,6 +60,10 @@ async def test_an_opened_address_is_observed_with_title_and_controls(page: Page,
     assert element(seen, "combobox", "Sort by").options == ("Name", "Price")
     assert "disabled" in element(seen, "button", "Not now").states
     assert world.reached == ["GET /form.html"]
+
+
+async def test_a_new_page_is_blank(page: Page) -> None:
+    assert await page.observe() == BLANK
 
 
 async def test_observing_twice_gives_the_same_bytes(page: Page, world: Backend) -> None:

@@ -191,6 +191,21 @@ async def test_traits_survive_dom_clobbering(page: Page, site: PageServer) -> No
     assert classify(Click(target=ANY), button, seen).level == 7
 
 
+@pytest.mark.parametrize("name", ["getAttribute", "nodeType"])
+async def test_a_page_that_hides_the_dom_from_its_reader_is_called_unreadable(
+    page: Page, site: PageServer, name: str
+) -> None:
+    with pytest.raises(MeshError) as caught:
+        await shown(page, site, f"<form><input name={name} aria-label=Field><button>Go</button></form>")
+    assert (caught.value.code, caught.value.detail["name"]) == ("browser.unreadable", name)
+
+
+async def test_fields_named_like_harmless_parts_of_the_dom_are_read(page: Page, site: PageServer) -> None:
+    fields = "".join(f"<input name={name} aria-label={name}>" for name in ("closest", "children", "tagName", "style"))
+    seen = await shown(page, site, f"<form>{fields}</form>")
+    assert [item.name for item in seen.elements] == ["closest", "children", "tagName", "style"]
+
+
 async def test_an_icon_only_button_is_known_by_its_marks(page: Page, site: PageServer) -> None:
     seen = (await page.perform(Goto(url=site.origin + "/form.html"))).observation
     nameless = next(item for item in seen.elements if item.role == "button" and "trash" in item.traits.tokens)

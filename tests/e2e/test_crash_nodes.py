@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.mesh_nodes import CONFIG, Node, effects_of, kill_group, pair, shop, until
+from adapters.storage.records import unpack
+from protocol.session import Session, Verdict
+from scripts.mesh import pair
+from tests.mesh_nodes import CONFIG, Node, effects_of, kill_group, shop, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 KILLS = 10
@@ -43,12 +46,21 @@ def _begin(node: Node, url: str, *, reachable: bool) -> Any:
     )
 
 
-def _check_sound(node: Node) -> None:
+def _check_sessions(home: Path) -> None:
+    """Of a node that is dead: a session is listed as committed exactly when it is signed."""
+    database = sqlite3.connect(f"file:{home / 'store.db'}?mode=ro", uri=True)
+    try:
+        signed = "SELECT body, EXISTS (SELECT 1 FROM artefacts WHERE subject = id AND kind = 'session') FROM sessions"
+        for body, is_signed in database.execute(signed):
+            session = unpack(body, Session)
+            assert bool(is_signed) == (session.verdict in (Verdict.PASS, Verdict.FAIL)), session
+    finally:
+        database.close()
+
+
+def _check_healthy(node: Node) -> None:
     health = node.run("node", "doctor", "--no-browser")
     assert health["healthy"], health
-    for session in node.run("session", "ls")["sessions"]:
-        signed = node.run("session", "show", session["id"])["signed_by"]
-        assert bool(signed) == (session["verdict"] in ("pass", "fail")), session
 
 
 def test_ten_kills_of_a_coordinator_lose_nothing_and_its_searches_end_by_themselves(tmp_path: Path) -> None:
@@ -70,9 +82,9 @@ def test_ten_kills_of_a_coordinator_lose_nothing_and_its_searches_end_by_themsel
                 kill_group(client)
                 lost = known - _committed(node.home)
                 assert not lost, f"seed {SEED}, kill {number}: {sorted(lost)[:5]}"
-                node.stop()
+                _check_sessions(node.home)
                 node.start()
-                _check_sound(node)
+                _check_healthy(node)
             assert {what for what, _ in known} >= {"delta", "lease", "search"}
             until(lambda: _none_runs(node), "the end of every search", 90)
             assert "done" in {search["status"] for search in node.run("explore", "show")["searches"]}
@@ -98,18 +110,18 @@ def test_a_coordinator_killed_in_a_shared_search_takes_it_up_again_with_all_its_
             pair(anna, bruno, grant="explore", grant_back="explore")
             client = _begin(anna, url, reachable=False)
             own = f" {anna.run('node', 'status')['node']} "
-            acknowledged = until(lambda: {d for w, d in _committed(bruno.home) if own in d}, "bruno has merged from anna")
+            acknowledged = until(
+                lambda: {d for w, d in _committed(bruno.home) if own in d}, "bruno has merged from anna"
+            )
             anna.kill()
             kill_group(client)
             assert {("delta", delta) for delta in acknowledged} <= _committed(anna.home)
-            anna.stop()
             anna.start()
             until(lambda: _none_runs(anna), "anna ends the search", 60)
             until(lambda: _none_runs(bruno), "bruno is told", 20)
             summary = anna.run("explore", "show", anna.run("explore", "show")["searches"][0]["id"])
-            assert {peer["name"] for peer in summary["spend"] if peer["visits"]} == {"anna", "bruno"}
             assert (summary["status"], summary["reason"]) == ("failed", "search.not_found_goal")
-            _check_sound(anna)
+            _check_healthy(anna)
             assert effects_of(effects) == []
         finally:
             for node in nodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -61,10 +62,10 @@ async def test_three_nodes_share_a_search_and_end_with_one_tree() -> None:
         assert all("POST" not in line for line in anna.site.reached)
 
 
-async def test_deltas_reach_every_participant_and_all_digests_are_equal() -> None:
+async def test_after_every_node_has_restarted_the_shares_of_all_are_there_again() -> None:
     async with memory_mesh("anna", "bruno", "carla") as nodes:
         anna = nodes[0]
-        task = asyncio.create_task(anna.run(NEVER, seconds=40))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         await until(lambda: _visits(anna, search, nodes), "every node has visited something")
         found = await anna.explorer.stop(search)
@@ -73,8 +74,10 @@ async def test_deltas_reach_every_participant_and_all_digests_are_equal() -> Non
         for node in nodes:
             await node.stop()
             await node.start()  # opens the search again and catches up
-        anna_again = await anna.explorer.resume(search, seconds=0, tell=lambda event: None)
-        assert anna_again.status in ("failed", "done")
+        again = asyncio.create_task(anna.explorer.resume(search, seconds=0, tell=lambda event: None))
+        await until(lambda: _visits(anna, search, nodes), "the shares of all are there again")
+        again.cancel()
+        await asyncio.gather(again, return_exceptions=True)
 
 
 async def _visits(node: MemoryNode, search: str, nodes: list[MemoryNode]) -> bool:
@@ -85,7 +88,7 @@ async def _visits(node: MemoryNode, search: str, nodes: list[MemoryNode]) -> boo
 async def test_after_the_work_has_stopped_the_trees_are_the_same_bytes() -> None:
     async with memory_mesh("anna", "bruno", "carla") as nodes:
         anna = nodes[0]
-        task = asyncio.create_task(anna.run(NEVER, seconds=600))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         await until(lambda: _visits(anna, search, nodes), "every node has visited something")
         for node in nodes:
@@ -108,8 +111,8 @@ async def _converged(search: str, nodes: list[MemoryNode]) -> bool:
 # --- claims ----------------------------------------------------------------------------------------------------------
 
 
-async def _scripted_pair(**explore: Any) -> Any:
-    return memory_mesh("anna", "liar", workers=0, **explore)
+def _assigned_more_than(script: Script, count: int) -> bool:
+    return len(script.of("branch/assign")) > count
 
 
 def _script(node: MemoryNode) -> Script:
@@ -137,33 +140,39 @@ async def _return(node: MemoryNode, to: MemoryNode, assignment: Assignment, **fi
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = _script(liar)
-        task = asyncio.create_task(anna.run(seconds=60))
+        task = asyncio.create_task(anna.run())
         lie = encode_action(Click(target=Locator(role="link", name="No such link")))
         for number in range(3):
-            await until(lambda n=number: len(script.of("branch/assign")) > n, "an assignment")
+            await until(partial(_assigned_more_than, script, number), "an assignment")
             await _return(liar, anna, _assignment(script, number), outcome="claim", claim=(lie,))
-        found = await task
-        _, _, progress, _, _ = await anna.explorer.view(found.id)
-        assert found.status == "failed"
-        assert progress.claims_false == {liar.id: 3}
-        assert progress.verified is None
+        search = await _search_of(anna)
+        await until(partial(_false_claims, anna, search, {liar.id: 3}), "three refusals")
+        await anna.mesh.clock.sleep(8)  # longer than any pause a peer gets
         assert len(script.of("branch/assign")) == 3
+        assert (await anna.explorer.view(search))[2].verified is None
+        await anna.explorer.stop(search)
+        await task
+
+
+async def _false_claims(node: MemoryNode, search: str, counted: dict[str, int]) -> bool:
+    return (await node.explorer.view(search))[2].claims_false == counted
 
 
 async def test_bytes_that_are_no_actions_are_a_false_claim_and_no_defect() -> None:
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = _script(liar)
-        task = asyncio.create_task(anna.run(seconds=20))
+        task = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
         await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=(b"\xff\xff",))
-        found = await task
-        assert (await anna.explorer.view(found.id))[2].claims_false == {liar.id: 1}
+        await until(partial(_false_claims, anna, await _search_of(anna), {liar.id: 1}), "a refusal")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_claim_that_cannot_be_checked_for_want_of_a_browser_is_not_held_against_its_peer() -> None:
     async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
         script = _script(bruno)
-        task = asyncio.create_task(anna.run(seconds=60))
+        task = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
 
         async def broken() -> Any:
@@ -188,7 +197,7 @@ async def test_a_claim_from_the_very_last_branch_is_still_judged() -> None:
 
 async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None:
     async with memory_mesh("anna", site=shop_site(fanout=2, depth=1)) as (anna,):
-        found = await anna.run(NEVER, seconds=300)
+        found = await anna.run(NEVER)
         assert found.status == "failed"
         assert (await anna.explorer.view(found.id))[2].error == "search.not_found_goal"
 
@@ -197,7 +206,7 @@ async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None
 
 
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
-    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, carla):
+    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, _):
         bruno.step_s = 5.0  # bruno is in the middle of a branch when it is lost
         task = asyncio.create_task(anna.run())
         search = await _search_of(anna)
@@ -214,7 +223,7 @@ async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again(
 async def test_a_late_result_and_a_repeated_one_do_no_harm() -> None:
     async with memory_mesh("anna", "bruno", workers=0, lease_seconds=2) as (anna, bruno):
         script = _script(bruno)
-        task = asyncio.create_task(anna.run(NEVER, seconds=60))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         await until(lambda: script.of("branch/assign"), "an assignment")
         late = _assignment(script, 0)
@@ -244,7 +253,7 @@ async def test_a_result_for_the_lease_of_another_is_refused() -> None:
 
 async def test_stopping_a_search_revokes_its_leases_and_the_work_ends() -> None:
     async with memory_mesh("anna", "bruno", lease_seconds=60, lease_iterations=100) as (anna, bruno):
-        task = asyncio.create_task(anna.run(NEVER, seconds=600))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         await until(lambda: _leases(bruno, search, bruno, "live"), "bruno works")
         (await anna.explorer.stop(search))
@@ -258,8 +267,8 @@ async def test_stopping_a_search_revokes_its_leases_and_the_work_ends() -> None:
 
 
 async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself() -> None:
-    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, carla):
-        task = asyncio.create_task(anna.run(seconds=400))
+    async with memory_mesh("anna", "bruno", "carla") as (anna, bruno, _):
+        task = asyncio.create_task(anna.run(seconds=4_000))
         search = await _search_of(anna)
         await until(lambda: _leases(anna, search, bruno), "work was dealt")
         await anna.crash()
@@ -281,7 +290,7 @@ async def _status(node: MemoryNode, search: str, status: str) -> bool:
 async def test_a_claim_that_was_taken_before_a_crash_is_judged_after_it() -> None:
     async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
         script = _script(bruno)
-        task = asyncio.create_task(anna.run(Condition(url=f"{ORIGIN}/"), seconds=400))
+        task = asyncio.create_task(anna.run(Condition(url=f"{ORIGIN}/"), seconds=4_000))
         await until(lambda: script.of("branch/assign"), "an assignment")
         anna.step_s = 1_000.0  # its own replay would take for ever
         await anna.browsers.close()
@@ -297,7 +306,7 @@ async def test_a_claim_that_was_taken_before_a_crash_is_judged_after_it() -> Non
 
 async def test_a_worker_that_starts_again_opens_a_new_epoch_and_counts_nothing_twice() -> None:
     async with memory_mesh("anna", "bruno") as (anna, bruno):
-        task = asyncio.create_task(anna.run(NEVER, seconds=600))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         await until(lambda: _visits(anna, search, [bruno]), "bruno has visited something")
         await bruno.crash()
@@ -326,7 +335,7 @@ async def _at_least(node: MemoryNode, search: str, of: MemoryNode, visits: int) 
 async def test_two_live_leases_of_one_branch_left_by_a_crash_do_not_keep_a_search_from_going_on() -> None:
     async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
         _script(bruno)
-        task = asyncio.create_task(anna.run(NEVER, seconds=600))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         (lease,) = await until(lambda: _leases(anna, search, bruno, "live"), "a lease")
         await anna.crash()
@@ -372,7 +381,7 @@ async def _reordered(store: MemoryStore, search: str, leases: list[LeaseRecord])
 
 async def test_whoever_follows_a_search_that_another_command_stops_is_told_so() -> None:
     async with memory_mesh("anna") as (anna,):
-        task = asyncio.create_task(anna.run(NEVER, seconds=600))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         follower = asyncio.create_task(anna.explorer.resume(search, seconds=0, tell=lambda event: None))
         await until(lambda: len(anna.explorer._searches.all()[0].watchers) == 2, "both follow")
@@ -382,7 +391,7 @@ async def test_whoever_follows_a_search_that_another_command_stops_is_told_so() 
 
 async def test_the_end_of_a_follower_does_not_end_the_search_but_that_of_its_starter_does() -> None:
     async with memory_mesh("anna") as (anna,):
-        task = asyncio.create_task(anna.run(NEVER, seconds=600))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         follower = asyncio.create_task(anna.explorer.resume(search, seconds=0, tell=lambda event: None))
         await until(lambda: len(anna.explorer._searches.all()[0].watchers) == 2, "both follow")
@@ -396,8 +405,8 @@ async def test_the_end_of_a_follower_does_not_end_the_search_but_that_of_its_sta
 
 
 async def test_a_stopped_search_is_resumed_and_finishes() -> None:
-    async with memory_mesh("anna", "bruno") as (anna, bruno):
-        task = asyncio.create_task(anna.run(seconds=400))
+    async with memory_mesh("anna", "bruno") as (anna, _):
+        task = asyncio.create_task(anna.run(seconds=4_000))
         search = await _search_of(anna)
         await anna.explorer.stop(search)
         await task
@@ -423,14 +432,14 @@ async def test_nothing_is_kept_of_a_search_whose_start_page_does_not_open() -> N
 
 async def test_a_silent_coordinator_s_search_is_left_and_one_that_speaks_is_kept() -> None:
     async with memory_mesh("anna", "bruno") as (anna, bruno):
-        task = asyncio.create_task(anna.run(NEVER, seconds=600))
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(bruno)
         await until(lambda: bruno.explorer.running, "bruno takes part")
         await bruno.explorer.sweep()
         assert bruno.explorer.running == 1
         await anna.crash()
         await asyncio.gather(task, return_exceptions=True)
-        bruno.mesh.clock.ahead_ms += 3_600_000
+        bruno.mesh.clock.ahead_ms += 10_000_000
         await bruno.explorer.sweep()
         assert bruno.explorer.running == 0
         assert await _status(bruno, search, "stopped")

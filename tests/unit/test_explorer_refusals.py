@@ -51,7 +51,7 @@ def _click(name: str) -> Click:
 
 
 def _spec(coordinator: MemoryNode, *others: MemoryNode, **fields: Any) -> SearchSpec:
-    given = {
+    given: dict[str, Any] = {
         "id": "sea-AAAAAAAAAAAAAAAAAAAAA",
         "coordinator": coordinator.id,
         "goal": "g",
@@ -93,7 +93,10 @@ async def test_a_peer_without_the_scope_may_not_open_a_search() -> None:
     mesh = MemoryMesh()
     anna, bruno = await mesh.add("anna"), await mesh.add("bruno")
     await mesh.pair(anna, bruno, scopes=("deltas:read",))
-    assert await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done)) == "peer.scope"
+    assert (
+        await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
+        == "peer.scope"
+    )
     assert await bruno.store.searches() == []
     for node in mesh.nodes:
         await node.stop()
@@ -102,10 +105,24 @@ async def test_a_peer_without_the_scope_may_not_open_a_search() -> None:
 async def test_who_takes_no_part_may_neither_push_nor_pull_nor_assign_nor_revoke(three: list[MemoryNode]) -> None:
     anna, bruno, carla = three
     spec = await _opened(anna, bruno)
-    assert await _refused(carla.peers.call(bruno.id, "deltas/pull", DeltaPull(search=spec.id, epoch=0, after_seq=0), DeltaBatch)) == "peer.scope"
-    assert await _refused(carla.peers.call(bruno.id, "deltas/push", DeltaPush(search=spec.id, deltas=()), DeltaHave)) == "peer.scope"
-    assert await _refused(carla.peers.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-x"), Done)) == "peer.scope"
-    assert await _refused(carla.peers.call(bruno.id, "search/close", SearchClose(search=spec.id), Done)) == "input.not_found"
+    assert (
+        await _refused(
+            carla.peers.call(bruno.id, "deltas/pull", DeltaPull(search=spec.id, epoch=0, after_seq=0), DeltaBatch)
+        )
+        == "peer.scope"
+    )
+    assert (
+        await _refused(carla.peers.call(bruno.id, "deltas/push", DeltaPush(search=spec.id, deltas=()), DeltaHave))
+        == "peer.scope"
+    )
+    assert (
+        await _refused(carla.peers.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-x"), Done))
+        == "peer.scope"
+    )
+    assert (
+        await _refused(carla.peers.call(bruno.id, "search/close", SearchClose(search=spec.id), Done))
+        == "input.not_found"
+    )
 
 
 async def test_a_search_that_is_not_open_is_not_found(three: list[MemoryNode]) -> None:
@@ -120,12 +137,18 @@ async def test_a_search_that_is_not_open_is_not_found(three: list[MemoryNode]) -
 
 async def test_a_search_is_opened_by_its_own_coordinator_only(three: list[MemoryNode]) -> None:
     anna, bruno, carla = three
-    assert await _refused(carla.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done)) == "envelope.issuer"
-    assert await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, carla)), Done)) == "envelope.issuer"
+    assert (
+        await _refused(carla.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
+        == "envelope.issuer"
+    )
+    assert (
+        await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, carla)), Done))
+        == "envelope.issuer"
+    )
 
 
 async def test_a_search_under_the_id_of_another_does_not_take_its_place(three: list[MemoryNode]) -> None:
-    anna, bruno, carla = three
+    _, bruno, carla = three
     task = asyncio.create_task(bruno.run(NEVER, seconds=600))
 
     async def known() -> str:
@@ -143,7 +166,7 @@ async def test_a_search_under_the_id_of_another_does_not_take_its_place(three: l
 
 def _assignment(spec: SearchSpec, clock: QuickClock, **fields: Any) -> Assignment:
     action = encode_action(_click("Shelf  oak"))
-    given = {
+    given: dict[str, Any] = {
         "search": spec.id,
         "lease": "lea-1",
         "branch": node_key(root_key(spec.id), action),
@@ -155,7 +178,9 @@ def _assignment(spec: SearchSpec, clock: QuickClock, **fields: Any) -> Assignmen
     return Assignment(**(given | fields))
 
 
-async def _assign(anna: MemoryNode, bruno: MemoryNode, assignment: Assignment, signer: MemoryNode | None = None) -> Done:
+async def _assign(
+    anna: MemoryNode, bruno: MemoryNode, assignment: Assignment, signer: MemoryNode | None = None
+) -> Done:
     sealed = (signer or anna).identity.artefact(KIND_ASSIGNMENT, assignment.lease, assignment).envelope
     return await anna.peers.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
 
@@ -233,8 +258,8 @@ class Writer:
         sealed = []
         for count in visits:
             register = Register(visits=count, value_sum=0, best=0)
-            for delta in self.tree.flush(make_update(stats={root_key(self.search): register})):
-                sealed.append(self.seal(encode_delta(delta)))
+            deltas = self.tree.flush(make_update(stats={root_key(self.search): register}))
+            sealed += [self.seal(encode_delta(delta)) for delta in deltas]
         return sealed
 
     def seal(self, payload: bytes) -> bytes:

@@ -210,6 +210,13 @@ def test_enter_without_a_target_is_judged_by_what_has_the_focus() -> None:
     assert classify(Press(key="Enter"), None, page).level == 7
 
 
+@pytest.mark.parametrize("url", ["http://[bad", "http://[bad/delete", "https://a]b/", "http://[::1"])
+def test_a_link_whose_address_cannot_be_read_needs_an_approval(url: str) -> None:
+    assert link("Help", url) == APPROVAL_CLASS
+    assert link("Delete", url) == 7
+    assert level(Goto(url=url)) == 7
+
+
 def test_reading_is_the_lowest_class() -> None:
     for action in (Scroll(), Wait(), Extract(name="x"), Goto(url="https://shop.example/items")):
         assert level(action) == 1

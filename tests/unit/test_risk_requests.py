@@ -8,7 +8,7 @@ import pytest
 
 from protocol.graphql import is_query
 from protocol.risk import GuardPolicy, judge_request
-from protocol.risk_address import destructive_url
+from protocol.risk_address import destructive_url, is_asset
 
 READ_ONLY = GuardPolicy()
 
@@ -78,6 +78,13 @@ def test_what_is_not_reading_is_refused(method: str) -> None:
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a.example/", "chrome://settings", "ws://a.example/"])
 def test_other_schemes_are_refused(url: str) -> None:
     assert judge("GET", url) == "scheme"
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "https://a]b/x.css", "http://[::1/delete.svg"])
+@pytest.mark.parametrize("policy", [READ_ONLY, GuardPolicy(read_only=False), GuardPolicy(allow=("GET *",))])
+def test_an_address_that_cannot_be_read_is_refused(url: str, policy: GuardPolicy) -> None:
+    assert judge("GET", url, policy=policy, kind="image") == "address"
+    assert not is_asset(url, "image")
 
 
 def test_an_allowed_request_is_let_through_by_method_and_glob() -> None:
