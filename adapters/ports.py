@@ -284,7 +284,7 @@ class PeerClient(Protocol):
     ) -> bytes:
         """POST ``body`` to ``/peer/v1/<route>``; the answer's body.
 
-        Over the way that was good last time, else over the peer's addresses in order, else over a connection it keeps open.
+        Over the way that was good last time, else over its addresses in order, else over a connection it keeps open.
         Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the
         peer answered.
         """
@@ -293,10 +293,7 @@ class PeerClient(Protocol):
         """The address that took the last call to ``node``, or ``held``; empty if nothing did."""
 
     async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
-        """Keep a connection to ``peer`` open over which it calls us, until cancelled or until an error ends it.
-
-        opened: called whenever a connection is open. Errors: those of ``call``.
-        """
+        """Keep a connection to ``peer`` open over which it calls us, until cancelled or until an error (as of ``call``) ends it."""
 
     async def close(self) -> None: ...
 
@@ -363,18 +360,16 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
     """What a node says about itself to everybody on the local network: nothing that anybody could trust."""
 
     short: str
-    """The first characters of the node id, as people see them."""
     addresses: tuple[str, ...]
     """IP addresses as text."""
     port: int
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody on the local network says about a node. Known, not trusted: anybody can say it."""
+    """What somebody on the local network says about a node and its ``https://host:port``. Known, not trusted."""
 
     short: str
     addresses: tuple[str, ...]
-    """``https://host:port``"""
 
 
 class Discovery(Protocol):

@@ -67,8 +67,6 @@ class DoctorParams(_Params, frozen=True, kw_only=True):
 
 
 class DiscoverParams(_Params, frozen=True, kw_only=True):
-    """``node.discover``"""
-
     seconds: Annotated[int, msgspec.Meta(ge=1, le=limits.DISCOVERY_SECONDS_MAX)] = 3
 
 
