@@ -199,7 +199,8 @@ async def test_a_clock_that_is_wrong_is_told_by_how_much_and_in_which_direction(
     check = (await wires(cabin))["peer harbour"]
     assert (check.status, words in check.finding) == ("fault", True)
     assert check.remedy.endswith("timedatectl set-ntp true")
-    assert cabin.reach.report(harbour.identity.node)["clock_apart_ms"] // 1000 == caught.value.detail["apart_s"]
+    shown_s = cabin.reach.report(harbour.identity.node)["clock_apart_ms"] / 1000
+    assert abs(shown_s - caught.value.detail["apart_s"]) <= WAIT_S, "doctor has measured once more"
 
 
 async def test_doctor_shows_a_difference_that_is_still_allowed(village: Village) -> None:
