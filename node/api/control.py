@@ -18,9 +18,10 @@ import msgspec
 from aiohttp import web
 
 from adapters.ports import Clock
-from node.api.errors import http_status
+from node.api.statuses import http_status
 from node.files import write_private
 from node.plain import plain
+from node.verb import Tell
 from protocol import limits
 from protocol.errors import MeshError
 
@@ -29,8 +30,6 @@ SOCKET_FILE: Final = "control.sock"
 _SOCKET_PATH_BYTES_MAX: Final = 100
 _EVENTS_MAX: Final = 1_000
 
-Tell = Callable[[dict[str, Any]], None]
-"""Reports progress; never blocks, drops events nobody reads."""
 Dispatch = Callable[[str, bytes, Tell], Awaitable[Any]]
 """``(verb, JSON body, tell) -> result record``."""
 
