@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from node.api.control import CONTROL_FILE, ControlInfo, socket_path
+from node.api.control_file import CONTROL_FILE, ControlInfo, socket_path
 from node.api.statuses import from_dict
 from node.plain import plain
 from node.verb import Tell
