@@ -234,6 +234,16 @@ async def test_a_start_address_outside_the_worker_s_origins_is_refused() -> None
         await node.stop()
 
 
+@pytest.mark.parametrize("address", ["/?token=abc", "/#access_token=abc", "/x;jsessionid=1"])
+async def test_a_search_does_not_begin_at_an_address_that_holds_a_secret(address: str) -> None:
+    async with memory_mesh("anna") as (anna,):
+        call = anna.explorer.run(
+            goal="g", start_url=ORIGIN + address, condition=NEVER, peers=[], seconds=9, seed=0, tell=lambda event: None
+        )
+        assert await _refused(call) == "input.invalid"
+        assert await anna.store.searches() == []
+
+
 async def test_a_node_takes_part_in_a_bounded_number_of_searches(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
     for number in range(limits.SEARCHES_OPEN_MAX):
