@@ -68,7 +68,9 @@ def layers(data: bytes) -> Iterator[bytes]:
 def files_with(folder: Path, secrets: dict[str, bytes]) -> dict[str, list[str]]:
     """The files below ``folder`` that hold one of ``secrets``, by their path in it."""
     hits = {
-        path.relative_to(folder).as_posix(): [hit for layer in layers(path.read_bytes()) for hit in found_in(layer, secrets)]
+        path.relative_to(folder).as_posix(): [
+            hit for layer in layers(path.read_bytes()) for hit in found_in(layer, secrets)
+        ]
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }

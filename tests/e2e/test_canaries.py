@@ -135,6 +135,9 @@ def seed_of(home: Path) -> bytes:
 async def test_no_canary_is_in_a_byte_that_leaves_or_in_a_file_but_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: protocol/redaction.py, redact_url.
+    Guard: node/pairing_desk.py, PairingDesk.invite.
+    """
     ear, site = Ear(monkeypatch), Site()
     anna = Node(tmp_path / "anna" / "home", "anna")
     bruno = Node(tmp_path / "bruno" / "home", "bruno")
@@ -146,9 +149,15 @@ async def test_no_canary_is_in_a_byte_that_leaves_or_in_a_file_but_its_own(
         await asyncio.to_thread(node.create, tmp_path, CONFIG + "log_level: debug\n")
     said, bruno_said = Said(anna), Said(bruno)
     secrets = {"witness seed": seed_of(anna.home), "password": PASSWORD.encode()}
-    secrets |= {name: value.encode() for name, value in {
-        "cookie": COOKIE, "cookie of a script": SCRIPT_COOKIE, "stored": STORED, "stored for a session": SESSION_STORED,
-    }.items()}
+    secrets |= {
+        name: value.encode()
+        for name, value in {
+            "cookie": COOKIE,
+            "cookie of a script": SCRIPT_COOKIE,
+            "stored": STORED,
+            "stored for a session": SESSION_STORED,
+        }.items()
+    }
     async with site.serving() as url, serving_here(bruno.home):
         await asyncio.to_thread(anna.start)
         try:
@@ -195,7 +204,11 @@ async def test_no_canary_is_in_a_byte_that_leaves_or_in_a_file_but_its_own(
     assert files_with(anna.home, secrets) == {"witness.key": ["witness seed (hex)"]}
     assert files_with(bruno.home, secrets) == {}
     assert files_with(made, secrets) == {}
-    for name, data in {"said to a peer": bytes(ear.heard), "printed": said.out, "printed there": bruno_said.out}.items():
+    for name, data in {
+        "said to a peer": bytes(ear.heard),
+        "printed": said.out,
+        "printed there": bruno_said.out,
+    }.items():
         assert {hit for layer in layers(data) for hit in found_in(layer, secrets)} == set(), name
 
 

@@ -43,6 +43,7 @@ def _answered(url: str, context: ssl.SSLContext, name: str, session: ssl.SSLSess
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_an_anonymous_client_gets_in_under_no_name(bench: Bench, name: str) -> None:
+    """Guard: adapters/transport/certificates.py, _require."""
     server = await bench.serve(BOB)
     answer, _ = await asyncio.to_thread(_answered, bench.url, tls(ALICE, None), name)
     assert answer == b""
@@ -50,6 +51,7 @@ async def test_an_anonymous_client_gets_in_under_no_name(bench: Bench, name: str
 
 
 async def test_a_session_of_before_the_revocation_is_worth_nothing(bench: Bench) -> None:
+    """Guard: adapters/transport/server.py, MeshServer.trust."""
     server = await bench.serve(BOB)
     context = tls(ALICE, credentials(BOB))
     answer, session = await asyncio.to_thread(_answered, bench.url, context, "")
@@ -101,7 +103,10 @@ def resolver(*answers: str) -> Any:
 
 
 async def test_a_name_that_resolves_elsewhere_the_second_time_is_not_followed(bench: Bench) -> None:
-    """The answer that counts is the one a socket is made for: a peer's name is good once, and unspecified ever after."""
+    """The answer that counts is the one a socket is made for: a peer's name is good once, and unspecified ever after.
+
+    Guard: adapters/transport/client.py, _Channel.
+    """
     server = await bench.serve(BOB)
     port = bench.url.rpartition(":")[2]
     at = peer(ALICE, f"https://rebind.test:{port}")
@@ -116,7 +121,10 @@ async def test_a_name_that_resolves_elsewhere_the_second_time_is_not_followed(be
 
 
 async def test_an_invite_s_name_that_resolves_elsewhere_the_second_time_is_not_followed() -> None:
-    """Pairing connects twice, to look and to speak: between the two, the name may change."""
+    """Pairing connects twice, to look and to speak: between the two, the name may change.
+
+    Guard: adapters/transport/pairing.py, TlsPairingClient._connect.
+    """
     server = TlsPairingServer(ALICE)
 
     async def greet(body: bytes, leaf: bytes) -> bytes:
@@ -135,6 +143,9 @@ async def test_an_invite_s_name_that_resolves_elsewhere_the_second_time_is_not_f
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::ffff:0.0.0.0", "::"])
 async def test_the_first_look_at_an_inviter_goes_to_no_address_where_no_peer_can_be(address: str) -> None:
+    """Guard: adapters/transport/addresses.py, _embedded.
+    Guard: adapters/transport/leaf.py, fetch_leaf.
+    """
     canary = Canary()
     async with canary.listening() as port:
         host = f"[{address}]" if ":" in address else address
@@ -161,6 +172,7 @@ async def redirecting(context: ssl.SSLContext, target: str) -> AsyncIterator[str
 
 
 async def test_an_inviter_does_not_redirect_the_proof_elsewhere() -> None:
+    """Guard: adapters/transport/pairing.py, TlsPairingConnection.call."""
     canary = Canary()
     async with (
         canary.listening() as port,
@@ -195,6 +207,9 @@ async def _pair(bench: Bench) -> None:
 async def test_no_proxy_of_the_environment_sees_a_connection(
     bench: Bench, through: Through, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: adapters/transport/client.py, _Channel.
+    Guard: adapters/transport/pairing.py, TlsPairingClient._connect.
+    """
     canary = Canary()
     async with canary.listening() as port:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "WSS_PROXY"):

@@ -22,6 +22,7 @@ async def three() -> AsyncIterator[list[SocketNode]]:
 
 
 async def test_a_message_that_is_sent_twice_is_heard_once(three: list[SocketNode]) -> None:
+    """Guard: protocol/envelope.py, ReplayWindow.admit."""
     anna, bruno, _ = three
     body = bruno.message(anna)
     assert await bruno.post(anna, body) == ""
@@ -30,6 +31,7 @@ async def test_a_message_that_is_sent_twice_is_heard_once(three: list[SocketNode
 
 
 async def test_a_message_that_is_sent_again_after_a_restart_is_refused(three: list[SocketNode]) -> None:
+    """Guard: protocol/envelope.py, ReplayWindow.admit."""
     anna, bruno, _ = three
     body = bruno.message(anna)
     assert await bruno.post(anna, body) == ""
@@ -41,18 +43,21 @@ async def test_a_message_that_is_sent_again_after_a_restart_is_refused(three: li
 
 
 async def test_a_message_for_another_peer_is_refused(three: list[SocketNode]) -> None:
+    """Guard: protocol/envelope.py, verify_message."""
     anna, bruno, carla = three
     assert await bruno.post(carla, bruno.message(anna)) == "envelope.audience"
     assert carla.heard == []
 
 
 async def test_a_message_for_another_route_is_refused(three: list[SocketNode]) -> None:
+    """Guard: protocol/envelope.py, route_binding."""
     anna, bruno, _ = three
     assert await bruno.post(anna, bruno.message(anna, "status"), "reach/echo") == "envelope.signature"
     assert anna.heard == []
 
 
 async def test_a_message_of_another_peer_is_not_passed_on(three: list[SocketNode]) -> None:
+    """Guard: node/api/federation.py, FederationApi.handle."""
     anna, bruno, carla = three
     assert await carla.post(anna, bruno.message(anna)) == "envelope.issuer"
     assert anna.heard == []
@@ -62,6 +67,7 @@ async def test_a_message_of_another_peer_is_not_passed_on(three: list[SocketNode
 async def test_a_message_from_ahead_of_our_clock_is_heard_within_a_minute(
     three: list[SocketNode], apart_s: int, code: str
 ) -> None:
+    """Guard: protocol/envelope.py, check_time."""
     anna, bruno, _ = three
     bruno.clock.move(apart_s)
     assert await bruno.post(anna, bruno.message(anna)) == code
@@ -69,6 +75,7 @@ async def test_a_message_from_ahead_of_our_clock_is_heard_within_a_minute(
 
 @pytest.mark.parametrize(("over_s", "code"), [(59, ""), (61, "envelope.time")])
 async def test_a_message_that_is_over_is_heard_for_a_minute(three: list[SocketNode], over_s: int, code: str) -> None:
+    """Guard: protocol/envelope.py, check_time."""
     anna, bruno, _ = three
     anna.clock.move(-1_000)
     anna.open_api()  # it has been up for long
@@ -77,6 +84,7 @@ async def test_a_message_that_is_over_is_heard_for_a_minute(three: list[SocketNo
 
 
 async def test_a_revoked_peer_that_goes_on_serving_is_not_asked(three: list[SocketNode]) -> None:
+    """Guard: node/peers.py, Peers.call."""
     anna, bruno, _ = three
     now_s = bruno.clock.now_ms() // 1000
     ended = keylog.revoke(bruno.identity.log, bruno.key, since_s=now_s, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
@@ -87,7 +95,10 @@ async def test_a_revoked_peer_that_goes_on_serving_is_not_asked(three: list[Sock
 
 
 async def test_a_stolen_key_is_not_followed_to_the_thief_s_server(three: list[SocketNode]) -> None:
-    """Bruno's key is stolen and used: the owner's recovery says since when, and nothing signed since then is believed."""
+    """Bruno's key is stolen and used: the owner's recovery says since when, and nothing signed since then is believed.
+
+    Guard: protocol/trust.py, TrustSet.keys.
+    """
     anna, bruno, _ = three
     now_s = bruno.clock.now_ms() // 1000
     thief_s = bruno.message(anna)

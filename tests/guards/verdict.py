@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,15 @@ _failed: list[tuple[str, str, str]] = []
 _uncollected: list[str] = []
 
 
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """``error``, or the errors of a group."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
@@ -25,7 +34,8 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed and call.excinfo is not None:
         message = str(call.excinfo.value).partition("\n")[0]
-        _failed.append((item.nodeid, call.excinfo.typename, message[:200]))
+        kinds = {type(error).__name__ for error in _leaves(call.excinfo.value)}
+        _failed.append((item.nodeid, ",".join(sorted(kinds)), message[:200]))
     elif report.passed and report.when == "call":
         _passed[item.nodeid] = report.duration
     return report
@@ -40,5 +50,5 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 def pytest_sessionfinish() -> None:
     """Leave the verdict where it is asked for."""
     home = Path(protocol.__file__ or "").parents[1]
-    told = {"home": str(home), "failed": _failed, "passed": _passed, "uncollected": _uncollected}
+    told = {"code_from": str(home), "failed": _failed, "passed": _passed, "uncollected": _uncollected}
     Path(os.environ["GUARDS_VERDICT"]).write_text(json.dumps(told))

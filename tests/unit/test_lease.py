@@ -68,6 +68,7 @@ def test_an_expired_branch_is_granted_again_with_a_higher_term() -> None:
 
 
 def test_a_late_result_does_not_revive_a_lease_nor_end_its_successor() -> None:
+    """Guard: protocol/lease.py, LeaseBook._move."""
     leases = book()
     leases.expire_due(100)
     successor = leases.grant("lea-2", branch=BRANCH, worker="carol", now_ms=101, lifetime_ms=100)

@@ -117,6 +117,10 @@ DIVIDING: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", DIVIDING)
 def test_an_archive_that_divides_its_readers_is_refused(name: str) -> None:
+    """Guard: protocol/bundle.py, open_bundle.
+    Guard: protocol/flat_zip.py, read_directory.
+    Guard: protocol/flat_zip.py, _parse_central.
+    """
     data = DIVIDING[name]()
     seen = []
     for read in (listed, streamed, carved):
