@@ -35,7 +35,7 @@ from protocol.entry import (
 )
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
-from protocol.policy import Candidate
+from protocol.heuristics import Candidate
 from protocol.tree import CLOSED, VISITS, Rows, SearchTree
 from protocol.uct import Uct
 

@@ -20,7 +20,7 @@ from protocol.errors import MeshError
 from protocol.goal import parse_goal
 from protocol.messages import Assignment, BranchResult, Spend
 from protocol.observation import Observation
-from protocol.policy import candidates, value
+from protocol.heuristics import candidates, value
 
 _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""

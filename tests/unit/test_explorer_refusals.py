@@ -42,7 +42,7 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.policy import Candidate
+from protocol.heuristics import Candidate
 from protocol.session import Profile
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
 
