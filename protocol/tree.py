@@ -34,7 +34,7 @@ _GROWING: Final = [VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES]
 _NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
 _CAPACITY_MIN: Final = 256
 _DROPPED_AT_ONCE: Final = 2_000
-"""Rows that ``dropping`` frees between two turns of the caller: a few milliseconds."""
+"""Rows that ``dropping`` and ``states`` work on between two turns of the caller: a few milliseconds."""
 
 Rows = NDArray[np.intp]
 """Rows of the tree, shape ``(count,)``."""
@@ -352,6 +352,15 @@ class SearchTree:
             return StateVote(state=STATE_UNKNOWN, votes=0, peers=0)
         state = min(seen, key=lambda name: (-seen[name], name))
         return StateVote(state=state, votes=seen[state], peers=seen.total())
+
+    def states(self) -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """Every word of a peer about a state: keys and states, in slices of bounded size; changes in between are missed."""
+        for share in list(self._shares.values()):
+            rows = np.flatnonzero(share.held & share.state.any(axis=1))
+            for start in range(0, len(rows), _DROPPED_AT_ONCE):
+                part = rows[start : start + _DROPPED_AT_ONCE]
+                part = part[share.held[part]]
+                yield [self._forest.keys[row] for row in part.tolist()], [row.tobytes() for row in share.state[part]]
 
     def leases(self) -> dict[bytes, LeaseEntry]:
         """Leases by branch key; of two for one branch the one with the higher term, then id."""
