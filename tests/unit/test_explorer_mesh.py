@@ -144,9 +144,11 @@ def _assignment(script: Script, number: int) -> Assignment:
     return cbor.decode_as(envelope.peek(sealed).payload, Assignment)
 
 
-async def _return(node: MemoryNode, to: MemoryNode, assignment: Assignment, **fields: Any) -> None:
+async def _return(
+    node: MemoryNode, to: MemoryNode, assignment: Assignment, *, spend: Spend | None = None, **fields: Any
+) -> None:
     result = BranchResult(
-        search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=Spend(), **fields
+        search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=spend or Spend(), **fields
     )
     sealed = node.identity.artefact(KIND_RESULT, assignment.lease, result).envelope
     await node.peers.call(to.id, "branch/return", BranchReturn(search=assignment.search, result=sealed), Done)
