@@ -217,7 +217,6 @@ async def _change() -> tuple[float, float]:
             # One peer leaves, Bob comes: no certificate of the others has to be minted, as in a running node.
             trusted = {node: key for place, (node, key) in enumerate(crowd.items()) if place != number} | BOB_ONLY
             with longest_block() as longest:
-                await asyncio.sleep(0)  # the watch has begun
                 began = time.perf_counter()
                 server.trust(trusted)
                 await client.call(alice, ROUTE, _message(), content_type=MEDIA)

@@ -14,17 +14,20 @@ def longest_block(clock: Callable[[], float] = time.perf_counter) -> Iterator[li
 
     ``clock``: ``time.thread_time`` counts what the loop itself has computed, so that a busy machine does not count.
     """
-    longest, running = [0.0], True
+    longest, began = [0.0], [clock()]
+
+    def turn() -> None:
+        now = clock()
+        longest[0], began[0] = max(longest[0], now - began[0]), now
 
     async def watch() -> None:
-        while running:
-            began = clock()
+        while True:
+            turn()
             await asyncio.sleep(0)
-            longest[0] = max(longest[0], clock() - began)
 
     task = asyncio.get_running_loop().create_task(watch())
     try:
         yield longest
     finally:
-        running = False
+        turn()  # what ends without giving it a last turn counts as well
         task.cancel()

@@ -283,6 +283,27 @@ async def test_a_claim_that_crashes_the_browser_twice_is_a_false_one_and_one_cra
         assert _Crashing.crashes == 0
 
 
+async def test_a_claim_that_crashes_a_browser_which_does_not_start_again_is_a_false_one() -> None:
+    async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
+        script = _script(liar)
+        task = asyncio.create_task(anna.run())
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        anna.step_s = 10.0  # so that it is in the middle of a step when the browser goes
+        await anna.browsers.close()
+        opened = len(anna.browsers_opened)
+        await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=())
+        browser = await until(lambda: anna.browsers_opened[opened:], "the replay has begun")
+
+        async def broken() -> Any:
+            raise MeshError("browser.unreachable")
+
+        anna.browsers._open_browser = broken
+        browser[0].crash()
+        await until(partial(_false_claims, anna, await _search_of(anna), {liar.id: 1}), "a refusal")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_after_three_false_claims_those_that_a_peer_has_saved_up_are_not_replayed() -> None:
     async with memory_mesh("anna", "liar", workers=0, lease_seconds=2) as (anna, liar):
         script = _script(liar)

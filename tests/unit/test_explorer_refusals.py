@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import DeltaRecord
+from adapters.ports import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
 from node.config import Config, PolicyConfig
@@ -253,18 +253,32 @@ async def test_a_node_takes_part_in_a_bounded_number_of_searches_of_one_coordina
     assert await _refused(open_one(carla, "sea-too-many")) == "peer.limit"
 
 
+class SlowStore(MemoryStore):
+    """A store that takes its time to write down a search."""
+
+    async def put_search(self, search: SearchRecord) -> None:
+        """``adapters.ports.Store.put_search``."""
+        await asyncio.sleep(0.02)
+        await super().put_search(search)
+
+
 async def test_several_searches_that_are_opened_at_once_find_no_more_places_than_there_are(
-    three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    anna, bruno, _ = three
     monkeypatch.setattr(limits, "SEARCHES_OPEN_PER_PEER_MAX", 1)
-    calls = [
-        anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno, id=f"sea-{number}")), Done)
-        for number in range(3)
-    ]
+    mesh = MemoryMesh()
+    anna, bruno = await mesh.add("anna"), MemoryNode(mesh, "bruno", Config())
+    bruno.store = SlowStore()
+    mesh.nodes.append(bruno)
+    await bruno.start()
+    await mesh.pair(anna, bruno)
+    asks = [_sealed(anna, _spec(anna, bruno, id=f"sea-{number}")) for number in range(3)]
+    calls = [anna.peers.call(bruno.id, "search/open", ask, Done) for ask in asks]
     answers = await asyncio.gather(*calls, return_exceptions=True)
     assert sum(isinstance(answer, Done) for answer in answers) == 1
     assert bruno.explorer.running == 1
+    for node in mesh.nodes:
+        await node.stop()
 
 
 # --- deltas ----------------------------------------------------------------------------------------------------------
