@@ -215,7 +215,7 @@ class Coordinator:
                 continue
             if self._paused_until_ms.get(worker, 0) > now_ms:
                 continue
-            if self._claims.is_liar(worker):
+            if self._claims.is_liar(worker) or worker in self.replica.expelled:
                 continue
             branch = self._next_branch()
             if branch is None:
@@ -264,6 +264,8 @@ class Coordinator:
         signed = await self._witness.artefact(KIND_ASSIGNMENT, lease.id, assignment)
         record = await self._desk.keep(lease, signed.envelope)
         self.progress.branches += 1
+        if record.status != "live":
+            return  # taken back before it was handed out
         work = self._assign(record) if worker != self._witness.node else self._work(lease, assignment)
         self._tasks.start(work, f"lease {lease.id}")
 
