@@ -20,6 +20,7 @@ from node.peers import Peers
 from node.tasks import Tasks, either
 from node.witness import Witness
 from protocol import cbor, envelope, ids
+from protocol.entry import SCALE
 from protocol.errors import MeshError
 from protocol.lease import Event, Lease
 from protocol.messages import (
@@ -38,6 +39,7 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
+from protocol.tree import BEST
 
 log = logging.getLogger(__name__)
 
@@ -181,15 +183,17 @@ class Coordinator:
         await self._store.put_search(self.record)
 
     def snapshot(self) -> dict[str, Any]:
-        """Where the search stands, for people."""
+        """Where the search stands, for people; ``best``: the value of the most promising page, 0 to 1."""
+        tree = self.replica.tree
         return {
             "search": self.spec.id,
             "seconds": self.progress.used_ms // 1000,
             "of_seconds": self.spec.seconds,
             "branches": self.progress.branches,
             "live_leases": len(self._desk.live()),
-            "nodes": len(self.replica.tree),
-            "visits": {peer: self.replica.tree.spend(peer).visits for peer in self.replica.tree.peers},
+            "nodes": len(tree),
+            "visits": {peer: tree.spend(peer).visits for peer in tree.peers},
+            "best": int(tree.totals[tree.root, BEST]) / SCALE,
             "claims": self.progress.claims,
             "verified": self.progress.verified is not None,
         }
