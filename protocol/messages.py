@@ -7,7 +7,7 @@ inside messages as bytes.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -41,6 +41,9 @@ LogProof = Annotated[bytes, msgspec.Meta(max_length=limits.LOG_PROOF_BYTES_MAX)]
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
+
+
+BranchOutcome = Literal["claim", "spent", "closed", "failed"]
 
 
 class BranchLimits(_Record, frozen=True, kw_only=True):
@@ -95,7 +98,7 @@ class BranchResult(_Record, frozen=True, kw_only=True):
     search: Id
     lease: Id
     branch: Key
-    outcome: Annotated[str, msgspec.Meta(pattern="^(claim|spent|closed|failed)$")]
+    outcome: BranchOutcome
     """claim: the goal was reached along ``claim``; spent: limits used up; closed: nothing left below; failed: could not work."""
     spend: Spend
     claim: Path = ()
@@ -132,6 +135,22 @@ class KeysTell(_Record, frozen=True, kw_only=True):
     """The key log of the answering node."""
 
     log: KeyLogBytes
+
+
+class EchoAsk(_Record, frozen=True, kw_only=True):
+    """Call me back, and say how that went. Any peer may ask."""
+
+
+class EchoTell(_Record, frozen=True, kw_only=True):
+    """How the call back went."""
+
+    reached: bool
+    way: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    """The address that took the call, or ``held`` for a connection the asker keeps open; empty when nothing did."""
+    milliseconds: Count = 0
+    code: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """Why it was not reached."""
+    message: Annotated[str, msgspec.Meta(max_length=300)] = ""
 
 
 class SearchOpen(_Record, frozen=True, kw_only=True):
@@ -273,6 +292,7 @@ class Route(NamedTuple):
 
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
+    "reach/echo": Route(None, EchoAsk, EchoTell),
     "keys/push": Route(None, KeysPush, Done),
     "keys/pull": Route(None, KeysAsk, KeysTell),
     "search/open": Route("branch:assign", SearchOpen, Done),
