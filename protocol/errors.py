@@ -417,7 +417,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer signed two different deltas with one sequence number.",
-        "Its share is dropped and both are kept as proof.",
+        "Its share of the search is dropped for good; find out who else holds its key.",
     ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
     "lease.busy": Code(
