@@ -57,9 +57,7 @@ class ChromiumPage:
 
     async def start(self) -> None:
         """Begin to listen; the page must not have navigated yet."""
-        await asyncio.gather(
-            self._session.send("Page.enable"), self._worlds.start(), self._guard.watch_page(self._session)
-        )
+        await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
         self._context.on("page", self._pop_up)
 
@@ -247,6 +245,8 @@ class ChromiumPage:
         try:
             require_web(url)
         except MeshError:
+            return False
+        if not await self._guard.may_follow(url):
             return False
         with contextlib.suppress(MeshError):  # refused by the guard, or it does not load: the page stays as it is
             await self._goto(url, 0)
