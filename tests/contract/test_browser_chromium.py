@@ -251,15 +251,17 @@ async def test_a_beacon_and_a_worker_cannot_write(page: Page, site: PageServer) 
 
 async def test_a_graphql_query_passes_and_a_mutation_does_not(page: Page, site: PageServer) -> None:
     html = (
-        "<script>const ask = query => fetch('/graphql', {method: 'POST', body: JSON.stringify({query})});</script>"
-        "<button onclick=\"ask('{ me { name } }')\">Read</button>"
-        "<button onclick=\"ask('mutation { drop }')\">Write</button>"
+        "<script>const ask = (query, type) => fetch('/graphql',"
+        " {method: 'POST', headers: {'Content-Type': type}, body: JSON.stringify({query})});</script>"
+        "<button onclick=\"ask('{ me { name } }', 'application/json')\">Read</button>"
+        "<button onclick=\"ask('{ me { name } }', 'text/plain')\">Disguised</button>"
+        "<button onclick=\"ask('mutation { drop }', 'application/json')\">Write</button>"
     )
     seen = await shown(page, site, html)
     assert (await page.perform(Click(target=ANY), ref=element(seen, "button", "Read").ref)).blocked == ()
-    assert (await page.perform(Click(target=ANY), ref=element(seen, "button", "Write").ref)).blocked == (
-        "POST /graphql",
-    )
+    for name in ("Disguised", "Write"):
+        outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", name).ref)
+        assert outcome.blocked == ("POST /graphql",)
     assert site.reached.count("POST /graphql") == 1
 
 

@@ -267,7 +267,8 @@ def test_exporting_to_where_nobody_can_write_is_refused_and_leaves_no_file(tmp_p
         assert refusal("session", "export", session, "--out", str(tmp_path), home=node.home)[:2] == ("input.invalid", 2)
         (tmp_path / "no").write_text("a file, no directory")
         assert refusal("session", "replay", session, "--out", str(report), home=node.home)[0] == "input.invalid"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["actions.yaml", "anna", "anna.yaml", "no"]
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("anna-recovery-")}
+    assert left == {"actions.yaml", "anna", "anna.yaml", "no"}
 
 
 def test_ctrl_c_in_the_middle_of_a_recording_keeps_an_interrupted_session(tmp_path: Path) -> None:
