@@ -16,7 +16,7 @@ from protocol import cbor, ids, limits
 from protocol.action import Action, describe
 from protocol.bundle import KIND, blobs_of, make_manifest
 from protocol.errors import MeshError
-from protocol.observation import Observation, truncate
+from protocol.observation import Observation, encode, truncate
 from protocol.redaction import placeholder, redact_action, redact_address, redact_text, secrets_named, without_value
 from protocol.replay import verdict
 from protocol.session import BrowserInfo, Profile, Session, Step, Verdict
@@ -142,7 +142,7 @@ class Recorder:
             started_ms=started_ms,
             duration_ms=duration_ms,
             snapshot=await self._blob(truncate(redact_text(page.text, secrets)).encode()) if page else b"",
-            screenshot=await self._screenshot(),
+            screenshot=await self._screenshot(failed=bool(error)),
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted, secrets) if outcome else "",
             error=error,
@@ -167,8 +167,11 @@ class Recorder:
             self._blob_sizes[digest] = len(data)
         return digest
 
-    async def _screenshot(self) -> bytes:
+    async def _screenshot(self, *, failed: bool) -> bytes:
         if not self._plan.screenshots:
+            return b""
+        # After a failure the observation may be older than the page, so it cannot vouch for the picture.
+        if self._plan.secrets and (failed or shows_secret(self.observation, self._plan.secrets)):
             return b""
         try:
             image = await self._page.screenshot()
@@ -240,3 +243,14 @@ async def record_actions(recorder: Recorder, actions: list[Action] | tuple[Actio
             error.detail.setdefault("step", number)
             error.detail.setdefault("action", describe(redact_action(action, {})))
             raise
+
+
+def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
+    """Whether a secret stands readable on ``page``: in a plain field, or said back by the site. Unknown pages count as showing.
+
+    A picture cannot be redacted as text can. Password fields show dots, and no placeholder in the observation.
+    """
+    if page is None:
+        return True
+    seen = encode(page)
+    return any(placeholder(name).encode() in seen for name in secrets)

@@ -14,7 +14,7 @@ from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
 from node.recorder import Recording, record
 from node.witness import Witness
-from protocol.action import Action, Goto
+from protocol.action import Action, Goto, Wait
 from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
@@ -72,7 +72,11 @@ class PageWork:
 
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
-        actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
+        claimed = [decode_action(step) for step in path]
+        if any(isinstance(action, Goto | Wait) for action in claimed):
+            # No policy names these: they would let a peer aim this node's browser, or hold it up.
+            raise MeshError("delta.invalid", "a claim neither opens addresses nor waits")
+        actions: list[Action] = [Goto(url=spec.start_url), *claimed]
         plan = Recording(
             title=spec.goal,
             start_url=spec.start_url,
