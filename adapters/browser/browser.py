@@ -95,7 +95,7 @@ class ChromiumBrowser:
             if self._judge is None:
                 await Routing(context, guard, activity).admit(page, session)
             else:
-                await self._judge.admit(session, guard)
+                await self._judge.admit(page, session, guard)
                 activity.gone.add_done_callback(partial(self._released, guard))
             driven = ChromiumPage(context, page, session, activity, guard)
             await driven.start()

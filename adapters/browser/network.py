@@ -88,13 +88,11 @@ class NetworkGuard:
             return  # closed already
 
 
-def permitted(event: Mapping[str, Any], *guards: NetworkGuard) -> bool:
-    """Whether each of ``guards``, and there is one, lets through what ``Fetch.requestPaused`` tells of."""
+def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
+    """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of."""
     request, kind = event["request"], str(event.get("resourceType", "other")).lower()
     body = request.get("postData") if is_json(request.get("headers", {})) else None
-    asked = (request["method"], request["url"], kind, kind == "document", body)
-    verdicts = {guard.permits(*asked) for guard in guards}  # asked of all: each that refuses is to report it
-    return verdicts == {True}
+    return guard.permits(request["method"], request["url"], kind, kind == "document", body)
 
 
 async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool) -> None:

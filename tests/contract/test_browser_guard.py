@@ -37,7 +37,7 @@ POP_UPS: Final = {
     "an empty window, written to": (
         f"<button onclick=\"const w = window.open(''); w.document.write('<img src={CLOSE}>'); w.fetch('{CLOSE}'); "
         f"w.fetch('/send', {{method: 'POST'}}); w.location = '{CLOSE}'\">Go</button>",
-        {GET, POST},
+        set(),  # what it asks for may be given up with the window before anybody could refuse it
     ),
 }
 OTHERS: Final = {
