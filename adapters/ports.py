@@ -13,8 +13,10 @@ from typing import Protocol
 import msgspec
 from nacl.signing import SigningKey
 
+from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from protocol.action import Action
+from protocol.audit import Draft, Head
 from protocol.delta import Delta
 from protocol.entry import TreeUpdate
 from protocol.observation import Observation
@@ -270,6 +272,18 @@ class Store(Protocol):
 
     async def equivocations(self) -> list[EquivocationRecord]:
         """By node id."""
+
+    async def append_audit(self, draft: Draft) -> AuditLine:
+        """Add a row to the audit trail, chained to the last one. Rows are never changed nor removed."""
+
+    async def audit_head(self) -> Head:
+        """The end of the audit trail."""
+
+    async def audit_lines(self, *, after: int = 0, limit: int = 1_000) -> list[AuditLine]:
+        """By number, those above ``after``; as they are stored, whatever state they are in."""
+
+    async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
+        """The newest rows that fit, oldest first."""
 
     async def put_blob(self, data: bytes) -> bytes:
         """Keep ``data`` under its SHA-256 (returned), written atomically."""

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import log_tables, records
+from adapters.storage import audit_table, log_tables, records
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
+from protocol.audit import Draft, Head
 from protocol.errors import MeshError
 from protocol.session import Session, Step
 
@@ -309,6 +311,20 @@ class SqliteStore:
 
     async def equivocations(self) -> list[EquivocationRecord]:
         return await self._database.read(lambda db: log_tables.every(db, log_tables.EQUIVOCATIONS, EquivocationRecord))
+
+    # --- audit trail ---
+
+    async def append_audit(self, draft: Draft) -> AuditLine:
+        return await self._database.write(lambda db: audit_table.append(db, draft))
+
+    async def audit_head(self) -> Head:
+        return await self._database.read(audit_table.head)
+
+    async def audit_lines(self, *, after: int = 0, limit: int = 1_000) -> list[AuditLine]:
+        return await self._database.read(lambda db: audit_table.lines(db, after, limit))
+
+    async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
+        return await self._database.read(lambda db: audit_table.find(db, query))
 
     # --- blobs, whole store ---
 
