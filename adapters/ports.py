@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import msgspec
 from nacl.signing import SigningKey
@@ -333,7 +333,9 @@ class PeerClient(Protocol):
     ) -> bytes:
         """POST ``body`` to ``/peer/v1/<route>``; the answer's body.
 
-        Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.protocol``, or the code the peer answered.
+        Over the way that was good last time, else over its addresses in order, else over a connection it keeps open.
+        Errors: ``peer.unreachable``, ``peer.refused_us``, ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the
+        peer answered.
         """
 
     async def look(self, peer: PeerAddress) -> bytes | None:
@@ -344,6 +346,12 @@ class PeerClient(Protocol):
 
     def rekey(self, key: SigningKey) -> None:
         """Call as the same node under another witness key, from the next call on."""
+
+    def way(self, node: str) -> str:
+        """The address that took the last call to ``node``, or ``held``; empty if nothing did."""
+
+    async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
+        """Keep a connection to ``peer`` open over which it calls us, until cancelled or until an error (as of ``call``) ends it."""
 
     async def close(self) -> None: ...
 
@@ -363,6 +371,10 @@ class PeerServer(Protocol):
 
     def rekey(self, key: SigningKey) -> None:
         """Answer as the same node under another witness key, from the next connection on."""
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The peers that keep a connection open over which they can be called."""
 
     @property
     def refusals(self) -> Mapping[str, int]:
@@ -426,6 +438,38 @@ class KeyStore(Protocol):
 
         Errors: ``store.full``, ``key.locked``, ``key.keyring``.
         """
+
+
+# --- discovery -------------------------------------------------------------------------------------------------------
+
+
+class Announcement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node says about itself to everybody on the local network: nothing that anybody could trust."""
+
+    short: str
+    addresses: tuple[str, ...]
+    """IP addresses as text."""
+    port: int
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody on the local network says about a node and its ``https://host:port``. Known, not trusted."""
+
+    short: str
+    addresses: tuple[str, ...]
+
+
+class Discovery(Protocol):
+    """Nodes on the local network."""
+
+    async def announce(self, announcement: Announcement) -> None:
+        """Say it until ``close``; a second one replaces the first. Errors: ``discovery.unavailable``."""
+
+    async def browse(self, seconds: float) -> list[Sighting]:
+        """Who was heard within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
+
+    async def close(self) -> None:
+        """Say that this node is gone. Never raises; twice is once."""
 
 
 # --- clock, randomness -----------------------------------------------------------------------------------------------

@@ -40,6 +40,28 @@ class Listen(_Record, frozen=True, kw_only=True):
     """0 takes a free port once and keeps it."""
     advertise: tuple[str, ...] = ()
     """Addresses given to peers (``https://host:port``); empty gives the listening one."""
+    reach: Literal["direct", "held", "both"] = "direct"
+    """``direct``: peers connect to these addresses. ``held``: no address is told (the node is behind NAT), instead it keeps one
+    connection to each peer open, over which the peer calls it. ``both``: addresses are told and connections kept open."""
+    proxy: Literal["none", "rfc9421"] = "none"
+    """``rfc9421``: a proxy in front ends TLS and passes plain HTTP to ``host``, which must be loopback; every message is signed.
+    ``advertise`` then names the proxy: ``signed+https://host:port``."""
+
+
+class Outgoing(_Record, frozen=True, kw_only=True):
+    """Connections to peers."""
+
+    ca_file: str = ""
+    """PEM file of authorities for peers behind proxies that end TLS, besides those of the system."""
+
+
+class DiscoveryConfig(_Record, frozen=True, kw_only=True):
+    """Nodes on the local network."""
+
+    announce: bool = False
+    """Say that this node is there: its short id, address and port, to everybody on the network."""
+    interfaces: tuple[str, ...] = ()
+    """IP addresses of the interfaces to use; empty uses all."""
 
 
 class BrowserConfig(_Record, frozen=True, kw_only=True):
@@ -83,6 +105,8 @@ class Config(_Record, frozen=True, kw_only=True):
 
     name: Name = "node"
     listen: Listen = Listen()
+    outgoing: Outgoing = Outgoing()
+    discovery: DiscoveryConfig = DiscoveryConfig()
     browser: BrowserConfig = BrowserConfig()
     policy: PolicyConfig = PolicyConfig()
     explore: ExploreConfig = ExploreConfig()

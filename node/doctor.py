@@ -6,29 +6,17 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from node import identity
+from node.doctor_peers import Check, check_peer
+from node.rooms import Rooms
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
-
-if TYPE_CHECKING:
-    from node.node import Node
 
 _FREE_BYTES_MIN = 512 * limits.MIB
 _BROWSER_MAJOR_MIN = 120
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding."""
-
-    name: str
-    status: Literal["ok", "warn", "fault"]
-    finding: str
-    remedy: str = ""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,10 +26,10 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...]
 
 
-_Checker = Callable[["Node"], Awaitable[Sequence[Check]]]
+_Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]
 
 
-async def examine(node: Node, *, browser: bool) -> Health:
+async def examine(rooms: Rooms, *, browser: bool) -> Health:
     """Every check, in the order in which faults explain each other."""
     checkers: list[_Checker] = [_python, _data_directory, _witness_key, _store, _witness_log, _peer_listener]
     if browser:
@@ -49,7 +37,7 @@ async def examine(node: Node, *, browser: bool) -> Health:
     checkers.append(_peers)
     found: list[Check] = []
     for checker in checkers:
-        found.extend(await checker(node))
+        found.extend(await checker(rooms))
     return Health(healthy=all(check.status != "fault" for check in found), checks=tuple(found))
 
 
@@ -57,7 +45,7 @@ def _fault(name: str, error: MeshError) -> Check:
     return Check(name=name, status="fault", finding=f"{error.message} [{error.code}]", remedy=error.remedy)
 
 
-async def _python(node: Node) -> list[Check]:
+async def _python(rooms: Rooms) -> list[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info[:2] < (3, 13):
         return [Check(name="python", status="ok", finding=version)]
@@ -71,54 +59,54 @@ async def _python(node: Node) -> list[Check]:
     ]
 
 
-async def _data_directory(node: Node) -> list[Check]:
-    free = (await asyncio.to_thread(shutil.disk_usage, node.home)).free
-    finding = f"{node.home}, {free // limits.MIB} MiB free"
+async def _data_directory(rooms: Rooms) -> list[Check]:
+    free = (await asyncio.to_thread(shutil.disk_usage, rooms.home)).free
+    finding = f"{rooms.home}, {free // limits.MIB} MiB free"
     if free < _FREE_BYTES_MIN:
         return [Check(name="disk", status="warn", finding=finding, remedy="Free space: recordings need it.")]
     return [Check(name="disk", status="ok", finding=finding)]
 
 
-async def _witness_key(node: Node) -> list[Check]:
-    finding = f"Ed25519, node {ids.short(node.identity.node)}"
-    if identity.key_is_private(node.home):
+async def _witness_key(rooms: Rooms) -> list[Check]:
+    finding = f"Ed25519, node {ids.short(rooms.identity.node)}"
+    if identity.key_is_private(rooms.home):
         return [Check(name="witness key", status="ok", finding=finding)]
-    remedy = f"chmod 600 {node.home / identity.KEY_FILE}"
+    remedy = f"chmod 600 {rooms.home / identity.KEY_FILE}"
     return [Check(name="witness key", status="fault", finding="others on this machine can read it", remedy=remedy)]
 
 
-async def _store(node: Node) -> list[Check]:
-    faults = await node.store.check()
+async def _store(rooms: Rooms) -> list[Check]:
+    faults = await rooms.store.check()
     if faults:
         return [
             Check(name="store", status="fault", finding=fault, remedy="Restore the data directory from a backup.")
             for fault in faults
         ]
     return [
-        Check(name="store", status="ok", finding=f"sound, {len(await node.store.sessions(limit=1_000_000))} sessions")
+        Check(name="store", status="ok", finding=f"sound, {len(await rooms.store.sessions(limit=1_000_000))} sessions")
     ]
 
 
-async def _witness_log(node: Node) -> list[Check]:
-    now = node.witness.log.checkpoint
-    cosigned = [c for c in await node.store.cosigned() if c.log == now.number]
+async def _witness_log(rooms: Rooms) -> list[Check]:
+    now = rooms.witness.log.checkpoint
+    cosigned = [c for c in await rooms.store.cosigned() if c.log == now.number]
     finding = f"log {now.number}, {now.size} entries, cosigned by {len(cosigned)} peers"
-    if node.witness.rollback:
+    if rooms.witness.rollback:
         found = "a peer holds a later state of it: restored from a copy, nothing is signed"
         return [Check(name="witness log", status="fault", finding=found, remedy="trailmesh log renew")]
     return [Check(name="witness log", status="ok", finding=finding)]
 
 
-async def _peer_listener(node: Node) -> list[Check]:
-    if node.serving:
-        return [Check(name="peer listener", status="ok", finding=node.address)]
-    remedy = f"trailmesh node serve --home {node.home}"
+async def _peer_listener(rooms: Rooms) -> list[Check]:
+    if rooms.serving:
+        return [Check(name="peer listener", status="ok", finding=rooms.address)]
+    remedy = f"trailmesh node serve --home {rooms.home}"
     return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
 
 
-async def _browser(node: Node) -> list[Check]:
+async def _browser(rooms: Rooms) -> list[Check]:
     try:
-        info = await node.browsers.info()
+        info = await rooms.browsers.info()
     except MeshError as error:
         return [_fault("browser", error)]
     finding = f"{info.name} {info.version} ({info.backend})"
@@ -131,36 +119,9 @@ async def _browser(node: Node) -> list[Check]:
     return [Check(name="browser", status="ok", finding=finding)]
 
 
-async def _peers(node: Node) -> list[Check]:
-    records = await node.store.peers()
+async def _peers(rooms: Rooms) -> list[Check]:
+    records = await rooms.store.peers()
     if not records:
         return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
-    return list(await asyncio.gather(*(_peer(node, record.node, record.name) for record in records)))
-
-
-async def _peer(node: Node, peer: str, name: str) -> Check:
-    title = f"peer {name}"[:32]
-    if peer in node.peers.frozen:
-        return _fault(title, MeshError(node.peers.frozen[peer]))
-    try:
-        answer = await node.peers.call(peer, "status", StatusAsk(), StatusTell)
-    except MeshError as error:
-        if error.code == "peer.unreachable":  # its trouble, not this node's
-            return Check(name=title, status="warn", finding=f"{error.message} [{error.code}]", remedy=error.remedy)
-        return _fault(title, error)
-    apart_s = abs(answer.now_ms - node.clock.now_ms()) // 1000
-    if apart_s > limits.CLOCK_SKEW_S:
-        remedy = "Set the clock of both machines: `timedatectl set-ntp true`."
-        return Check(
-            name=title, status="fault", finding=f"clocks differ by {apart_s} s: messages are refused", remedy=remedy
-        )
-    if answer.protocol != PROTOCOL_VERSION:
-        return Check(
-            name=title,
-            status="warn",
-            finding=f"speaks protocol {answer.protocol}",
-            remedy="Install the same version on both.",
-        )
-    return Check(
-        name=title, status="ok", finding=f"answers, we may do there: {', '.join(answer.scopes) or 'status only'}"
-    )
+    found = await asyncio.gather(*(check_peer(rooms, record.node, record.name) for record in records))
+    return [check for checks in found for check in checks]

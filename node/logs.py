@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from node.files import write_atomic
 from node.log_audit import OwnAudit, audit_own
 from node.log_exchange import LogExchange
 from node.peers import Peers
+from node.verb import NoParams, Params, Verb, Verbs
 from node.witness import Witness
 from protocol import ids, log_proof
 from protocol.bundle import open_bundle
@@ -26,35 +26,24 @@ from protocol.witness_log import origin
 _DIGEST_CHARS = 64
 
 
-Tell = Callable[[dict[str, Any]], None]
-
-
-class _Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class ShowParams(_Params, frozen=True, kw_only=True):
+class ShowParams(Params, frozen=True, kw_only=True):
     """``log.show``; without a peer, this node's own log."""
 
     peer: str = ""
     out: str = ""
 
 
-class ProveParams(_Params, frozen=True, kw_only=True):
+class ProveParams(Params, frozen=True, kw_only=True):
     """``log.prove``"""
 
     target: str
     out: str = ""
 
 
-class PeerParams(_Params, frozen=True, kw_only=True):
+class PeerParams(Params, frozen=True, kw_only=True):
     """``log.audit_peer``"""
 
     peer: str
-
-
-class NoParams(_Params, frozen=True, kw_only=True):
-    """``log.audit``, ``log.renew``"""
 
 
 class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,14 +105,14 @@ class Logs:
         self._store = store
         self._name = name
 
-    def verbs(self) -> dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]]:
+    def verbs(self) -> Verbs:
         """The verbs of this room, for the node's table."""
         return {
-            "log.show": (ShowParams, lambda params, tell: self.show(params.peer, params.out)),
-            "log.prove": (ProveParams, lambda params, tell: self.prove(params.target, params.out)),
-            "log.audit": (NoParams, lambda params, tell: self.audit()),
-            "log.audit_peer": (PeerParams, lambda params, tell: self.audit_peer(params.peer)),
-            "log.renew": (NoParams, lambda params, tell: self.renew()),
+            "log.show": Verb(ShowParams, lambda params, tell: self.show(params.peer, params.out)),
+            "log.prove": Verb(ProveParams, lambda params, tell: self.prove(params.target, params.out)),
+            "log.audit": Verb(NoParams, lambda params, tell: self.audit()),
+            "log.audit_peer": Verb(PeerParams, lambda params, tell: self.audit_peer(params.peer)),
+            "log.renew": Verb(NoParams, lambda params, tell: self.renew()),
         }
 
     def status(self) -> dict[str, Any]:

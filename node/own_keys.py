@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
 from nacl.signing import SigningKey
 
 from adapters.ports import Clock, KeyStore
 from node import identity
+from node.api.federation import Handler
 from node.files import write_private
 from node.identity import Identity
+from node.pairing_desk import PairingDesk
 from node.peers import Peers
 from node.recovery_file import check_recovery_file
+from node.verb import Params, Verb, Verbs
 from protocol import ids, keylog, recovery
 from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES
@@ -30,11 +32,11 @@ from protocol.messages import Done, KeysAsk, KeysPush, KeysTell
 log = logging.getLogger(__name__)
 
 
-class RotateParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RotateParams(Params, frozen=True, kw_only=True):
     """``node.rotate``"""
 
 
-class RecoverParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RecoverParams(Params, frozen=True, kw_only=True):
     """``node.recover``; one of the two files holds the recovery key."""
 
     key_file: str = ""
@@ -45,7 +47,7 @@ class RecoverParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Where a new recovery key is written; empty keeps the present one."""
 
 
-class RevokeParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RevokeParams(Params, frozen=True, kw_only=True):
     """``node.revoke_self``; without a file the witness key signs."""
 
     key_file: str = ""
@@ -70,18 +72,21 @@ class OwnKeys:
         keys: KeyStore,
         clock: Clock,
         peers: Peers,
+        pairing: PairingDesk,
         channel: Sequence[Keyed],
         read_words: Callable[[str], bytes],
     ) -> None:
         """channel: what must show the new key. read_words: the recovery key in 24 words."""
         self._home, self._own, self._keys, self._clock, self._peers = home, own, keys, clock, peers
+        self._pairing = pairing
         self._channel, self._read_words = tuple(channel), read_words
         self._changing = asyncio.Lock()
-        self.verbs: Mapping[str, tuple[type[msgspec.Struct], Callable[[Any, Any], Awaitable[Any]]]] = {
-            "node.rotate": (RotateParams, self.rotate),
-            "node.recover": (RecoverParams, self.recover),
-            "node.revoke_self": (RevokeParams, self.revoke),
+        self.verbs: Verbs = {
+            "node.rotate": Verb(RotateParams, self.rotate),
+            "node.recover": Verb(RecoverParams, self.recover),
+            "node.revoke_self": Verb(RevokeParams, self.revoke),
         }
+        self.routes: dict[str, Handler] = {"keys/push": self.on_push, "keys/pull": self.on_pull}
 
     # --- what peers ask ----------------------------------------------------------------------------------------------
 
@@ -157,7 +162,7 @@ class OwnKeys:
         self._own.become(changed, new)
         for end in self._channel:
             end.rekey(new)
-        await self._peers.withdraw_invites()
+        await self._pairing.close()
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._peers.ask_all()
         log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
@@ -14,9 +13,6 @@ from nacl.signing import VerifyKey
 
 from adapters.ports import (
     Clock,
-    InviteRecord,
-    PairingClient,
-    PairingServer,
     PeerAddress,
     PeerClient,
     PeerRecord,
@@ -24,6 +20,7 @@ from adapters.ports import (
     Store,
 )
 from node.config import Config
+from node.contacts import Contacts
 from node.identity import Identity
 from node.witness import Witness
 from protocol import cbor, ids, limits
@@ -41,9 +38,8 @@ from protocol.messages import (
     StatusAsk,
     StatusTell,
 )
-from protocol.pairing import NONCE_BYTES as PAIRING_NONCE_BYTES
-from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
-from protocol.trust import Scope, TrustedPeer, TrustSet, parse_scopes
+from protocol.pairing import Paired, parse_address
+from protocol.trust import Scope, TrustedPeer, TrustSet
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=msgspec.Struct)
@@ -69,8 +65,6 @@ class Peers:
         clock: Clock,
         client: PeerClient,
         server: PeerServer,
-        new_pairing_server: Callable[[], PairingServer],
-        pairing_client: PairingClient,
     ) -> None:
         self._identity = identity
         self._witness = witness
@@ -79,13 +73,13 @@ class Peers:
         self._clock = clock
         self._client = client
         self._server = server
-        self._new_pairing_server = new_pairing_server
-        self._pairing_client = pairing_client
         self._records: dict[str, PeerRecord] = {}
         self._logs: dict[str, KeyLog] = {}
         self._trust = TrustSet()
         self._frozen: dict[str, str] = {}
-        self._listeners: dict[bytes, asyncio.Task[None]] = {}
+        self.contacts = Contacts(clock)
+        self.changed: Callable[[], None] = lambda: None
+        """Called after every change of the trust set."""
         self.addresses: tuple[str, ...] = config.listen.advertise
         """Where peers reach us."""
 
@@ -106,6 +100,7 @@ class Peers:
             for r in records.values()
         )
         self._server.trust(self._trust.keys)
+        self.changed()
 
     def _log_of(self, record: PeerRecord) -> KeyLog:
         """The key log of ``record``, verified once. Errors: ``store.corrupt``."""
@@ -196,15 +191,14 @@ class Peers:
         """The peer's answer to one signed message. A peer that answers under another key is asked for its key log first.
 
         Errors: ``peer.unknown``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``, ``peer.refused_us``,
-        ``peer.protocol``, or the code the peer answered.
+        ``peer.clock``, ``peer.protocol``, or the code the peer answered; ``envelope.time`` says which clock is ahead,
+        and by how much.
         """
         known = self._records.get(node)
         if known is None:
             raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
         if node in self._frozen and route not in _ROUTES_OF_FROZEN:
             raise MeshError(self._frozen[node], node=node)
-        if not known.addresses:
-            raise MeshError("peer.unreachable", f"{known.name} has no address: it only calls us", node=node)
         if not self._is_active(node):
             with contextlib.suppress(MeshError):
                 await self.follow(node)  # its owner may have recovered it meanwhile
@@ -226,7 +220,12 @@ class Peers:
     async def _send(self, known: PeerRecord, public_key: bytes, route: str, record: msgspec.Struct) -> bytes:
         body = self._identity.message(record, audience=known.node, path=PATH_PREFIX + route)
         peer = PeerAddress(node=known.node, public_key=public_key, addresses=known.addresses)
-        return await self._client.call(peer, route, body, content_type=content_type(KIND_MESSAGE))
+        try:
+            raw = await self._client.call(peer, route, body, content_type=content_type(KIND_MESSAGE))
+        except MeshError as error:
+            raise self.contacts.failed(known, error) from error
+        self.contacts.answered(known.node)
+        return raw
 
     async def saw(self, node: str) -> None:
         """The peer was heard of just now."""
@@ -327,78 +326,8 @@ class Peers:
 
     # --- pairing -----------------------------------------------------------------------------------------------------
 
-    async def invite(self, grant: list[str], minutes: int) -> tuple[str, int]:
-        """An invite and when it expires (seconds since 1970); its listener is open until then, or until it is used.
-
-        Errors: ``input.invalid``, ``node.address_in_use``.
-        """
-        scopes = parse_scopes(grant)
-        token = self._clock.random(limits.INVITE_TOKEN_BYTES)
-        expires_s = self._clock.now_ms() // 1000 + minutes * 60
-        await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, scopes=scopes))
-        inviter = Inviter(
-            self._identity.key,
-            log=self._identity.log,
-            token=token,
-            expires_s=expires_s,
-            name=self._config.name,
-            addresses=self.addresses,
-            grants=scopes,
-        )
-        listener = self._new_pairing_server()
-        closing = asyncio.Event()
-
-        async def handle(request: bytes, leaf_hash: bytes) -> bytes:
-            try:
-                answer, paired = inviter.handle(request, leaf_hash, self._clock.now_ms() // 1000)
-                if await self._store.take_invite(token_hash(token)) is None:
-                    raise MeshError("invite.refused", "the invite was used or withdrawn")
-                await self._add(paired)
-            finally:
-                if not inviter.is_open:
-                    closing.set()
-            return answer
-
-        address = await listener.start(handle)
-        hashed = token_hash(token)
-        self._listeners[hashed] = asyncio.create_task(self._close_later(hashed, listener, closing, minutes * 60))
-        own = self._identity
-        key = own.public_key if own.public_key != own.genesis_key else b""
-        return make_invite(
-            address=address, node=own.node, token=token, expires_s=expires_s, scopes=scopes, key=key
-        ), expires_s
-
-    async def _close_later(self, hashed: bytes, listener: PairingServer, closing: asyncio.Event, seconds: int) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await closing.wait()
-                await self._clock.sleep(0.5)  # let the last answer leave
-        except TimeoutError:
-            pass
-        finally:
-            await listener.close()
-            await self._store.take_invite(hashed)
-            self._listeners.pop(hashed, None)
-
-    async def join(self, text: str, grant: list[str]) -> PeerRecord:
-        """Pair by an invite. Errors: ``invite.*``, ``peer.identity``, ``peer.unreachable``, ``input.invalid``."""
-        scopes = parse_scopes(grant)
-        invite = parse_invite(text, self._clock.now_ms() // 1000)
-        joiner = Joiner(
-            invite,
-            self._identity.key,
-            log=self._identity.log,
-            name=self._config.name,
-            addresses=self.addresses,
-            grants=scopes,
-            nonce=self._clock.random(PAIRING_NONCE_BYTES),
-        )
-        async with self._pairing_client.connect(invite.address) as connection:
-            leaf_hash = hashlib.sha256(connection.leaf).digest()
-            answer = await connection.call(joiner.request(connection.signer, leaf_hash))
-        return await self._add(joiner.finish(answer))
-
-    async def _add(self, paired: Paired) -> PeerRecord:
+    async def add(self, paired: Paired) -> PeerRecord:
+        """Trust who was paired with. Errors: ``keylog.*``, ``peer.limit``."""
         self._check_history(paired)
         record = PeerRecord(
             node=paired.node,
@@ -430,16 +359,8 @@ class Peers:
                 "keylog.invalid", "the peer showed an older key log than the one known of it", node=paired.node
             )
 
-    async def withdraw_invites(self) -> None:
-        """Close the listener of every open invite."""
-        tasks = list(self._listeners.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def close(self) -> None:
-        """Withdraw every open invite and end the connections to peers. Twice is once."""
-        await self.withdraw_invites()
+        """End the connections to peers. Twice is once."""
         await self._client.close()
 
 

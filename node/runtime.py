@@ -14,9 +14,14 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api.control import ControlServer
+from node.discover import announcement
 from node.passphrase import Ask
+from node.rooms import Rooms
 from node.wiring import open_node
 from protocol import ids, limits
+from protocol.errors import MeshError
+
+log = logging.getLogger(__name__)
 
 _SWEEP_EVERY_S = 30
 
@@ -27,38 +32,42 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
     Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
     """
     async with open_node(home, passphrase) as node:
-        node.identity.log.check_active()
+        rooms = node.rooms
+        rooms.identity.log.check_active()
         logging.basicConfig(
             stream=sys.stderr,
-            level=node.config.log_level.upper(),
+            level=rooms.config.log_level.upper(),
             format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         )
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
-        control = ControlServer(home, node.dispatch, node.clock)
+        control = ControlServer(home, node.dispatch, rooms.clock)
         scheduler = AsyncIOScheduler(timezone="UTC")
         try:
             # Before anything is signed: do the peers hold a later state of our log than we do?
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
-                    await node.log_exchange.round()
+                    await rooms.log_exchange.round()
             # Before peers can call: a result for a search that is not open yet would count as late.
-            await node.explorer.start()
-            node.address = await node.server.start(node.federation.handle)
+            await rooms.explorer.start()
+            rooms.address = await rooms.server.start(node.federation.handle)
+            rooms.reach.start(node.federation.handle)
+            if rooms.config.discovery.announce:
+                await _announce(rooms)
             await control.start()
-            scheduler.add_job(node.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
+            scheduler.add_job(rooms.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
             scheduler.add_job(
-                node.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
+                rooms.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
             )
             # At once as well: while this node was down, peers may have changed their keys.
             follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
-            scheduler.add_job(node.peers.follow_all, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
+            scheduler.add_job(rooms.peers.follow_all, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
             scheduler.start()
             ready(
                 {
-                    "node": node.identity.node,
-                    "short": ids.short(node.identity.node),
-                    "name": node.config.name,
-                    "address": node.address,
+                    "node": rooms.identity.node,
+                    "short": ids.short(rooms.identity.node),
+                    "name": rooms.config.name,
+                    "address": rooms.address,
                     "home": str(home),
                 }
             )
@@ -67,5 +76,14 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
             if scheduler.running:
                 scheduler.shutdown(wait=False)
             # First, so that commands that follow a search hear why it ends, and it is not taken for stopped by them.
-            await node.explorer.close()
+            await rooms.explorer.close()
             await control.close()
+
+
+async def _announce(rooms: Rooms) -> None:
+    """Say on the local network that this node is there; it serves as well without."""
+    try:
+        said = announcement(rooms.identity.node, rooms.address, rooms.config.listen.advertise)
+        await rooms.discovery.announce(said)
+    except MeshError as error:
+        log.warning("not announced: %s (%s)", error.message, error.remedy)

@@ -72,7 +72,7 @@ def init_home(
         "short": ids.short(created.node),
         "name": config.name,
         "home": str(home),
-        "listen": f"{config.listen.host}:{config.listen.port}",
+        "listen": f"[{host}]:{config.listen.port}" if ":" in host else f"{host}:{config.listen.port}",
         "key_form": keys.form,
         "recovery_file": str(recovery_file),
         "recovery_words": recovery_words(seed),
@@ -88,7 +88,10 @@ def _listen(given: str | None, default: configuration.Listen) -> tuple[str, int]
     if not given:
         return default.host, default.port
     host, _, port = given.rpartition(":")
-    host = host.strip("[]")
+    bracketed = host.startswith("[") and host.endswith("]")
+    host = host[1:-1] if bracketed else host
+    if ":" in host and not bracketed:
+        raise MeshError("input.invalid", f"--listen wants an IPv6 address in brackets: [{host}]:{port}")
     if not host or not port.isdigit() or int(port) > 65_535:
         raise MeshError("input.invalid", f"--listen wants HOST:PORT, not {given!r}")
     return host, int(port)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+import ipaddress
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
+from adapters.discovery.multicast import MulticastDiscovery
 from adapters.keys import os_keyring, words
 from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
@@ -20,22 +22,29 @@ from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
 from adapters.transport.client import MeshClient
+from adapters.transport.held import HeldTable
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
+from adapters.transport.signed_server import SignedServer
 from node import config as configuration
 from node import identity
 from node.browsers import Browsers
 from node.explorer.explorer import Explorer
 from node.files import write_private
 from node.log_exchange import LogExchange
+from node.logs import Logs
 from node.node import Node
 from node.own_keys import OwnKeys
+from node.pairing_desk import PairingDesk
 from node.passphrase import Ask, source
 from node.peers import Peers
+from node.reach import Reach
+from node.rooms import Rooms
 from node.sessions import Sessions
 from node.witness import Witness
 from protocol.errors import MeshError
-from protocol.pairing import parse_address
+from protocol.http_signature import authority_of
+from protocol.pairing import parse_peer_address
 
 _LOCK_WAIT_S = 2.0
 """A command that works without a running node owns the data directory for a moment: worth waiting for."""
@@ -80,26 +89,27 @@ fingerprint_words = words.fingerprint
 
 
 @contextlib.asynccontextmanager
-async def open_node(home: Path, passphrase: Ask | None = None) -> AsyncIterator[Node]:
+async def open_node(home: Path, passphrase: Ask | None = None, *, clock: Clock | None = None) -> AsyncIterator[Node]:
     """The node of ``home``, owned by this process until the end of the block; not serving peers yet.
 
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
+    clock: the machine's, unless given.
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
     config = configuration.load(home)
-    clock = system_clock()
+    clock = clock or system_clock()
     with locked(home, wait_s=_LOCK_WAIT_S):
         keys = open_key_store(home, passphrase or source(None))
         own = identity.load(home, clock, keys)
         store = await SqliteStore.open(home)
-        node = _assemble(home, config, own, keys, store, clock)
+        rooms = _assemble(home, config, own, keys, store, clock)
         try:
-            await node.witness.load()
-            await node.peers.load()
-            await node.log_exchange.load()
-            yield node
+            await rooms.witness.load()
+            await rooms.peers.load()
+            await rooms.log_exchange.load()
+            yield Node(rooms)
         finally:
-            await node.close()
+            await rooms.close()
 
 
 def _assemble(
@@ -109,11 +119,20 @@ def _assemble(
     keys: KeyStore,
     store: SqliteStore,
     clock: Clock,
-) -> Node:
+) -> Rooms:
     listen = config.listen
     host = advertised_host(listen)
-    server = MeshServer(own.key, listen.host, listen.port, node=own.node, advertise=host)
-    client = MeshClient(own.key, node=own.node)
+    held = HeldTable()
+
+    def now_s() -> float:
+        return clock.now_ms() / 1000
+
+    server = (
+        _signed_server(own, listen, now_s)
+        if listen.proxy == "rfc9421"
+        else MeshServer(own.key, listen.host, listen.port, node=own.node, advertise=host, now_s=now_s, held=held)
+    )
+    client = MeshClient(own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file)
     settings = browser_settings(config.browser)
     browsers = Browsers(
         attacher(settings) if settings.cdp_url else launcher(settings),
@@ -129,18 +148,66 @@ def _assemble(
         clock,
         client=client,
         server=server,
-        new_pairing_server=lambda: TlsPairingServer(own.key, listen.host, node=own.node, advertise=host),
-        pairing_client=TlsPairingClient(),
     )
-    if not peers.addresses:
+    if listen.reach == "held":
+        peers.addresses = ()
+    elif not peers.addresses:
         peers.addresses = (url_of(host, listen.port),)
-    log_exchange = LogExchange(witness, peers, store, clock)
-    sessions = Sessions(witness, config, store, clock, browsers, peers)
-    explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
-    own_keys = OwnKeys(home, own, keys, clock, peers, (server, client), words.from_words)
-    return Node(
-        home, config, own, store, clock, browsers, witness, peers, log_exchange, sessions, explorer, server, own_keys
+    pairing = PairingDesk(
+        own,
+        config,
+        store,
+        clock,
+        peers,
+        new_server=lambda: TlsPairingServer(own.key, listen.host, node=own.node, advertise=host, now_s=now_s),
+        client=TlsPairingClient(now_s=now_s),
     )
+    log_exchange = LogExchange(witness, peers, store, clock)
+    return Rooms(
+        home=home,
+        config=config,
+        identity=own,
+        store=store,
+        clock=clock,
+        browsers=browsers,
+        witness=witness,
+        peers=peers,
+        pairing=pairing,
+        log_exchange=log_exchange,
+        logs=Logs(witness, log_exchange, peers, store, config.name),
+        sessions=Sessions(witness, config, store, clock, browsers, peers),
+        explorer=Explorer(witness, config, store, clock, browsers, peers, TreeWriter),
+        server=server,
+        own_keys=OwnKeys(home, own, keys, clock, peers, pairing, (server, client), words.from_words),
+        reach=Reach(peers, client, server, clock, mode=listen.reach),
+        discovery=MulticastDiscovery(config.discovery.interfaces),
+    )
+
+
+def _signed_server(own: identity.Identity, listen: configuration.Listen, now_s: Callable[[], float]) -> SignedServer:
+    """The server of a node behind a proxy. Errors: ``config.invalid``."""
+    found = [parse_peer_address(address) for address in listen.advertise]
+    if not found or not all(signed for _, _, signed in found):
+        raise MeshError("config.invalid", "listen.proxy needs listen.advertise: signed+https://host:port of the proxy")
+    if not _is_loopback(listen.host):
+        raise MeshError("config.invalid", "listen.proxy needs a loopback address in listen.host: it speaks plain HTTP")
+    authorities = [authority_of(host, port) for host, port, _ in found]
+    return SignedServer(
+        own.key,
+        listen.host,
+        listen.port,
+        node=own.node,
+        authorities=authorities,
+        address=listen.advertise[0],
+        now_s=now_s,
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
@@ -156,7 +223,7 @@ def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
 def advertised_host(listen: configuration.Listen) -> str:
     """The host peers are told. Errors: ``config.invalid`` when only the machine's owner can know it."""
     if listen.advertise:
-        return parse_address(listen.advertise[0])[0]
+        return parse_peer_address(listen.advertise[0])[0]
     if listen.host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)
         raise MeshError(
             "config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?"

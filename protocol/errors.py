@@ -181,6 +181,24 @@ CODES: dict[str, Code] = {
         _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
     ),
     "peer.limit": Code(_P, True, "The peer exceeded a limit of size, rate or time.", "Send less, or slower."),
+    "peer.clock": Code(
+        _E,
+        True,
+        "The clocks of the two nodes differ by more than messages and certificates allow.",
+        "Set the clock of the machine that is wrong: `timedatectl set-ntp true`; `trailmesh node doctor` compares them.",
+    ),
+    "peer.signature": Code(
+        _P,
+        False,
+        "The HTTP message does not carry the signature that this way to a peer demands.",
+        "Both nodes must agree on the address: one that starts with `signed+https://` is for signed HTTP only.",
+    ),
+    "discovery.unavailable": Code(
+        _E,
+        True,
+        "The local network cannot be searched: multicast is not possible on this interface.",
+        "Name an interface (`discovery.interfaces` in the configuration), or carry an invite over by hand.",
+    ),
     "invite.invalid": Code(
         _C,
         False,

@@ -20,7 +20,9 @@ REPLAY_WINDOW_ITEMS_MAX: Final = 100_000
 
 # Peer channel
 CHANNEL_CERTIFICATE_DAYS: Final = 7
-CHANNEL_CERTIFICATE_BACKDATE_MINUTES: Final = 10
+CHANNEL_CERTIFICATE_BACKDATE_MINUTES: Final = 4 * 24 * 60
+"""Clocks that differ by less still shake hands, so that the exact difference can be told (docs/protocol/reach.md). More than
+half of a certificate's life: from there on, its times tell."""
 HANDSHAKE_TIMEOUT_S: Final = 5
 HEADER_TIMEOUT_S: Final = 5
 BODY_TIMEOUT_S: Final = 30
@@ -34,6 +36,17 @@ PEER_BODY_BYTES_MAX: Final = 2 * MIB
 PEER_REQUESTS_PER_S: Final = 20
 PEER_REQUESTS_BURST: Final = 50
 PEERS_MAX: Final = 1_000
+
+# Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
+HELD_KEEPALIVE_S: Final = 20
+FRAME_BYTES_MAX: Final = PEER_BODY_BYTES_MAX + 1 * KIB
+BACKOFF_FIRST_MS: Final = 1_000
+BACKOFF_MAX_MS: Final = 300_000
+ECHO_TIMEOUT_S: Final = 10
+HTTP_SIGNATURE_LIFETIME_S: Final = 60
+HTTP_SIGNATURE_HEADER_CHARS_MAX: Final = 1_024
+DISCOVERY_SECONDS_MAX: Final = 30
+DISCOVERED_NODES_MAX: Final = 256
 
 # Pairing
 INVITE_MINUTES_MAX: Final = 60

@@ -134,6 +134,22 @@ class KeysTell(_Record, frozen=True, kw_only=True):
     log: KeyLogBytes
 
 
+class EchoAsk(_Record, frozen=True, kw_only=True):
+    """Call me back, and say how that went. Any peer may ask."""
+
+
+class EchoTell(_Record, frozen=True, kw_only=True):
+    """How the call back went."""
+
+    reached: bool
+    way: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    """The address that took the call, or ``held`` for a connection the asker keeps open; empty when nothing did."""
+    milliseconds: Count = 0
+    code: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """Why it was not reached."""
+    message: Annotated[str, msgspec.Meta(max_length=300)] = ""
+
+
 class SearchOpen(_Record, frozen=True, kw_only=True):
     """A signed ``SearchSpec``: take part."""
 
@@ -273,6 +289,7 @@ class Route(NamedTuple):
 
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
+    "reach/echo": Route(None, EchoAsk, EchoTell),
     "keys/push": Route(None, KeysPush, Done),
     "keys/pull": Route(None, KeysAsk, KeysTell),
     "search/open": Route("branch:assign", SearchOpen, Done),

@@ -36,6 +36,7 @@ from protocol.keylog import KeyLog
 from protocol.trust import PUBLIC_KEY_BYTES, check_scopes
 
 _PREFIX: Final = "tmi1."
+SIGNED_PREFIX: Final = "signed+"
 _CHECKSUM_BYTES: Final = 4
 _CHECKSUM_DOMAIN: Final = b"trailmesh-invite-v1\x00"
 _JOIN_DOMAIN, _ANSWER_DOMAIN = "trailmesh-join-v1", "trailmesh-join-answer-v1"
@@ -64,6 +65,15 @@ def parse_address(text: str) -> tuple[str, int]:
     except ValueError as error:
         raise MeshError("invite.url", "the host looks like a number and is not a plain IP address") from error
     return match[1] or match[2], int(match[3])
+
+
+def parse_peer_address(text: str) -> tuple[str, int, bool]:
+    """Host and port of an address of a peer, and whether it is for signed HTTP (``signed+https://host:port``).
+
+    Errors: ``invite.url``.
+    """
+    signed = text.startswith(SIGNED_PREFIX)
+    return *parse_address(text.removeprefix(SIGNED_PREFIX)), signed
 
 
 # --- invites ---------------------------------------------------------------------------------------------------------
@@ -218,7 +228,7 @@ def _check_introduction(said: Introduction, nonce_bytes: int) -> None:
     check_name(said.name)
     check_scopes(said.grants)
     for address in said.addresses:
-        parse_address(address)
+        parse_peer_address(address)
 
 
 def _sign(body: bytes, transcript: bytes, token: bytes, key: SigningKey) -> bytes:

@@ -17,12 +17,11 @@ from nacl.signing import SigningKey
 
 from adapters.browser.memory import Control, Document, MemoryBrowser, MemoryPage, MemorySite
 from adapters.clock.manual import START_MS
-from adapters.ports import Clock, Outcome, PairingClient, PairingServer, PeerRecord
+from adapters.ports import Clock, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
 from adapters.transport.guard import Bounds
 from adapters.transport.memory import MemoryNetwork
-from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.config import Config, ExploreConfig
@@ -172,8 +171,6 @@ class MemoryNode:
             mesh.clock,
             self.client,
             self.server,
-            self._no_pairing_server,
-            self._pairing_client(),
         )
         self.peers.addresses = (self.address,)
         await self.peers.load()
@@ -188,12 +185,6 @@ class MemoryNode:
         await self.explorer.start()
         await self.server.start(self.api.handle)
         self.running = True
-
-    def _no_pairing_server(self) -> PairingServer:
-        return TlsPairingServer(self.identity.key, "127.0.0.1")
-
-    def _pairing_client(self) -> PairingClient:
-        return TlsPairingClient()
 
     async def stop(self) -> None:
         """End it as the runtime does. Twice is once."""

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
+from adapters.ports import PeerHandler
 from protocol import cbor, ids
 from protocol.errors import CODES, Blame, MeshError
 
 MEDIA_TYPE: Final = "application/cbor"
 _ERROR_BYTES_MAX: Final = 16 * 1024
 _MESSAGE_CHARS_MAX: Final = 300
+_log = logging.getLogger(__name__)
 
 _STATUS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "peer.unknown": 403,
         "peer.scope": 403,
+        "peer.signature": 401,
         "policy.refused": 403,
         "invite.refused": 403,
         "invite.expired": 403,
@@ -84,3 +88,15 @@ def disconnect_reason(node: str) -> MeshError:
         "it does not know this node's key, or no longer trusts it",
         peer=node,
     )
+
+
+async def guarded(handler: PeerHandler, node: str, route: str, body: bytes) -> bytes:
+    """What ``handler`` answers. Errors: those it refuses with; ``internal.fault`` for a defect of it."""
+    try:
+        return await handler(node, route, body)
+    except MeshError:
+        raise
+    except Exception as error:
+        # The peer learns that there is a defect, the log learns which, and the listener goes on.
+        _log.exception("handler of %s failed", route)
+        raise MeshError("internal.fault") from error

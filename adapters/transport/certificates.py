@@ -31,7 +31,8 @@ from nacl.signing import SigningKey
 from protocol import ids, limits
 from protocol.errors import MeshError
 
-_DAY_S: Final = 86_400
+CERTIFICATE_LIFE_S: Final = limits.CHANNEL_CERTIFICATE_DAYS * 86_400
+_ROUNDING_S: Final = 1
 _ANCHORS_AT_ONCE: Final = 10
 """How many anchors are loaded before other threads get a turn: about a millisecond's worth."""
 _HAND_OVER_S: Final = 0.000_5
@@ -96,8 +97,14 @@ class Credentials:
 class ChannelIdentity:
     """A node's witness key as seen by TLS: mints channel certificates and renews them at half of their life."""
 
-    def __init__(self, key: SigningKey, *, node: str, now_s: Callable[[], float]) -> None:
-        """node: its node id, or empty for that of ``key`` (they differ once a key was rotated)."""
+    def __init__(
+        self, key: SigningKey, *, node: str, now_s: Callable[[], float], life_s: float = CERTIFICATE_LIFE_S
+    ) -> None:
+        """node: its node id, or empty for that of ``key`` (they differ once a key was rotated).
+
+        life_s: of a certificate, seconds; tests shorten it.
+        """
+        self._life_s = life_s
         self._key = key
         self.public_key = bytes(key.verify_key)
         self.node = node or ids.node_id(self.public_key)
@@ -106,9 +113,15 @@ class ChannelIdentity:
 
     def credentials(self) -> Credentials:
         """The certificate to present now."""
-        if self._now_s() >= self._current.renew_s:
+        left_s = self._current.renew_s - self._now_s()
+        # More than half a life is left only when the clock was set back: the certificate may not be valid yet.
+        if not 0 < left_s <= self._life_s / 2 + _ROUNDING_S:
             self._current = self._mint()
         return self._current
+
+    def under(self, key: SigningKey) -> ChannelIdentity:
+        """The same node as seen by TLS once ``key`` is its witness key."""
+        return ChannelIdentity(key, node=self.node, now_s=self._now_s, life_s=self._life_s)
 
     def renew(self) -> None:
         """Mint a new certificate now; connections that are open keep theirs."""
@@ -116,7 +129,7 @@ class ChannelIdentity:
 
     def _mint(self) -> Credentials:
         now_s = self._now_s()
-        life_s = limits.CHANNEL_CERTIFICATE_DAYS * _DAY_S
+        life_s = self._life_s
         key = Ed25519PrivateKey.generate()
         certificate = channel_certificate(
             bytes(self._key),
@@ -262,6 +275,28 @@ def signer_of(leaf: bytes, now_s: float) -> Signer:
     Says nothing about trust: the caller compares node and key with what it expects.
     Checks, in order: readable; names a node and a key; signed by that key; within its time. Errors: ``peer.identity``.
     """
+    certificate, signer = _signed(leaf)
+    if not certificate.not_valid_before_utc.timestamp() <= now_s < signer.expires_s:
+        raise MeshError("peer.identity", "the certificate is not valid at this time: compare the clocks")
+    return signer
+
+
+def clock_apart_s(leaf: bytes, node: str, public_key: bytes, now_s: float) -> int:
+    """By how many seconds, at least, the clock that minted ``leaf`` is ahead of ``now_s``; negative: behind.
+
+    A node shows a certificate between its making and half of its life, so its clock stands somewhere in between; 0
+    when ours does too. Errors: ``peer.identity`` (not signed by ``public_key`` for ``node``).
+    """
+    _, signer = _signed(leaf)
+    if (signer.node, signer.public_key) != (node, public_key):
+        raise MeshError("peer.identity", "not a certificate of this node")
+    made_s = signer.expires_s - CERTIFICATE_LIFE_S
+    renewed_s = made_s + CERTIFICATE_LIFE_S / 2
+    return int(min(0, renewed_s - now_s) or max(0, made_s - now_s))
+
+
+def _signed(leaf: bytes) -> tuple[x509.Certificate, Signer]:
+    """The certificate and its signer, whatever the time. Errors: ``peer.identity``."""
     try:
         certificate = x509.load_der_x509_certificate(leaf)
         (node,) = certificate.issuer.get_attributes_for_oid(NameOID.COMMON_NAME)
@@ -271,6 +306,4 @@ def signer_of(leaf: bytes, now_s: float) -> Signer:
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.InvalidVersion) as error:
         raise MeshError("peer.identity", "not a certificate signed by a witness key") from error
     expires_s = certificate.not_valid_after_utc.timestamp()
-    if not certificate.not_valid_before_utc.timestamp() <= now_s < expires_s:
-        raise MeshError("peer.identity", "the certificate is not valid at this time: compare the clocks")
-    return Signer(node=str(node.value), public_key=public_key, expires_s=expires_s)
+    return certificate, Signer(node=str(node.value), public_key=public_key, expires_s=expires_s)

@@ -6,23 +6,37 @@ import asyncio
 import functools
 import io
 import re
-import ssl
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
 import aiohttp
 from nacl.signing import SigningKey
 from yarl import URL
 
-from adapters.ports import PeerAddress
+from adapters.ports import PeerAddress, PeerHandler
 from adapters.transport import answers
-from adapters.transport.addresses import ForbiddenAddressError, open_socket
-from adapters.transport.certificates import ChannelIdentity, Credentials, client_context, signer_of
+from adapters.transport.addresses import open_socket
+from adapters.transport.certificates import (
+    CERTIFICATE_LIFE_S,
+    ChannelIdentity,
+    Credentials,
+    client_context,
+    clock_apart_s,
+    signer_of,
+)
+from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached, translate
+from adapters.transport.guard import Bounds
+from adapters.transport.held import Answering, HeldTable
 from adapters.transport.leaf import fetch_leaf
-from protocol import ids, limits
+from adapters.transport.signed_client import SignedCalls
+from adapters.transport.ways import HELD, Ways
+from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
+from protocol import limits
+from protocol.clocks import apart_in_words
 from protocol.errors import MeshError
-from protocol.pairing import parse_address
+from protocol.ids import short
+from protocol.pairing import parse_peer_address
 
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
@@ -30,16 +44,13 @@ _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
 _ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
 
 
-class _NotReachedError(Exception):
-    """No request left for this address: the next one may be tried."""
-
-    def __init__(self, error: MeshError) -> None:
-        super().__init__(error.code)
-        self.error = error
-
-
-class _LostError(Exception):
-    """The connection ended after the request was sent and before an answer came."""
+async def _follow_nothing(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """A peer does not get to say where we connect to next."""
+    response = await send(request)
+    if 300 <= response.status < 400:
+        response.close()
+        raise MeshError("peer.protocol", "a redirect")
+    return response
 
 
 class _Channel:
@@ -69,6 +80,7 @@ class _Channel:
             headers={"Accept-Encoding": "identity"},
             auto_decompress=False,
             trust_env=False,
+            middlewares=(_follow_nothing,),
         )
 
 
@@ -84,13 +96,26 @@ class MeshClient:
         connect_timeout_s: float = limits.CONNECT_TIMEOUT_S,
         request_timeout_s: float = limits.REQUEST_TIMEOUT_S,
         answer_bytes_max: int = limits.PEER_BODY_BYTES_MAX,
+        held: HeldTable | None = None,
+        bounds: Bounds | None = None,
+        certificate_life_s: float = CERTIFICATE_LIFE_S,
+        ca_file: str = "",
     ) -> None:
         """key: the witness key, it signs channel certificates. node: our node id, if it is not that of ``key``.
 
         connect_timeout_s: per address. request_timeout_s: for a whole call. now_s: seconds since 1970.
+        held: the connections that peers keep open to this node's server. bounds: of calls over connections held open.
+        ca_file: PEM of authorities of proxies, for signed HTTP.
         """
-        self._identity = ChannelIdentity(key, node=node, now_s=now_s)
+        self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
         self._now_s = now_s
+        self._held = held or HeldTable()
+        self._bounds = bounds or Bounds()
+        self._answering = Answering(self._bounds)
+        self._ways = Ways()
+        self._signed = SignedCalls(
+            key, self._identity.node, now_s=now_s, ca_file=ca_file, connect_timeout_s=connect_timeout_s
+        )
         self._connect_timeout_s = connect_timeout_s
         self._request_timeout_s = request_timeout_s
         self._answer_bytes_max = answer_bytes_max
@@ -106,7 +131,8 @@ class MeshClient:
 
     def rekey(self, key: SigningKey) -> None:
         """Call as the same node under another witness key, from the next call on."""
-        self._identity = ChannelIdentity(key, node=self._identity.node, now_s=self._now_s)
+        self._identity = self._identity.under(key)
+        self._signed.rekey(key)
 
     async def look(self, peer: PeerAddress) -> bytes | None:
         """The key under which a node that calls itself ``peer.node`` listens at its addresses; None if there is none.
@@ -116,17 +142,19 @@ class MeshClient:
         reached = False
         for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
             try:
-                host, port = parse_address(address)
+                host, port, signed = _parse(address)
+                if signed:  # the certificate there is the proxy's
+                    continue
                 async with asyncio.timeout(self._connect_timeout_s):
                     leaf = await fetch_leaf(host, port)
                 reached = True
                 signer = signer_of(leaf, self._now_s())
-            except (OSError, TimeoutError, MeshError):
+            except (OSError, NotReachedError, MeshError):
                 continue
             if signer.node == peer.node:
                 return signer.public_key
         if not reached:
-            raise MeshError("peer.unreachable", f"no node answers for {ids.short(peer.node)}", peer=peer.node)
+            raise MeshError("peer.unreachable", f"no node answers for {short(peer.node)}", peer=peer.node)
         return None
 
     async def call(
@@ -134,10 +162,11 @@ class MeshClient:
     ) -> bytes:
         """POST ``body`` to ``/peer/v1/<route>`` of ``peer``; the answer's body.
 
-        Addresses are tried in order until one takes the request; a request that was sent is never sent again.
+        Ways are tried in order until one takes the request: the one that was good last time, the addresses, then a
+        connection the peer keeps open. A request that was sent is never sent again.
         timeout_s: for the whole call; 0 for the default.
         Errors: ``input.too_large``, ``input.invalid`` (route), ``peer.unreachable``, ``peer.refused_us``,
-        ``peer.identity``, ``peer.protocol``, or the code the peer answered.
+        ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the peer answered.
         """
         if len(body) > limits.PEER_BODY_BYTES_MAX:
             raise MeshError("input.too_large", f"a body has at most {limits.PEER_BODY_BYTES_MAX} bytes")
@@ -148,15 +177,55 @@ class MeshClient:
         channel.calls += 1
         try:
             async with asyncio.timeout(limit_s), channel.places:
-                return await self._try_addresses(channel, peer, route, body, content_type)
+                return await self._try_ways(channel, peer, route, body, content_type)
         except TimeoutError as error:
             raise MeshError("peer.unreachable", f"no answer within {limit_s:g} s", peer=peer.node) from error
         finally:
             channel.calls -= 1
             await self._close_retired()
 
+    def way(self, node: str) -> str:
+        """The address that took the last call to ``node``, or ``held``; empty if nothing did."""
+        return self._ways.last(node)
+
+    async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
+        """Keep a connection to ``peer`` open over which it calls us; ends only with an error, or cancelled.
+
+        A renewed certificate opens the next connection before the peer lets go of the last one.
+        opened: called whenever a connection is open. handler: answers as for our own listener.
+        Errors: those of ``call``; ``peer.unreachable`` when the connection has ended.
+        """
+        serving: set[asyncio.Task[MeshError]] = set()
+        newest: asyncio.Task[MeshError] | None = None
+        used: Credentials | None = None
+        try:
+            while True:
+                credentials = self._identity.credentials()
+                if credentials is not used:
+                    try:
+                        newest = await self._open_hold(peer, handler)
+                    except MeshError:
+                        if newest is None:
+                            raise
+                    else:
+                        used = credentials
+                        serving.add(newest)
+                        newest.add_done_callback(serving.discard)
+                        opened()
+                assert newest is not None
+                await asyncio.wait({newest}, timeout=self._bounds.held_keepalive_s)
+                if newest.done():
+                    raise newest.result()
+        finally:
+            for task in serving:
+                task.cancel()
+            await asyncio.gather(*serving, return_exceptions=True)
+            await self._close_retired()
+
     async def close(self) -> None:
         """Close every connection; calls that run fail. Twice is once."""
+        await self._answering.close()
+        await self._signed.close()
         channels = [*self._channels.values(), *self._retired]
         self._channels.clear()
         self._retired.clear()
@@ -185,33 +254,96 @@ class MeshClient:
             self._retired.discard(channel)
             await channel.session.close()
 
-    async def _try_addresses(
+    async def _try_ways(
         self, channel: _Channel, peer: PeerAddress, route: str, body: bytes, content_type: str
     ) -> bytes:
-        failures: list[MeshError] = []
-        for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
+        missed: list[MeshError] = []
+        for way in self._ways.order(peer.node, peer.addresses, held=self._held.has(peer.node)):
             try:
-                url = _url(address, f"/peer/v1/{route}")
-                status, answer = await self._exchange(channel, peer, "POST", url, body, {"Content-Type": content_type})
-            except _NotReachedError as missed:
-                failures.append(missed.error)
+                if way == HELD:
+                    answer = await self._held.call(peer.node, route, content_type, body)
+                else:
+                    answer = await self._post(channel, peer, way, route, body, content_type)
+            except NotReachedError as error:
+                missed.append(error.error)
                 continue
-            except _LostError as lost:
-                raise await self._why_lost(channel, peer, url) from lost
+            except LostError as lost:
+                raise may_have_been_acted_on(peer.node) from lost
+            self._ways.took(peer.node, way)
+            return answer
+        raise not_reached(peer.node, missed)
+
+    async def _post(
+        self, channel: _Channel, peer: PeerAddress, address: str, route: str, body: bytes, content_type: str
+    ) -> bytes:
+        host, port, signed = _parse(address)
+        path = f"/peer/v1/{route}"
+        if signed:
+            status, answer = await self._signed.post(peer, host, port, path, body, content_type)
             if status == 200:
                 return answer
             raise answers.decode_error(answer, peer.node)
-        reasons = [f"{error.code}: {error.message}" for error in failures]
-        told = next((error for error in failures if error.code != "peer.unreachable"), None)
-        if told is not None:
-            raise MeshError(told.code, told.message, peer=peer.node, tried=reasons) from told
-        message = failures[0].message if failures else f"no address of {ids.short(peer.node)} is known"
-        raise MeshError("peer.unreachable", message, peer=peer.node, tried=reasons)
+        url = _url(host, port, path)
+        try:
+            status, answer = await self._exchange(channel, peer, "POST", url, body, {"Content-Type": content_type})
+        except NotReachedError as missed:
+            raise NotReachedError(
+                await self._clock_error(peer, url) or missed.error if missed.clock else missed.error
+            ) from missed
+        except LostError as lost:
+            raise await self._why_lost(channel, peer, url) from lost
+        if status == 200:
+            return answer
+        raise answers.decode_error(answer, peer.node)
+
+    async def _open_hold(self, peer: PeerAddress, handler: PeerHandler) -> asyncio.Task[MeshError]:
+        """A connection for calls of ``peer``, over the first address that takes it, and the task that answers them."""
+        channel = await self._channel(peer)
+        channel.calls += 1
+        try:
+            pipe = await self._connect_hold(channel, peer)
+        except BaseException:
+            channel.calls -= 1
+            raise
+        task = asyncio.create_task(self._answering.serve(peer.node, pipe, handler))
+
+        def over(_: asyncio.Task[MeshError]) -> None:
+            channel.calls -= 1
+
+        task.add_done_callback(over)
+        return task
+
+    async def _connect_hold(self, channel: _Channel, peer: PeerAddress) -> WebSocketPipe:
+        missed: list[MeshError] = []
+        for address in self._ways.order(peer.node, peer.addresses, held=False):
+            try:
+                host, port, signed = _parse(address)
+                if signed:
+                    missed.append(MeshError("peer.unreachable", "no connection can be held open through a proxy"))
+                    continue
+                url = URL.build(scheme="https", host=host, port=port, path=HOLD_PATH)
+                async with asyncio.timeout(self._request_timeout_s):
+                    pipe = await connect(channel.session, url, self._bounds.held_keepalive_s)
+            except NotReachedError as error:
+                missed.append(error.error)
+            except TimeoutError:
+                missed.append(MeshError("peer.unreachable", "no answer in time"))
+            except aiohttp.ClientError as error:
+                meaning = translate(error, peer.node)
+                if isinstance(meaning, LostError):
+                    meaning = await self._why_lost(channel, peer, url)
+                if not isinstance(meaning, NotReachedError):
+                    raise meaning from error
+                missed.append(await self._clock_error(peer, url) or meaning.error if meaning.clock else meaning.error)
+            else:
+                self._ways.took(peer.node, address)
+                return pipe
+        raise not_reached(peer.node, missed)
 
     async def _exchange(
         self, channel: _Channel, peer: PeerAddress, method: str, url: URL, body: bytes, headers: dict[str, str]
     ) -> tuple[int, bytes]:
-        """One request, one answer: status and body. Errors: ``_NotReachedError``, ``_LostError``, ``MeshError``."""
+        """One request, one answer: status and body. Errors: ``NotReachedError``, ``LostError``, ``MeshError``."""
         try:
             async with channel.session.request(
                 method, url, data=_payload(body), headers=headers, allow_redirects=False
@@ -220,7 +352,7 @@ class MeshClient:
                     raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
                 return response.status, await self._read(response, peer.node)
         except aiohttp.ClientError as error:
-            raise _translate(error, peer.node) from error
+            raise translate(error, peer.node) from error
 
     async def _read(self, response: aiohttp.ClientResponse, node: str) -> bytes:
         length = response.content_length
@@ -243,17 +375,30 @@ class MeshClient:
         probe = _Channel(peer, channel.credentials, self._connect_timeout_s)
         try:
             await self._exchange(probe, peer, "GET", url, b"", {"Connection": "close"})
-        except _LostError:
-            return answers.disconnect_reason(peer.node)
-        except _NotReachedError as missed:
+        except LostError:
+            # With clocks too far apart, it is the times of our certificate that the peer refuses.
+            return await self._clock_error(peer, url) or answers.disconnect_reason(peer.node)
+        except NotReachedError as missed:
             return missed.error
         except MeshError:
             pass  # an answer of a wrong form is an answer
         finally:
             await probe.session.close()
-        return MeshError(
-            "peer.unreachable", "the connection broke during the call; it may have been acted on", peer=peer.node
-        )
+        return may_have_been_acted_on(peer.node)
+
+    async def _clock_error(self, peer: PeerAddress, url: URL) -> MeshError | None:
+        """What the times of the peer's certificate tell about its clock, if they tell more than the skew allowed."""
+        assert url.host is not None
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                leaf = await fetch_leaf(url.host, url.port or 443)
+            apart_s = clock_apart_s(leaf, peer.node, peer.public_key, self._now_s())
+        except (OSError, MeshError):
+            return None
+        if abs(apart_s) <= limits.CLOCK_SKEW_S:
+            return None
+        words = apart_in_words(short(peer.node), apart_s * 1000, at_least=True)
+        return MeshError("peer.clock", words, peer=peer.node, apart_s=apart_s)
 
 
 def _payload(body: bytes) -> bytes | io.BytesIO:
@@ -262,46 +407,14 @@ def _payload(body: bytes) -> bytes | io.BytesIO:
 
 
 @functools.lru_cache(maxsize=limits.PEERS_MAX)
-def _url(address: str, path: str) -> URL:
-    """Errors: ``_NotReachedError``."""
-    try:
-        host, port = parse_address(address)
-    except MeshError as error:
-        raise _NotReachedError(MeshError("peer.unreachable", error.message)) from error
+def _url(host: str, port: int, path: str) -> URL:
     return URL.build(scheme="https", host=host, port=port, path=path)
 
 
-def _translate(error: aiohttp.ClientError, node: str) -> Exception:
-    """What a failure of aiohttp means. The order matters: its classes derive from each other."""
-    match error:
-        case aiohttp.ClientConnectorCertificateError():
-            return _NotReachedError(_identity_error(error.certificate_error, node))
-        case aiohttp.ClientSSLError():
-            if isinstance(error.os_error, ssl.SSLEOFError):
-                return _NotReachedError(MeshError("peer.unreachable", "the connection ended during the handshake"))
-            return _NotReachedError(
-                MeshError("peer.protocol", "what listens there does not speak TLS 1.3 as a node does")
-            )
-        case aiohttp.ClientConnectorError():
-            forbidden = isinstance(error.os_error, ForbiddenAddressError)
-            reason = str(error.os_error) if forbidden else f"cannot connect to {error.host}:{error.port}"
-            return _NotReachedError(MeshError("peer.unreachable", reason))
-        case aiohttp.ConnectionTimeoutError():
-            return _NotReachedError(MeshError("peer.unreachable", "no connection in time"))
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | aiohttp.ClientConnectionResetError():
-            return _LostError()
-        case aiohttp.ClientPayloadError():
-            return MeshError(
-                "peer.unreachable", "the answer was cut off; the request may have been acted on", peer=node
-            )
-        case _:
-            return MeshError("peer.protocol", "the answer is not HTTP as a node speaks it", peer=node)
-
-
-def _identity_error(error: Exception, node: str) -> MeshError:
-    code = error.verify_code if isinstance(error, ssl.SSLCertVerificationError) else 0
-    if code in (9, 10):  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
-        return MeshError(
-            "peer.identity", "the peer's certificate is not valid at this time: compare the clocks", peer=node
-        )
-    return MeshError("peer.identity", f"the node at this address does not hold the key of {ids.short(node)}", peer=node)
+@functools.lru_cache(maxsize=limits.PEERS_MAX)
+def _parse(address: str) -> tuple[str, int, bool]:
+    """Host, port, and whether the address is for signed HTTP. Errors: ``NotReachedError``."""
+    try:
+        return parse_peer_address(address)
+    except MeshError as error:
+        raise NotReachedError(MeshError("peer.unreachable", error.message)) from error

@@ -46,6 +46,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     requests_per_s: int = limits.PEER_REQUESTS_PER_S
     requests_burst: int = limits.PEER_REQUESTS_BURST
     concurrent_requests_max: int = limits.PEER_CONCURRENT_REQUESTS_MAX
+    held_keepalive_s: float = limits.HELD_KEEPALIVE_S
+    """How often a held connection is asked whether its other end is still there."""
 
 
 class Connection(web.RequestHandler):
@@ -128,8 +130,10 @@ class Connection(web.RequestHandler):
             self._header_timer = None
 
 
-Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes]]
-"""Answers one request. Raises ``MeshError`` to refuse it."""
+Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes | web.StreamResponse]]
+"""Answers one request: with a body, or with a response that is over already. Raises ``MeshError`` to refuse it."""
+Finish = Callable[[web.BaseRequest, web.Response], None]
+"""The last look at an answer before it leaves."""
 Admit = Callable[[Connection, ssl.SSLObject], str]
 """Looks at a connection right after its handshake: empty to admit it, or the reason to drop it."""
 
@@ -138,14 +142,21 @@ class Listener(web.Server):
     """A listening socket and the connections that came in through it."""
 
     def __init__(
-        self, answer: Answer, *, context: Callable[[], Awaitable[ssl.SSLContext]], admit: Admit, bounds: Bounds
+        self,
+        answer: Answer,
+        *,
+        context: Callable[[], Awaitable[ssl.SSLContext | None]],
+        admit: Admit,
+        bounds: Bounds,
+        finish: Finish = lambda *_: None,
     ) -> None:
-        """context: asked for every new connection."""
+        """context: asked for every new connection; None for one whose TLS a proxy has ended."""
         super().__init__(self._respond)
         self._answer = answer
         self._context = context
         self.admit = admit
         self.bounds = bounds
+        self._finish = finish
         self.refusals: Counter[str] = Counter()
         self._per_address: Counter[str] = Counter()
         self._socket: socket.socket | None = None
@@ -156,7 +167,8 @@ class Listener(web.Server):
         """Start listening; the port. Errors: ``node.address_in_use``, ``config.invalid``."""
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+            both = host == "::" and socket.has_dualstack_ipv6()  # "everywhere" means IPv4 as well
+            self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
         except OSError as error:
             taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
             raise MeshError(
@@ -219,8 +231,8 @@ class Listener(web.Server):
                 lambda: connection,
                 sock,
                 ssl=context,
-                ssl_handshake_timeout=self.bounds.handshake_timeout_s,
-                ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S,
+                ssl_handshake_timeout=self.bounds.handshake_timeout_s if context else None,
+                ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
             )
             await connection.lost
         except OSError as error:
@@ -238,11 +250,15 @@ class Listener(web.Server):
         connection.request_begins()
         try:
             try:
-                response = web.Response(body=await self._answer(connection, request), content_type=answers.MEDIA_TYPE)
+                answer = await self._answer(connection, request)
+                if isinstance(answer, web.StreamResponse):
+                    return answer
+                response = web.Response(body=answer, content_type=answers.MEDIA_TYPE)
             except MeshError as error:
                 response = web.Response(
                     body=answers.encode_error(error), status=answers.status_of(error), content_type=answers.MEDIA_TYPE
                 )
+            self._finish(request, response)
             whole = request.content.is_eof()
             if not whole:
                 response.force_close()  # the rest of this body would be taken for the next request's header

@@ -1,4 +1,4 @@
-"""A look at the certificate of a TLS listener, before anything is believed about it."""
+"""A look at the certificate a listener shows, before anything about it is believed."""
 
 from __future__ import annotations
 

@@ -6,15 +6,18 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress, PeerHandler
 from adapters.transport import answers
+from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached
 from adapters.transport.guard import Bounds
+from adapters.transport.held import Answering, EndedError, HeldLink, HeldTable
 from adapters.transport.quota import Quota
+from adapters.transport.ways import HELD, Ways
 from protocol import limits
 from protocol.errors import MeshError
 
@@ -38,6 +41,46 @@ async def _calm(leg: Leg) -> None:
     """Everything arrives at once."""
 
 
+class MemoryPipe:
+    """One end of a connection in memory. Frames that were sent before it ended arrive."""
+
+    def __init__(self) -> None:
+        self._inbox: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._other: MemoryPipe | None = None
+
+    @classmethod
+    def pair(cls) -> tuple[MemoryPipe, MemoryPipe]:
+        """Both ends."""
+        one, two = cls(), cls()
+        one._other, two._other = two, one
+        return one, two
+
+    async def send(self, data: bytes) -> None:
+        """Errors: ``EndedError``."""
+        if self._other is None:
+            raise EndedError
+        self._other._inbox.put_nowait(data)
+
+    async def receive(self) -> bytes:
+        """Errors: ``EndedError``."""
+        data = await self._inbox.get()
+        if data is None:
+            self._inbox.put_nowait(None)
+            raise EndedError
+        return data
+
+    async def close(self) -> None:
+        """End it for both."""
+        self.abort()
+
+    def abort(self) -> None:
+        """End it for both, now."""
+        other, self._other = self._other, None
+        self._inbox.put_nowait(None)
+        if other is not None:
+            other.abort()
+
+
 class MemoryNetwork:
     """Where memory servers listen and memory clients call."""
 
@@ -45,7 +88,12 @@ class MemoryNetwork:
         self.weather = weather
         self.bounds = bounds or Bounds()
         self.listening: dict[str, MemoryServer] = {}
+        self._held: dict[str, HeldTable] = {}
         self._made = 0
+
+    def held(self, node: str) -> HeldTable:
+        """The connections that are kept open to ``node``: its server and its client share them."""
+        return self._held.setdefault(node, HeldTable())
 
     def server(self, node: str, public_key: bytes, address: str = "") -> MemoryServer:
         """A server that is not started yet. address: where it will listen, or empty for any free one."""
@@ -68,6 +116,8 @@ class MemoryServer:
         self._handler: PeerHandler | None = None
         self._refusals: Counter[str] = Counter()
         self._open: dict[asyncio.Future[None], tuple[str, bytes]] = {}
+        self._table = network.held(node)
+        self._attending: set[asyncio.Task[None]] = set()
 
     async def start(self, handler: PeerHandler) -> str:
         """Listen; the address. Errors: ``node.address_in_use``."""
@@ -85,6 +135,12 @@ class MemoryServer:
             if self._trusted.get(node) != key and not gone.done():
                 self._refusals["revoked"] += 1
                 gone.set_exception(answers.disconnect_reason(self.node))
+        self._table.sweep()
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The peers that keep a connection open over which they can be called."""
+        return self._table.nodes
 
     def rekey(self, key: SigningKey) -> None:
         """Listen under another key from now on."""
@@ -102,6 +158,30 @@ class MemoryServer:
         for gone in self._open:
             if not gone.done():
                 gone.set_exception(MeshError("peer.unreachable", "the peer stopped"))
+        self._table.close()
+
+    async def accept(self, node: str, key: bytes) -> MemoryPipe:
+        """The other end of a connection that ``node``, which holds ``key``, keeps open. Errors: ``peer.refused_us``."""
+        if self._trusted.get(node) != key:
+            self._refusals["unknown"] += 1
+            raise answers.disconnect_reason(self.node)
+        near, far = MemoryPipe.pair()
+        link = HeldLink(
+            node,
+            near,
+            abort=near.abort,
+            usable=lambda: self._trusted.get(node) == key,
+            bounds=self._network.bounds,
+        )
+        task = asyncio.create_task(self._attend(link))
+        self._attending.add(task)
+        task.add_done_callback(self._attending.discard)
+        await asyncio.sleep(0)  # it is offered for calls before the holder hears that it is open
+        return far
+
+    async def _attend(self, link: HeldLink) -> None:
+        if reason := await self._table.attend(link):
+            self._refusals[reason] += 1
 
     async def take(self, node: str, key: bytes, route: str, body: bytes) -> bytes:
         """Answer a call of ``node``, which holds ``key``.
@@ -153,6 +233,9 @@ class MemoryClient:
 
     def __init__(self, network: MemoryNetwork, node: str, public_key: bytes) -> None:
         self._network, self._node, self._key = network, node, public_key
+        self._held = network.held(node)
+        self._answering = Answering(network.bounds)
+        self._ways = Ways()
 
     def rekey(self, key: SigningKey) -> None:
         """Call under another key from now on."""
@@ -174,14 +257,7 @@ class MemoryClient:
         limit_s = timeout_s or limits.REQUEST_TIMEOUT_S
         try:
             async with asyncio.timeout(limit_s):
-                server = self._find(peer)
-                await self._network.weather(
-                    Leg(source=self._node, target=peer.node, route=route, payload=body, is_answer=False)
-                )
-                answer = await server.take(self._node, self._key, route, body)
-                await self._network.weather(
-                    Leg(source=peer.node, target=self._node, route=route, payload=answer, is_answer=True)
-                )
+                answer = await self._try_ways(peer, route, body, content_type)
         except TimeoutError as error:
             raise MeshError("peer.unreachable", f"no answer within {limit_s:g} s", peer=peer.node) from error
         if len(answer) > limits.PEER_BODY_BYTES_MAX:
@@ -190,16 +266,60 @@ class MemoryClient:
             )
         return answer
 
-    async def close(self) -> None:
-        """Nothing to close."""
+    def way(self, node: str) -> str:
+        """As ``MeshClient.way``."""
+        return self._ways.last(node)
 
-    def _find(self, peer: PeerAddress) -> MemoryServer:
-        wrong = False
-        for address in peer.addresses:
-            server = self._network.listening.get(address)
-            if server is not None and (server.node, server.public_key) == (peer.node, peer.public_key):
-                return server
-            wrong = wrong or server is not None
-        if wrong:
-            raise MeshError("peer.identity", "the node at this address does not hold the peer's key", peer=peer.node)
-        raise MeshError("peer.unreachable", "nothing listens there", peer=peer.node)
+    async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
+        """As ``MeshClient.hold``; there are no certificates here to renew."""
+        missed: list[MeshError] = []
+        for address in self._ways.order(peer.node, peer.addresses, held=False):
+            try:
+                pipe = await self._find(peer, address).accept(self._node, self._key)
+            except NotReachedError as error:
+                missed.append(error.error)
+                continue
+            opened()
+            raise await self._answering.serve(peer.node, pipe, handler)
+        raise not_reached(peer.node, missed)
+
+    async def close(self) -> None:
+        """Cancel the calls that run here."""
+        await self._answering.close()
+
+    async def _try_ways(self, peer: PeerAddress, route: str, body: bytes, content_type: str) -> bytes:
+        missed: list[MeshError] = []
+        for way in self._ways.order(peer.node, peer.addresses, held=self._held.has(peer.node)):
+            try:
+                answer = await self._take(peer, way, route, body, content_type)
+            except NotReachedError as error:
+                missed.append(error.error)
+                continue
+            except LostError as lost:
+                raise may_have_been_acted_on(peer.node) from lost
+            self._ways.took(peer.node, way)
+            return answer
+        raise not_reached(peer.node, missed)
+
+    async def _take(self, peer: PeerAddress, way: str, route: str, body: bytes, content_type: str) -> bytes:
+        server = None if way == HELD else self._find(peer, way)
+        await self._network.weather(
+            Leg(source=self._node, target=peer.node, route=route, payload=body, is_answer=False)
+        )
+        if server is None:
+            answer = await self._held.call(peer.node, route, content_type, body)
+        else:
+            answer = await server.take(self._node, self._key, route, body)
+        await self._network.weather(
+            Leg(source=peer.node, target=self._node, route=route, payload=answer, is_answer=True)
+        )
+        return answer
+
+    def _find(self, peer: PeerAddress, address: str) -> MemoryServer:
+        server = self._network.listening.get(address)
+        if server is None:
+            raise NotReachedError(MeshError("peer.unreachable", "nothing listens there", peer=peer.node))
+        if (server.node, server.public_key) != (peer.node, peer.public_key):
+            told = "the node at this address does not hold the peer's key"
+            raise NotReachedError(MeshError("peer.identity", told, peer=peer.node))
+        return server

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import ssl
 import time
@@ -15,16 +14,18 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.transport.certificates import ChannelIdentity, signer_of
+from adapters.transport import answers
+from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
 from adapters.transport.guard import Bounds, Connection, Listener
+from adapters.transport.held import HeldLink, HeldTable
 from adapters.transport.quota import Quota
+from adapters.transport.websocket import HOLD_PATH, accept
 from protocol.errors import MeshError
 
 PATH_PREFIX: Final = "/peer/v1/"
-_PATH = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
-_MEDIA_TYPE = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose")
-_log = logging.getLogger(__name__)
+PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
+MEDIA_TYPE_OF_BODY: Final = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose")
 
 
 def url_of(host: str, port: int) -> str:
@@ -45,13 +46,17 @@ class MeshServer:
         advertise: str = "",
         bounds: Bounds | None = None,
         now_s: Callable[[], float] = time.time,
+        held: HeldTable | None = None,
+        certificate_life_s: float = CERTIFICATE_LIFE_S,
     ) -> None:
         """key: the witness key, it signs channel certificates. port: 0 for any free one.
 
         node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name peers reach us
-        by, if it is not ``host``. now_s: seconds since 1970.
+        by, if it is not ``host``. now_s: seconds since 1970. held: where this node's client finds the connections that
+        peers keep open.
         """
-        self._identity = ChannelIdentity(key, node=node, now_s=now_s)
+        self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
+        self._held = held or HeldTable()
         self._host, self._port, self._advertise = host, port, advertise
         self._now_s = now_s
         self._trusted: dict[str, bytes] = {}
@@ -93,7 +98,7 @@ class MeshServer:
 
     def rekey(self, key: SigningKey) -> None:
         """Answer as the same node under another witness key, from the next connection on."""
-        self._identity = ChannelIdentity(key, node=self._identity.node, now_s=self._now_s)
+        self._identity = self._identity.under(key)
         self._contexts.rekey(self._identity)
 
     @property
@@ -101,8 +106,14 @@ class MeshServer:
         """Connections and requests that were refused, by reason."""
         return MappingProxyType(self._refusals)
 
+    @property
+    def held(self) -> frozenset[str]:
+        """The peers that keep a connection open over which they can be called."""
+        return self._held.nodes
+
     async def close(self) -> None:
         """Stop listening and drop every connection. Twice is once."""
+        self._held.close()
         if self._listener is not None:
             await self._listener.stop()
         await self._contexts.close()
@@ -136,17 +147,22 @@ class MeshServer:
             and self._now_s() < connection.expires_s
         )
 
-    async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes:
+    async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes | web.StreamResponse:
         """Checks, in order: still trusted; method and path; headers; rate; places; body. Then the handler decides."""
         assert self._listener is not None
         if not self._still_trusted(connection):
             connection.refuse("revoked")
             raise MeshError("peer.unknown")
         count, node = self._listener.count, connection.node
-        path = _PATH.fullmatch(request.raw_path)
+        if request.method == "GET" and request.raw_path == HOLD_PATH:
+            return await self._hold(connection, request)
+        path = PATH.fullmatch(request.raw_path)
         if request.method != "POST" or path is None:
             raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
-        if not _MEDIA_TYPE.fullmatch(request.headers.get("Content-Type", "")) or "Content-Encoding" in request.headers:
+        if (
+            not MEDIA_TYPE_OF_BODY.fullmatch(request.headers.get("Content-Type", ""))
+            or "Content-Encoding" in request.headers
+        ):
             raise count(
                 "media_type",
                 MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
@@ -160,11 +176,32 @@ class MeshServer:
 
     async def _handle(self, node: str, route: str, body: bytes) -> bytes:
         assert self._handler is not None
+        return await answers.guarded(self._handler, node, route, body)
+
+    async def _hold(self, connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
+        """Keep this connection for calls to the peer, until either side ends it.
+
+        Checks, in order: rate; the handshake of a WebSocket. Its keep-alive has no place among the requests at a time.
+        """
+        assert self._listener is not None
+        count, node = self._listener.count, connection.node
         try:
-            return await self._handler(node, route, body)
-        except MeshError:
-            raise
-        except Exception as error:
-            # A defect of a handler: the peer learns that there is one, the log learns which, and the listener goes on.
-            _log.exception("handler of %s failed", route)
-            raise MeshError("internal.fault") from error
+            with await self._quota.enter(node):
+                pass
+        except MeshError as error:
+            raise count("quota", error) from None
+        try:
+            pipe, response = await accept(request, self._bounds.held_keepalive_s)
+        except MeshError as error:
+            raise count("route", error) from None
+        assert connection.link is not None
+        link = HeldLink(
+            node,
+            pipe,
+            abort=connection.link.abort,
+            usable=lambda: self._still_trusted(connection),
+            bounds=self._bounds,
+        )
+        if reason := await self._held.attend(link):
+            self._refusals[reason] += 1
+        return response

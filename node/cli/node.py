@@ -223,12 +223,49 @@ def peers(home: str | None, as_json: bool) -> None:
                 p["name"],
                 p["node"][:7],
                 ", ".join(p["addresses"]),
+                _way(p["reach"]),
                 p["frozen"] or _listed(p["scopes"]),
                 moment(p["seen_ms"]),
             ]
             for p in r["peers"]
         ]
-        table("peers", ["name", "node", "address", "may do here", "last seen (UTC)"], rows)
+        table("peers", ["name", "node", "address", "connection", "may do here", "last seen (UTC)"], rows)
+
+    emit(result, as_json=as_json, text=text)
+
+
+def _way(reach: Result) -> str:
+    """What is known about the connection to a peer, in a few words."""
+    held = reach["held"]
+    if held and held["state"] == "waiting":
+        return f"lost ({held['error']}), next try {moment(held['next_try_ms'])}"
+    words = ["kept open by us" if held["state"] == "open" else "connecting"] if held else []
+    if reach["holds"]:
+        words.append("kept open by the peer")
+    if reach["error"]:
+        words.append(f"failed last ({reach['error']})")
+    return ", ".join(words) or "when needed"
+
+
+@group.command()
+@click.option(
+    "--seconds", metavar="N", type=click.IntRange(1, 30), default=3, show_default=True, help="How long to listen."
+)
+@common_options
+def discover(home: str | None, seconds: int, as_json: bool) -> None:
+    """List the nodes that announce themselves on the local network: known, not trusted.
+
+    Anybody on the network can announce anything. A node becomes a peer by an invite only, whoever is listed here. A node announces
+    itself when its configuration says `discovery: {announce: true}`.
+    """
+    result = run_verb(home, "node.discover", {"seconds": seconds})
+
+    def text(r: Result) -> None:
+        if not r["nodes"]:
+            click.echo("nobody announces a node here (`discovery: {announce: true}` in the other node's configuration)")
+            return
+        rows = [[n["short"], ", ".join(n["addresses"]), n["standing"], n["next"]] for n in r["nodes"]]
+        table("nodes on this network", ["node", "address", "standing", "next"], rows)
 
     emit(result, as_json=as_json, text=text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.files import write_atomic
 from node.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
+from node.rooms import Rooms
 from node.tree_picture import TreeNode
 from protocol import envelope, ids
 from protocol.action import describe
@@ -22,9 +23,6 @@ from protocol.entry import SCALE, decode_action, node_key
 from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec, Spend
 from protocol.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
-
-if TYPE_CHECKING:
-    from node.node import Node
 
 
 class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,25 +63,25 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     html: str = ""
 
 
-async def summarise(node: Node, search_id: str) -> Summary:
+async def summarise(rooms: Rooms, search_id: str) -> Summary:
     """Errors: ``input.not_found``; ``search.not_found_goal`` when the search ended without a verified success."""
-    _, spec, progress, replica, leases = await node.explorer.view(search_id)
-    found = await node.store.search(spec.id)
+    _, spec, progress, replica, leases = await rooms.explorer.view(search_id)
+    found = await rooms.store.search(spec.id)
     assert found is not None, "view has just read it"
-    summary = _summary(node, found.status, spec, progress, replica, leases)
+    summary = _summary(rooms, found.status, spec, progress, replica, leases)
     if found.status == "failed":
         code = progress.error if progress.error in CODES else "search.not_found_goal"
         raise MeshError(code, search=spec.id, nodes=summary.nodes, branches=summary.branches, claims=summary.claims)
     return summary
 
 
-async def show_search(node: Node, search_id: str, html: str) -> Summary:
+async def show_search(rooms: Rooms, search_id: str, html: str) -> Summary:
     """The summary, and the report in the file ``html`` if named. Errors: ``input.not_found``, ``input.invalid``."""
-    found, spec, progress, replica, leases = await node.explorer.view(search_id)
-    summary = _summary(node, found.status, spec, progress, replica, leases)
+    found, spec, progress, replica, leases = await rooms.explorer.view(search_id)
+    summary = _summary(rooms, found.status, spec, progress, replica, leases)
     if not html:
         return summary
-    data = await _report(node, summary, spec, progress, replica)
+    data = await _report(rooms, summary, spec, progress, replica)
     try:
         text = await asyncio.to_thread(render_report, data)
         await asyncio.to_thread(write_atomic, Path(html), text.encode())
@@ -92,14 +90,14 @@ async def show_search(node: Node, search_id: str, html: str) -> Summary:
     return msgspec.structs.replace(summary, html=html)
 
 
-def _name(node: Node, peer: str) -> str:
-    if peer == node.identity.node:
-        return node.config.name
-    return next((record.name for record in node.peers.records() if record.node == peer), ids.short(peer))
+def _name(rooms: Rooms, peer: str) -> str:
+    if peer == rooms.identity.node:
+        return rooms.config.name
+    return next((record.name for record in rooms.peers.records() if record.node == peer), ids.short(peer))
 
 
 def _summary(
-    node: Node, status: str, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
+    rooms: Rooms, status: str, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
 ) -> Summary:
     verified = progress.verified
     spend = []
@@ -109,7 +107,7 @@ def _summary(
         spend.append(
             PeerSpend(
                 node=peer,
-                name=_name(node, peer),
+                name=_name(rooms, peer),
                 role="coordinator" if peer == spec.coordinator else "worker",
                 visits=seen.visits,
                 steps=spent.steps,
@@ -131,36 +129,38 @@ def _summary(
         claims=progress.claims,
         verified=verified is not None,
         session=verified.session if verified else "",
-        claimed_by=_name(node, verified.claimed_by) if verified else "",
+        claimed_by=_name(rooms, verified.claimed_by) if verified else "",
         path=tuple(describe(decode_action(step)) for step in verified.path) if verified else (),
         spend=tuple(spend),
         reason=progress.error,
     )
 
 
-async def _report(node: Node, summary: Summary, spec: SearchSpec, progress: Progress, replica: Replica) -> ReportInput:
-    session = await node.store.session(summary.session) if summary.session else None
-    steps = await node.store.steps(summary.session) if session else []
+async def _report(
+    rooms: Rooms, summary: Summary, spec: SearchSpec, progress: Progress, replica: Replica
+) -> ReportInput:
+    session = await rooms.store.session(summary.session) if summary.session else None
+    steps = await rooms.store.steps(summary.session) if session else []
     screenshots = {}
     for step in steps:
         if step.screenshot:
-            screenshots[step.screenshot] = await node.store.blob(step.screenshot)
-    shown = await node.sessions.show(summary.session) if session else None
-    replays = tuple(ShownReplay(name=_name(node, r.node), report=r) for r in (shown.reports if shown else ()))
+            screenshots[step.screenshot] = await rooms.store.blob(step.screenshot)
+    shown = await rooms.sessions.show(summary.session) if session else None
+    replays = tuple(ShownReplay(name=_name(rooms, r.node), report=r) for r in (shown.reports if shown else ()))
     roles = {peer.node: peer.role for peer in summary.spend} | {r.report.node: "replayer" for r in replays}
     outcome = (
-        f"Found by {summary.claimed_by}, replayed and verified by {_name(node, spec.coordinator)} in {summary.seconds:.0f} s."
+        f"Found by {summary.claimed_by}, replayed and verified by {_name(rooms, spec.coordinator)} in {summary.seconds:.0f} s."
         if summary.verified
         else f"Not reached: the search is {summary.status}."
     )
     return ReportInput(
         title=f"Search {spec.id}",
-        made_ms=node.clock.now_ms(),
+        made_ms=rooms.clock.now_ms(),
         goal=spec.goal,
         outcome=outcome,
         success=summary.verified,
-        nodes=tuple(MeshNode(name=_name(node, peer), id=peer, role=role) for peer, role in roles.items()),
-        tree=_tree(node, replica, progress),
+        nodes=tuple(MeshNode(name=_name(rooms, peer), id=peer, role=role) for peer, role in roles.items()),
+        tree=_tree(rooms, replica, progress),
         spend=tuple(
             SpendRow(name=p.name, iterations=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases)
             for p in summary.spend
@@ -169,41 +169,43 @@ async def _report(node: Node, summary: Summary, spec: SearchSpec, progress: Prog
         steps=steps,
         screenshots=screenshots,
         replays=replays,
-        signed=await _signed(node, spec, summary),
+        signed=await _signed(rooms, spec, summary),
     )
 
 
-async def _signed(node: Node, spec: SearchSpec, summary: Summary) -> tuple[SignedRow, ...]:
+async def _signed(rooms: Rooms, spec: SearchSpec, summary: Summary) -> tuple[SignedRow, ...]:
     rows = []
-    found = await node.store.search(spec.id)
+    found = await rooms.store.search(spec.id)
     sealed = [("the search", found.spec)] if found else []
-    sealed += [(f"session {a.subject}", a.envelope) for a in await node.store.artefacts(subject=summary.session or "-")]
-    for lease in await node.store.leases(spec.id):
+    sealed += [
+        (f"session {a.subject}", a.envelope) for a in await rooms.store.artefacts(subject=summary.session or "-")
+    ]
+    for lease in await rooms.store.leases(spec.id):
         sealed += [(f"lease {lease.id}", data) for data in (lease.assignment, lease.result) if data]
-    last = {record.peer: record for record in await node.store.deltas(spec.id)}
+    last = {record.peer: record for record in await rooms.store.deltas(spec.id)}
     sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last.values()]
     for artefact, data in sealed:
-        rows.append(_signed_row(node, artefact, data))
+        rows.append(_signed_row(rooms, artefact, data))
     return tuple(rows)
 
 
-def _signed_row(node: Node, artefact: str, data: bytes) -> SignedRow:
+def _signed_row(rooms: Rooms, artefact: str, data: bytes) -> SignedRow:
     claimed = envelope.peek(data)
     try:
-        envelope.verify(data, kinds=frozenset({claimed.kind}), find_key=node.peers.find_key)
+        envelope.verify(data, kinds=frozenset({claimed.kind}), find_key=rooms.peers.find_key)
         verified = True
     except MeshError:
         verified = False
     return SignedRow(
         artefact=artefact,
         kind=claimed.kind,
-        signer=_name(node, claimed.claims.issuer),
+        signer=_name(rooms, claimed.claims.issuer),
         digest=hashlib.sha256(data).digest(),
         verified=verified,
     )
 
 
-def _tree(node: Node, replica: Replica, progress: Progress) -> TreeNode:
+def _tree(rooms: Rooms, replica: Replica, progress: Progress) -> TreeNode:
     """The merged tree as the picture wants it; the winning path marked."""
     tree = replica.tree
     winning = set()
@@ -212,7 +214,7 @@ def _tree(node: Node, replica: Replica, progress: Progress) -> TreeNode:
         winning.add(key)
         for child in _keys(replica.root, progress.verified.path):
             winning.add(child)
-    names = {peer: _name(node, peer) for peer in tree.peers}
+    names = {peer: _name(rooms, peer) for peer in tree.peers}
 
     def build(row: int, depth: int) -> TreeNode:
         totals = tree.totals[row]

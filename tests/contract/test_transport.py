@@ -12,6 +12,7 @@ from nacl.signing import SigningKey
 from adapters.ports import PeerAddress, PeerClient, PeerServer
 from adapters.transport.client import MeshClient
 from adapters.transport.guard import Bounds
+from adapters.transport.held import HeldTable
 from adapters.transport.memory import Leg, MemoryNetwork
 from adapters.transport.server import MeshServer
 from protocol import ids, limits
@@ -46,11 +47,16 @@ class World:
         self.kind = kind
         self.made: list[PeerServer | PeerClient] = []
         self.network = MemoryNetwork()
+        self.held: dict[bytes, HeldTable] = {}
+
+    def table(self, key: SigningKey) -> HeldTable:
+        """What the server and the client of one node share."""
+        return self.held.setdefault(bytes(key), HeldTable())
 
     def server(self, key: SigningKey, *trusted: SigningKey, bounds: Bounds | None = None) -> PeerServer:
         server: PeerServer
         if self.kind == "sockets":
-            server = MeshServer(key, bounds=bounds)
+            server = MeshServer(key, bounds=bounds, held=self.table(key))
         else:
             self.network.bounds = bounds or Bounds()
             server = self.network.server(node_of(key), bytes(key.verify_key))
@@ -58,10 +64,13 @@ class World:
         self.made.append(server)
         return server
 
-    def client(self, key: SigningKey) -> PeerClient:
-        client: PeerClient = (
-            MeshClient(key) if self.kind == "sockets" else self.network.client(node_of(key), bytes(key.verify_key))
-        )
+    def client(self, key: SigningKey, *, bounds: Bounds | None = None) -> PeerClient:
+        client: PeerClient
+        if self.kind == "sockets":
+            client = MeshClient(key, held=self.table(key), bounds=bounds)
+        else:
+            self.network.bounds = bounds or self.network.bounds
+            client = self.network.client(node_of(key), bytes(key.verify_key))
         self.made.append(client)
         return client
 

@@ -1,0 +1,225 @@
+"""Calls in the other direction: over a connection that the called node opened and keeps open.
+
+The *holder* opens the connection, as any other under mutual TLS, and answers; the *acceptor* calls. There is one
+connection for each holder: a new one takes the place of the old one, which ends once its last call is answered, so
+that a certificate can be renewed without a gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Protocol
+
+from adapters.ports import PeerHandler
+from adapters.transport import answers
+from adapters.transport.failures import LostError, NotReachedError
+from adapters.transport.guard import Bounds
+from adapters.transport.quota import Quota
+from protocol import frames, limits
+from protocol.errors import MeshError
+from protocol.frames import AnswerFrame, CallFrame
+
+
+class EndedError(Exception):
+    """The connection has ended, whoever ended it."""
+
+
+class Pipe(Protocol):
+    """One end of an open connection that carries whole frames, in order."""
+
+    async def send(self, data: bytes) -> None:
+        """Errors: ``EndedError``."""
+
+    async def receive(self) -> bytes:
+        """The next frame. Errors: ``EndedError``."""
+
+    async def close(self) -> None:
+        """End the connection. Never raises; twice is once."""
+
+
+class HeldLink:
+    """The acceptor's end: calls ``node``."""
+
+    def __init__(
+        self, node: str, pipe: Pipe, *, abort: Callable[[], None], usable: Callable[[], bool], bounds: Bounds
+    ) -> None:
+        """abort: drops the connection at once. usable: asked before each call, whether the holder is still trusted."""
+        self.node = node
+        self._pipe, self._abort, self._usable, self._bounds = pipe, abort, usable, bounds
+        self._places = asyncio.Semaphore(bounds.concurrent_requests_max)
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[AnswerFrame]] = {}
+        self._retired = self._ended = False
+
+    @property
+    def live(self) -> bool:
+        """Whether it takes calls. One that is no longer trusted is dropped by asking."""
+        if not self._ended and not self._usable():
+            self.end()
+        return not self._ended and not self._retired
+
+    def retire(self) -> None:
+        """Take no more calls, and end with the last answer."""
+        self._retired = True
+        if not self._waiting:
+            self.end()
+
+    def end(self) -> None:
+        """Drop the connection at once; calls that run fail."""
+        self._ended = True
+        self._abort()
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(LostError())
+
+    async def run(self) -> str:
+        """Hand answers to their callers until the connection ends; the reason to count if the holder broke the rules."""
+        try:
+            while True:
+                frame = frames.decode_answer(await self._pipe.receive())
+                answer = self._waiting.get(frame.number)
+                if answer is not None and not answer.done():  # nobody waits for one that came too late
+                    answer.set_result(frame)
+        except EndedError:
+            return ""
+        except MeshError:
+            return "frame"
+        finally:
+            self.end()
+
+    async def call(self, route: str, media: str, body: bytes) -> bytes:
+        """The holder's answer. Errors: ``NotReachedError``, ``LostError``, or ``MeshError`` with the code it answered."""
+        async with self._places:
+            if not self.live:
+                raise NotReachedError(MeshError("peer.unreachable", "the held connection has ended"))
+            number = next(self._numbers)
+            waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+            try:
+                await self._send(frames.encode(CallFrame(number=number, route=route, media=media, body=body)))
+                answer: AnswerFrame = await waiting
+            finally:
+                del self._waiting[number]
+                waiting.cancel()
+                if self._retired and not self._waiting:
+                    self.end()
+        if answer.refused:
+            raise answers.decode_error(answer.body, self.node)
+        return answer.body
+
+    async def _send(self, data: bytes) -> None:
+        try:
+            async with asyncio.timeout(self._bounds.body_timeout_s):
+                await self._pipe.send(data)
+        except EndedError as error:
+            raise LostError from error
+        except TimeoutError as error:
+            self.end()  # a holder that does not read: half a frame may be in its buffers
+            raise LostError from error
+
+
+class HeldTable:
+    """The connections that peers keep open to this node. Shared by its server, which fills it, and its client."""
+
+    def __init__(self) -> None:
+        self._links: dict[str, HeldLink] = {}
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """Who holds a connection open now."""
+        return frozenset(node for node in list(self._links) if self.has(node))
+
+    def has(self, node: str) -> bool:
+        """Whether ``node`` can be called this way now."""
+        link = self._links.get(node)
+        return link is not None and link.live
+
+    def sweep(self) -> None:
+        """Drop the connections of those who are trusted no longer."""
+        for node in list(self._links):
+            self.has(node)
+
+    async def attend(self, link: HeldLink) -> str:
+        """Offer ``link`` for calls, in place of an older one, until it ends; the reason to count, if any."""
+        older = self._links.get(link.node)
+        self._links[link.node] = link
+        if older is not None:
+            older.retire()
+        try:
+            return await link.run()
+        finally:
+            if self._links.get(link.node) is link:
+                del self._links[link.node]
+
+    async def call(self, node: str, route: str, media: str, body: bytes) -> bytes:
+        """The answer of ``node``. Errors: those of ``HeldLink.call``."""
+        while True:
+            link = self._links.get(node)
+            if link is None:
+                raise NotReachedError(MeshError("peer.unreachable", "the held connection has ended"))
+            try:
+                return await link.call(route, media, body)
+            except NotReachedError:
+                # It was replaced while the call waited in line: the new one takes it.
+                if self._links.get(node) in (link, None):
+                    raise
+
+    def close(self) -> None:
+        """Drop every connection."""
+        for link in list(self._links.values()):
+            link.end()
+
+
+class Answering:
+    """The holder's end: answers calls as if they had come in through its own listener."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._quota = Quota(bounds)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, node: str, pipe: Pipe, handler: PeerHandler) -> MeshError:
+        """Answer the calls of ``node`` until the connection ends; why it did.
+
+        Checks, in order: form of the frame; rate; places. Then the handler decides. A call that runs when the connection
+        ends runs on: as with a connection the caller opened, only nobody hears the answer.
+        """
+        try:
+            while True:
+                call = frames.decode_call(await pipe.receive())
+                task = asyncio.create_task(self._answer(node, pipe, handler, call))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                # More than the places allow is refused, and more than that is not even read.
+                while len(self._tasks) > 2 * self._bounds.concurrent_requests_max:
+                    await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        except EndedError:
+            return MeshError("peer.unreachable", "the held connection ended", peer=node)
+        except MeshError as error:
+            return MeshError("peer.protocol", f"not a call: {error.message}", peer=node)
+        finally:
+            await pipe.close()
+
+    async def _answer(self, node: str, pipe: Pipe, handler: PeerHandler, call: CallFrame) -> None:
+        try:
+            with await self._quota.enter(node):
+                body, refused = await answers.guarded(handler, node, call.route, call.body), False
+                if len(body) > limits.PEER_BODY_BYTES_MAX:
+                    raise MeshError("peer.protocol", f"an answer of more than {limits.PEER_BODY_BYTES_MAX} bytes")
+        except MeshError as error:
+            body, refused = answers.encode_error(error), True
+        try:
+            async with asyncio.timeout(self._bounds.body_timeout_s):
+                await pipe.send(frames.encode(AnswerFrame(number=call.number, refused=refused, body=body)))
+        except EndedError:
+            pass  # nobody hears it
+        except TimeoutError:
+            await pipe.close()
+
+    async def close(self) -> None:
+        """Cancel the calls that run."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

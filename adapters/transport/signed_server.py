@@ -1,0 +1,120 @@
+"""The listener of a node behind a proxy that ends TLS: plain HTTP on loopback, every message signed (RFC 9421)."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+from aiohttp import web
+from nacl.signing import SigningKey
+
+from adapters.ports import PeerHandler
+from adapters.transport.guard import Bounds, Connection, Listener
+from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
+from protocol import http_signature as signed
+from protocol.envelope import ReplayWindow
+from protocol.errors import MeshError
+
+
+class SignedServer(MeshServer):
+    """A ``PeerServer`` whose callers are known by the signatures of their requests. No connection can be held open."""
+
+    def __init__(
+        self,
+        key: SigningKey,
+        host: str,
+        port: int,
+        *,
+        node: str = "",
+        authorities: Sequence[str],
+        address: str,
+        bounds: Bounds | None = None,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        """node: our node id, if it is not that of ``key`` (after a rotation).
+
+        authorities: what callers may have addressed (``host:port``). address: what ``start`` returns: the proxy's.
+        """
+        # Every connection comes from the proxy, so its address says nothing about who called.
+        bounds = bounds or Bounds()
+        bounds = msgspec.structs.replace(bounds, connections_per_address_max=bounds.connections_max)
+        super().__init__(key, host, port, node=node, bounds=bounds, now_s=now_s)
+        self._key, self._authorities, self._address = key, tuple(authorities), address
+        self._window = ReplayWindow(int(now_s()))
+
+    async def start(self, handler: PeerHandler) -> str:
+        """Listen; the proxy's address. Errors: ``node.address_in_use``, ``config.invalid``."""
+        assert self._listener is None, "one start per server"
+        self._handler = handler
+        listener = Listener(self._answer, context=_no_tls, admit=lambda *_: "", bounds=self._bounds, finish=self._sign)
+        listener.refusals = self._refusals
+        self.port = listener.listen(self._host, self._port)
+        self._listener = listener
+        return self._address
+
+    def rekey(self, key: SigningKey) -> None:
+        """Sign as the same node with another witness key, from the next answer on."""
+        super().rekey(key)
+        self._key = key
+
+    async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes:
+        """Checks, in order: method and path; headers; signature by a trusted key; rate; places; body; its digest."""
+        assert self._listener is not None
+        count = self._listener.count
+        path = PATH.fullmatch(request.raw_path)
+        if request.method != "POST" or path is None:
+            raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
+        media = request.headers.get("Content-Type", "")
+        if not MEDIA_TYPE_OF_BODY.fullmatch(media) or "Content-Encoding" in request.headers:
+            raise count("media_type", MeshError("peer.protocol", "a body is an envelope, by its exact media type"))
+        told = request.headers.get(signed.DIGEST_HEADER, "")
+        try:
+            node = self._signer(request, media, told)
+        except MeshError as error:
+            raise count("signature", error) from None
+        connection.node, connection.key = node, self._trusted[node]
+        try:
+            place = await self._quota.enter(node)
+        except MeshError as error:
+            raise count("quota", error) from None
+        with place:
+            body = await self._listener.read_body(request)
+            if signed.digest(body) != told:
+                raise count("signature", MeshError("peer.signature", "the body is not the one that was signed"))
+            return await self._handle(node, path[1], body)
+
+    def _signer(self, request: web.BaseRequest, media: str, told: str) -> str:
+        names = (signed.INPUT_HEADER, signed.SIGNATURE_HEADER, signed.DIGEST_HEADER, "Content-Type")
+        if any(len(request.headers.getall(name, [])) != 1 for name in names):
+            raise MeshError("peer.signature", "each of the signed headers stands exactly once")
+        return signed.verify(
+            request.headers,
+            (signed.request(authority, request.raw_path, media, told) for authority in self._authorities),
+            key_of=self._trusted.get,
+            now_s=int(self._now_s()),
+            window=self._window,
+        )
+
+    def _sign(self, request: web.BaseRequest, response: web.Response) -> None:
+        """Sign an answer; bound to the signature of its request, or not at all."""
+        asked = request.headers.get(signed.SIGNATURE_HEADER, "")
+        body = response.body
+        assert isinstance(body, bytes)
+        told = signed.digest(body)
+        message = signed.answer(response.status, response.headers["Content-Type"], told, asked)
+        response.headers[signed.DIGEST_HEADER] = told
+        response.headers.update(
+            signed.sign(
+                message,
+                key=self._key,
+                node=self._identity.node,
+                now_s=int(self._now_s()),
+                nonce=os.urandom(signed.NONCE_BYTES),
+            )
+        )
+
+
+async def _no_tls() -> None:
+    """The proxy has ended it."""

@@ -1,0 +1,113 @@
+"""Where this node becomes a peer of another: invites it makes, and invites it follows."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+
+from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, PeerRecord, Store
+from node.config import Config
+from node.identity import Identity
+from node.peers import Peers
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.pairing import NONCE_BYTES, Inviter, Joiner, make_invite, parse_invite, token_hash
+from protocol.trust import parse_scopes
+
+
+class PairingDesk:
+    """Opens a listener for each invite, and follows the invites of others."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        peers: Peers,
+        new_server: Callable[[], PairingServer],
+        client: PairingClient,
+    ) -> None:
+        self._identity, self._config, self._store, self._clock = identity, config, store, clock
+        self._peers, self._new_server, self._client = peers, new_server, client
+        self._open: dict[bytes, asyncio.Task[None]] = {}
+        """The listeners of open invites, by hash of their token."""
+
+    async def invite(self, grant: Sequence[str], minutes: int) -> tuple[str, int]:
+        """An invite and when it expires (seconds since 1970); its listener is open until then, or until it is used.
+
+        Errors: ``input.invalid``, ``node.address_in_use``.
+        """
+        scopes = parse_scopes(grant)
+        token = self._clock.random(limits.INVITE_TOKEN_BYTES)
+        expires_s = self._clock.now_ms() // 1000 + minutes * 60
+        await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, scopes=scopes))
+        inviter = Inviter(
+            self._identity.key,
+            log=self._identity.log,
+            token=token,
+            expires_s=expires_s,
+            name=self._config.name,
+            addresses=self._peers.addresses,
+            grants=scopes,
+        )
+        listener = self._new_server()
+        closing = asyncio.Event()
+
+        async def handle(request: bytes, leaf_hash: bytes) -> bytes:
+            try:
+                answer, paired = inviter.handle(request, leaf_hash, self._clock.now_ms() // 1000)
+                if await self._store.take_invite(token_hash(token)) is None:
+                    raise MeshError("invite.refused", "the invite was used or withdrawn")
+                await self._peers.add(paired)
+            finally:
+                if not inviter.is_open:
+                    closing.set()
+            return answer
+
+        address = await listener.start(handle)
+        hashed = token_hash(token)
+        self._open[hashed] = asyncio.create_task(self._close_later(hashed, listener, closing, minutes * 60))
+        own = self._identity
+        key = own.public_key if own.public_key != own.genesis_key else b""
+        return make_invite(
+            address=address, node=own.node, token=token, expires_s=expires_s, scopes=scopes, key=key
+        ), expires_s
+
+    async def _close_later(self, hashed: bytes, listener: PairingServer, closing: asyncio.Event, seconds: int) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await closing.wait()
+                await self._clock.sleep(0.5)  # let the last answer leave
+        except TimeoutError:
+            pass
+        finally:
+            await listener.close()
+            await self._store.take_invite(hashed)
+            self._open.pop(hashed, None)
+
+    async def join(self, text: str, grant: Sequence[str]) -> PeerRecord:
+        """Pair by an invite. Errors: ``invite.*``, ``peer.identity``, ``peer.unreachable``, ``input.invalid``."""
+        scopes = parse_scopes(grant)
+        invite = parse_invite(text, self._clock.now_ms() // 1000)
+        joiner = Joiner(
+            invite,
+            self._identity.key,
+            log=self._identity.log,
+            name=self._config.name,
+            addresses=self._peers.addresses,
+            grants=scopes,
+            nonce=self._clock.random(NONCE_BYTES),
+        )
+        async with self._client.connect(invite.address) as connection:
+            leaf_hash = hashlib.sha256(connection.leaf).digest()
+            answer = await connection.call(joiner.request(connection.signer, leaf_hash))
+        return await self._peers.add(joiner.finish(answer))
+
+    async def close(self) -> None:
+        """Withdraw every open invite. Twice is once."""
+        tasks = list(self._open.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

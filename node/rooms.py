@@ -1,0 +1,73 @@
+"""What one installation is made of. Put together by ``node.wiring``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.ports import Clock, Discovery, PeerServer, Store
+from node.browsers import Browsers
+from node.config import Config
+from node.explorer.explorer import Explorer
+from node.identity import Identity
+from node.log_exchange import LogExchange
+from node.logs import Logs
+from node.own_keys import OwnKeys
+from node.pairing_desk import PairingDesk
+from node.peers import Peers
+from node.reach import Reach
+from node.sessions import Sessions
+from node.witness import Witness
+from protocol import ids
+from protocol.errors import MeshError
+
+
+@dataclass(kw_only=True)
+class Rooms:
+    """The rooms, and whether their door is open."""
+
+    home: Path
+    config: Config
+    identity: Identity
+    store: Store
+    clock: Clock
+    browsers: Browsers
+    witness: Witness
+    peers: Peers
+    pairing: PairingDesk
+    log_exchange: LogExchange
+    logs: Logs
+    sessions: Sessions
+    explorer: Explorer
+    server: PeerServer
+    own_keys: OwnKeys
+    reach: Reach
+    discovery: Discovery
+    address: str = ""
+    """Where peers reach this node; empty while it does not serve."""
+
+    @property
+    def serving(self) -> bool:
+        """Whether peers can reach this node now."""
+        return bool(self.address)
+
+    def need_serving(self) -> None:
+        """Errors: ``node.not_serving``."""
+        if not self.serving:
+            raise MeshError("node.not_serving", home=str(self.home))
+
+    async def close(self) -> None:
+        """Stop everything, in the order in which things depend on each other. Twice is once."""
+        await self.pairing.close()
+        await self.explorer.close()
+        await self.log_exchange.close()
+        await self.discovery.close()
+        await self.reach.close()
+        await self.peers.close()
+        await self.server.close()
+        await self.browsers.close()
+        await self.witness.close()
+        await self.store.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.config.name}, {ids.short(self.identity.node)})"

@@ -1,0 +1,31 @@
+"""The form of a verb: what it takes, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+Tell = Callable[[dict[str, Any]], None]
+"""Hands progress to whoever asked."""
+
+
+class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a verb takes."""
+
+
+class NoParams(Params, frozen=True, kw_only=True):
+    """A verb that takes nothing."""
+
+
+class Verb(NamedTuple):
+    """One thing a command can ask of a node."""
+
+    params: type[Params]
+    run: Callable[[Any, Tell], Awaitable[Any]]
+    """Takes ``params`` and ``Tell``; the result is plain, or made of structs."""
+
+
+Verbs = Mapping[str, Verb]
+"""By name, ``group.verb``."""

@@ -1,0 +1,133 @@
+"""The verbs of ``trailmesh node``: peers, and how this node is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from adapters.ports import PeerRecord
+from node import __version__, doctor
+from node.discover import discover
+from node.rooms import Rooms
+from node.verb import NoParams, Params, Tell, Verb, Verbs
+from protocol import ids, limits
+from protocol.errors import MeshError
+
+
+class InviteParams(Params, frozen=True, kw_only=True):
+    """``node.invite``"""
+
+    grant: tuple[str, ...] = ()
+    minutes: Annotated[int, msgspec.Meta(ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
+
+
+class JoinParams(Params, frozen=True, kw_only=True):
+    """``node.join``"""
+
+    invite: str
+    grant: tuple[str, ...] = ()
+
+
+class KnockParams(Params, frozen=True, kw_only=True):
+    """``node.knock``"""
+
+    address: str
+    public_key: str
+
+
+class DoctorParams(Params, frozen=True, kw_only=True):
+    """``node.doctor``"""
+
+    browser: bool = True
+
+
+class DiscoverParams(Params, frozen=True, kw_only=True):
+    """``node.discover``"""
+
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=limits.DISCOVERY_SECONDS_MAX)] = 3
+
+
+class MeshVerbs:
+    """Pairs, lists, examines."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    @property
+    def table(self) -> Verbs:
+        """The verbs by name."""
+        return {
+            "node.invite": Verb(InviteParams, self._invite),
+            "node.join": Verb(JoinParams, self._join),
+            "node.knock": Verb(KnockParams, self._knock),
+            "node.peers": Verb(NoParams, self._peers),
+            "node.status": Verb(NoParams, self._status),
+            "node.doctor": Verb(DoctorParams, self._doctor),
+            "node.discover": Verb(DiscoverParams, self._discover),
+        }
+
+    async def _invite(self, params: InviteParams, tell: Tell) -> dict[str, Any]:
+        self._rooms.need_serving()
+        invite, expires_s = await self._rooms.pairing.invite(params.grant, params.minutes)
+        return {"invite": invite, "expires_s": expires_s}
+
+    async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
+        return _peer(await self._rooms.pairing.join(params.invite, params.grant))
+
+    async def _knock(self, params: KnockParams, tell: Tell) -> dict[str, Any]:
+        try:
+            key = bytes.fromhex(params.public_key)
+        except ValueError:
+            key = b""
+        if len(key) != 32:
+            raise MeshError("input.invalid", "a public key has 64 hexadecimal digits")
+        refusal = await self._rooms.peers.knock(params.address, key)
+        if refusal is None:
+            return {"refused": False, "code": "", "message": ""}
+        return {"refused": True, "code": refusal.code, "message": refusal.message}
+
+    async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
+        frozen = self._rooms.peers.frozen
+        return {
+            "peers": [
+                _peer(record) | {"frozen": frozen.get(record.node, ""), "reach": self._rooms.reach.report(record.node)}
+                for record in self._rooms.peers.records()
+            ]
+        }
+
+    async def _status(self, params: NoParams, tell: Tell) -> dict[str, Any]:
+        rooms = self._rooms
+        return {
+            "node": rooms.identity.node,
+            "short": ids.short(rooms.identity.node),
+            "public_key": rooms.identity.public_key.hex(),
+            "name": rooms.config.name,
+            "version": __version__,
+            "home": str(rooms.home),
+            "serving": rooms.serving,
+            "address": rooms.address,
+            **rooms.logs.status(),
+            "peers": len(rooms.peers.records()),
+            "sessions": len(await rooms.store.sessions(limit=1_000_000)),
+            "searches_running": rooms.explorer.running,
+            "refusals": dict(rooms.server.refusals),
+        }
+
+    async def _doctor(self, params: DoctorParams, tell: Tell) -> doctor.Health:
+        return await doctor.examine(self._rooms, browser=params.browser)
+
+    async def _discover(self, params: DiscoverParams, tell: Tell) -> dict[str, Any]:
+        return {"nodes": await discover(self._rooms.discovery, self._rooms.peers, params.seconds)}
+
+
+def _peer(record: PeerRecord) -> dict[str, Any]:
+    return {
+        "node": record.node,
+        "name": record.name,
+        "addresses": list(record.addresses),
+        "scopes": list(record.scopes),
+        "granted_us": list(record.granted_us),
+        "paired_ms": record.paired_ms,
+        "seen_ms": record.seen_ms,
+    }

@@ -1,0 +1,251 @@
+"""Nodes that cannot be connected to, nodes whose clocks are wrong, nodes at IPv6 addresses: whole nodes on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+import pytest_asyncio
+import yaml
+
+from adapters.clock.system import SystemClock
+from node import doctor, wiring
+from node.doctor_peers import Check
+from node.node import Node
+from node.rooms import Rooms
+from node.setup import init_home
+from protocol.errors import MeshError
+from protocol.messages import StatusAsk, StatusTell
+
+WAIT_S = 10
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+
+class WrongClock(SystemClock):
+    """The machine's clock, and how wrong it is."""
+
+    def __init__(self, wrong_ms: int = 0) -> None:
+        self.wrong_ms = wrong_ms
+
+    def now_ms(self) -> int:
+        return super().now_ms() + self.wrong_ms
+
+
+class Village:
+    """Makes nodes that serve."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = AsyncExitStack()
+
+    async def node(self, name: str, *, listen: str = "127.0.0.1:0", wrong_ms: int = 0, **more: object) -> Rooms:
+        """A node that serves. more: fields of ``listen`` in its configuration."""
+        home, made_from = self._folder / name, self._folder / f"{name}.yaml"
+        made_from.write_text(yaml.safe_dump({"name": name, "listen": more}))
+        init_home(home, name=None, listen=listen, config_file=str(made_from))
+        node = await self._stack.enter_async_context(wiring.open_node(home, clock=WrongClock(wrong_ms)))
+        await serve(node)
+        return node.rooms
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+
+async def serve(node: Node) -> None:
+    node.rooms.address = await node.rooms.server.start(node.federation.handle)
+    node.rooms.reach.start(node.federation.handle)
+
+
+async def pair(inviter: Rooms, joiner: Rooms) -> None:
+    invite, _ = await inviter.pairing.invite([], 5)
+    await joiner.pairing.join(invite, [])
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110  (what is looked at has no event)
+            await asyncio.sleep(0.01)
+
+
+async def status(asker: Rooms, asked: Rooms) -> StatusTell:
+    return await asker.peers.call(asked.identity.node, "status", StatusAsk(), StatusTell)
+
+
+async def wires(rooms: Rooms) -> dict[str, Check]:
+    """What doctor says about peers, by name of the check."""
+    return {check.name: check for check in await doctor._peers(rooms)}
+
+
+@pytest_asyncio.fixture
+async def village(tmp_path: Path) -> AsyncIterator[Village]:
+    village = Village(tmp_path)
+    yield village
+    await village.close()
+
+
+# --- held connections ----------------------------------------------------------------------------------------------
+
+
+async def test_a_node_behind_nat_is_called_by_the_peer_it_paired_with(village: Village) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
+    await pair(harbour, cabin)
+    assert harbour.peers.records()[0].addresses == (), "no address was told"
+    await until(lambda: harbour.server.held == {cabin.identity.node})
+    assert (await status(harbour, cabin)).name == "cabin"
+    assert harbour.reach.report(cabin.identity.node)["way"] == "held"
+    assert cabin.reach.holds[harbour.identity.node].state == "open"
+
+
+async def test_doctor_sees_both_directions_of_a_held_connection(village: Village) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
+    await pair(harbour, cabin)
+    await until(lambda: harbour.server.held != frozenset())
+    found = await wires(cabin)
+    assert [check.status for check in found.values()] == ["ok", "ok"], found
+    assert "over the connection this node keeps open" in found["harbour → here"].finding
+    assert "clocks agree" in found["peer harbour"].finding
+    assert "over a connection it keeps open" in (await wires(harbour))["peer cabin"].finding
+
+
+async def test_doctor_tells_a_node_that_its_peers_do_not_reach_it_and_what_to_do(village: Village) -> None:
+    harbour = await village.node("harbour")
+    cabin = await village.node("cabin", advertise=["https://127.0.0.1:1"])
+    await pair(harbour, cabin)
+    check = (await wires(cabin))["harbour → here"]
+    assert (check.status, "reach: both" in check.remedy) == ("fault", True)
+    assert "cannot connect to 127.0.0.1:1" in check.finding
+
+
+async def test_a_peer_that_is_removed_loses_the_connection_at_once_on_either_side(village: Village) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
+    await pair(harbour, cabin)
+    await until(lambda: harbour.server.held != frozenset())
+    await cabin.store.remove_peer(harbour.identity.node)
+    await cabin.peers.load()
+    await until(lambda: harbour.server.held == frozenset())
+    assert cabin.reach.holds == {}
+    with pytest.raises(MeshError) as caught:
+        await status(harbour, cabin)
+    assert caught.value.code == "peer.unreachable"
+
+
+async def test_a_connection_that_was_lost_is_opened_again_after_a_wait_that_is_told(village: Village) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="held")
+    await pair(harbour, cabin)
+    there, here = harbour.identity.node, cabin.identity.node
+    await until(lambda: harbour.server.held == {here})
+    harbour.server.trust({})
+    await until(lambda: cabin.reach.holds[there].state == "waiting")
+    hold = cabin.reach.holds[there]
+    assert hold.failures == 1
+    assert 500 <= hold.next_try_ms - hold.since_ms <= 1000
+    harbour.server.trust(harbour.peers.genesis_keys())
+    await until(lambda: harbour.server.held == {here})
+    assert (await status(harbour, cabin)).name == "cabin"
+
+
+async def test_a_peer_that_no_longer_trusts_this_node_is_shown_as_refusing(village: Village) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin", reach="both")
+    await pair(harbour, cabin)
+    there = harbour.identity.node
+    await until(lambda: harbour.server.held != frozenset())
+    harbour.server.trust({})
+    await until(lambda: cabin.reach.holds[there].error == "peer.refused_us")
+    told = cabin.reach.report(there)["held"]
+    assert (told["failures"] >= 1, "does not know this node's key" in told["message"]) == (True, True)
+
+
+# --- clocks --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong_ms", "code", "words"),
+    [
+        (HOUR_MS, "envelope.time", "the clock of harbour is 1 h 0 min behind ours"),
+        (-HOUR_MS, "envelope.time", "the clock of harbour is 1 h 0 min ahead of ours"),
+        (3 * DAY_MS, "envelope.time", "the clock of harbour is 3 d 0 h behind ours"),
+        (-3 * DAY_MS, "envelope.time", "the clock of harbour is 3 d 0 h ahead of ours"),
+        (20 * DAY_MS, "peer.clock", "is at least 16 d 12 h behind ours"),
+        (-20 * DAY_MS - HOUR_MS // 2, "peer.clock", "is at least 20 d 0 h ahead of ours"),
+    ],
+    ids=["1 h ahead", "1 h behind", "3 days ahead", "3 days behind", "20 days ahead", "20 days behind"],
+)
+async def test_a_clock_that_is_wrong_is_told_by_how_much_and_in_which_direction(
+    village: Village, wrong_ms: int, code: str, words: str
+) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin")
+    await pair(harbour, cabin)
+    assert isinstance(cabin.clock, WrongClock)
+    cabin.clock.wrong_ms = wrong_ms - 500 if wrong_ms < 0 else wrong_ms + 500  # whole units in spite of rounding
+    with pytest.raises(MeshError) as caught:
+        await status(cabin, harbour)
+    assert caught.value.code == code
+    assert words in caught.value.message
+    assert abs(caught.value.detail["apart_s"]) <= abs(wrong_ms) // 1000 + 2
+    check = (await wires(cabin))["peer harbour"]
+    assert (check.status, words in check.finding) == ("fault", True)
+    assert check.remedy.endswith("timedatectl set-ntp true")
+    shown_s = cabin.reach.report(harbour.identity.node)["clock_apart_ms"] / 1000
+    assert abs(shown_s - caught.value.detail["apart_s"]) <= WAIT_S, "doctor has measured once more"
+
+
+async def test_doctor_shows_a_difference_that_is_still_allowed(village: Village) -> None:
+    harbour, cabin = await village.node("harbour", wrong_ms=-20_000), await village.node("cabin")
+    await pair(harbour, cabin)
+    check = (await wires(cabin))["peer harbour"]
+    assert (check.status, "of harbour is 20 s behind ours" in check.finding) == ("warn", True)
+
+
+# --- IPv6 ----------------------------------------------------------------------------------------------------------
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+ipv6 = pytest.mark.skipif(
+    not has_ipv6() and os.environ.get("CI") != "true", reason="the kernel has no IPv6 loopback address"
+)
+
+
+@ipv6
+async def test_nodes_at_ipv6_addresses_pair_and_call_each_other(village: Village) -> None:
+    harbour, cabin = await village.node("harbour", listen="[::1]:0"), await village.node("cabin", listen="[::1]:0")
+    assert harbour.address.startswith("https://[::1]:")
+    await pair(harbour, cabin)
+    assert cabin.peers.records()[0].addresses == (harbour.address,)
+    assert (await status(cabin, harbour)).name == "harbour"
+    assert (await status(harbour, cabin)).name == "cabin"
+
+
+@ipv6
+async def test_a_node_that_listens_everywhere_is_reached_over_ipv4_and_ipv6(village: Village) -> None:
+    harbour = await village.node("harbour", listen="[::]:0", advertise=["https://[::1]:1", "https://127.0.0.1:1"])
+    port = harbour.address.rpartition(":")[2]
+    cabin = await village.node("cabin")
+    await pair(cabin, harbour)
+    record = cabin.peers.records()[0]
+    for host in ("127.0.0.1", "[::1]"):
+        address = f"https://{host}:{port}"
+        await cabin.store.put_peer(msgspec.structs.replace(record, addresses=(*record.addresses, address)))
+        await cabin.peers.load()
+        assert (await status(cabin, harbour)).name == "harbour"
+        assert cabin.reach.report(harbour.identity.node)["way"] == address
+
+
+@pytest.mark.parametrize("listen", ["::1:7443", "[::1]", "[::1]:70000"])
+def test_an_ipv6_address_to_listen_at_needs_brackets_and_a_port(tmp_path: Path, listen: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        init_home(tmp_path / "node", name="n", listen=listen, config_file=None)
+    assert caught.value.code == "input.invalid"
