@@ -44,9 +44,7 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 def stored(line: bytes, draft: Draft, number: int, digest: str) -> AuditLine:
     """The stored form of a line."""
-    return AuditLine(
-        number=number, at_ms=draft.at_ms, who=draft.who, what=draft.what, line=line, digest=digest
-    )
+    return AuditLine(number=number, at_ms=draft.at_ms, who=draft.who, what=draft.what, line=line, digest=digest)
 
 
 def check_stored(kept: AuditLine, row: Row, digest: str) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 import msgspec
 
 from adapters.audit_records import AuditLine, AuditQuery, check_stored
 from adapters.ports import ArtefactRecord, Store
 from node.peers import Peers
+from node.verb import Params, Verb, Verbs
 from node.witness import Witness
 from protocol import audit, cbor, envelope, limits
 from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
@@ -26,14 +27,8 @@ from protocol.errors import MeshError
 _SUBJECT = "audit/{}"
 _PAGE = 1_000
 
-Tell = Callable[[dict[str, Any]], None]
 
-
-class _Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class ListParams(_Params, frozen=True, kw_only=True):
+class ListParams(Params, frozen=True, kw_only=True):
     """``audit.list``; times in seconds since 1970, 0 for no bound."""
 
     since_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
@@ -43,13 +38,13 @@ class ListParams(_Params, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=limits.AUDIT_LIST_ROWS_MAX)] = 50
 
 
-class ExportParams(_Params, frozen=True, kw_only=True):
+class ExportParams(Params, frozen=True, kw_only=True):
     """``audit.export``"""
 
     out: str
 
 
-class VerifyParams(_Params, frozen=True, kw_only=True):
+class VerifyParams(Params, frozen=True, kw_only=True):
     """``audit.verify``; the path of an export, or nothing for this node's own trail."""
 
     path: str = ""
@@ -102,12 +97,12 @@ class Audit:
         self._witness, self._peers, self._store = witness, peers, store
         self._anchoring = asyncio.Lock()
 
-    def verbs(self) -> dict[str, tuple[type[msgspec.Struct], Callable[[Any, Tell], Awaitable[Any]]]]:
+    def verbs(self) -> Verbs:
         """The verbs of this room, for the node's table."""
         return {
-            "audit.list": (ListParams, lambda params, tell: self.rows(params)),
-            "audit.export": (ExportParams, lambda params, tell: self.export(params.out)),
-            "audit.verify": (VerifyParams, lambda params, tell: self.verify(params.path)),
+            "audit.list": Verb(ListParams, lambda params, tell: self.rows(params)),
+            "audit.export": Verb(ExportParams, lambda params, tell: self.export(params.out)),
+            "audit.verify": Verb(VerifyParams, lambda params, tell: self.verify(params.path)),
         }
 
     # --- listing -----------------------------------------------------------------------------------------------------
@@ -209,7 +204,7 @@ class Audit:
                     await asyncio.to_thread(os.fsync, file.fileno())
                 os.replace(temporary, path)
             except BaseException:
-                Path(temporary).unlink(missing_ok=True)
+                await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
                 raise
         except OSError as error:
             raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=out) from error
@@ -307,14 +302,15 @@ class _Walk:
         if signed == self.head:
             self._fitting += 1
         elif not self.fault:
-            self.broken, self.fault = self.head.number, f"a head of {signed.number} rows was signed, and it is another"
+            self.broken = min(signed.number, self.head.number + 1)
+            self.fault = f"a head of {signed.number} rows was signed, and this is not it"
 
     def found(self, node: str, lost: tuple[int, ...]) -> Verified:
         """What the walk has shown, now that it is over."""
         beyond = max((*self._anchors, *lost), default=0)
         if not self.fault and beyond > self.head.number:
             self.broken = self.head.number + 1
-            self.fault = f"the trail ends here, and a head of {beyond} rows was signed: its end was cut off"
+            self.fault = f"the trail ends before it, and a head of {beyond} rows was signed: its end was cut off"
         return Verified(
             sound=not self.fault,
             node=node,

@@ -81,6 +81,7 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     "node.peers": None,
     "node.status": None,
     "node.doctor": None,
+    "node.discover": None,
     "session.record": Privileged(risk=_approved, note=lambda given: {"actions": given.name, **_driven(given)}),
     "session.list": None,
     "session.show": None,
@@ -112,6 +113,7 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
 
 ROUTES: Final[Mapping[str, Privileged | None]] = {
     "status": None,
+    "reach/echo": None,
     "keys/push": None,  # what is believed of it leaves a row of its own
     "keys/pull": None,
     "search/open": Privileged(subject=lambda given: _sealed(given.spec, SearchSpec, "id")),

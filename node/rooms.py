@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.ports import Clock, Discovery, PeerServer, Store
+from node.audit import Audit
 from node.browsers import Browsers
 from node.config import Config
 from node.explorer.explorer import Explorer
@@ -37,6 +38,7 @@ class Rooms:
     pairing: PairingDesk
     log_exchange: LogExchange
     logs: Logs
+    audit: Audit
     sessions: Sessions
     explorer: Explorer
     server: PeerServer

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 
@@ -35,7 +36,8 @@ class Doing:
         self.subject = subject
         """May be set while it is done, when only then it is known."""
         self.number = 0
-        """Of the row that began it."""
+        """Of the row that began it; 0 if none did."""
+        self.over = False
 
     async def __aenter__(self) -> Doing:
         # An approval is the owner's: nobody else reaches the option that gives one.
@@ -57,6 +59,7 @@ class Doing:
     ) -> None:
         assert self._token is not None, "entered before it is left"
         _doing.reset(self._token)
+        self.over = True
         outcome, code = Outcome.DONE, ""
         if isinstance(error, MeshError):
             outcome, code = Outcome.FAILED, error.code
@@ -91,6 +94,15 @@ class Trail:
         Errors on entering: ``store.*``, ``node.stopped``; then nothing was done.
         """
         return Doing(self, what, who, subject, risk, note or {})
+
+    @contextmanager
+    def for_peer(self, node: str) -> Iterator[None]:
+        """What happens within the block, a peer has asked for; by itself that leaves no row."""
+        token = _doing.set(Doing(self, "", node, "", 0, {}))
+        try:
+            yield
+        finally:
+            _doing.reset(token)
 
     async def write(
         self,
@@ -154,5 +166,8 @@ class Trail:
             "removed": ",".join(removed),
         }
         within = _doing.get()
-        self.about(node)
-        await self.write("peer.paired", who=within.who if within else node, subject=node, note=note)
+        joining = within is not None and not within.over
+        if joining:
+            self.about(node)
+        # Who follows an invite comes when the command that made it is over; its row is ``of`` that one all the same.
+        await self.write("peer.paired", who="" if joining else node, subject=node, note=note)

@@ -28,6 +28,7 @@ from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node import config as configuration
 from node import identity
+from node.audit import Audit
 from node.browsers import Browsers
 from node.explorer.explorer import Explorer
 from node.files import write_private
@@ -175,6 +176,7 @@ def _assemble(
         pairing=pairing,
         log_exchange=log_exchange,
         logs=Logs(witness, log_exchange, peers, store, config.name),
+        audit=Audit(witness, peers, store),
         sessions=Sessions(witness, config, store, clock, browsers, peers),
         explorer=Explorer(witness, config, store, clock, browsers, peers, TreeWriter),
         server=server,

@@ -1,7 +1,8 @@
 """The peer API: what other nodes may ask of this one.
 
 Every request passes, in order: the channel (who calls), the route, the scope of the caller, the envelope (signed by the caller,
-for this node, for this route, fresh, not seen before), the record of the route. Only then a handler sees it.
+for this node, for this route, fresh, not seen before), the record of the route, a row of the audit trail if the route is
+privileged. Only then a handler sees it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock
+from node import privileged
 from node.peers import PATH_PREFIX, Peers
 from protocol import cbor, limits
 from protocol.envelope import ReplayWindow, route_binding, verify_message
@@ -59,4 +61,9 @@ class FederationApi:
             raise MeshError("envelope.issuer", "signed by another node than the one that called")
         record = cbor.decode_as(opened.payload, known.request, bytes_max=limits.PEER_BODY_BYTES_MAX)
         await self._peers.saw(caller)
-        return cbor.encode(await handler(caller, record))
+        trail, declared = self._peers.trail, privileged.ROUTES.get(route, privileged.UNDECLARED)
+        if declared is None:
+            with trail.for_peer(caller):
+                return cbor.encode(await handler(caller, record))
+        async with privileged.doing(trail, route, declared, caller, record):
+            return cbor.encode(await handler(caller, record))

@@ -98,6 +98,7 @@ class Explorer:
         chosen = self._participants(peers)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
+        self._witness.trail.about(search_id)
         spec = _checked(
             SearchSpec(
                 id=search_id,
