@@ -185,6 +185,10 @@ class Store(Protocol):
     list.
     """
 
+    @property
+    def waiting(self) -> int:
+        """How many calls have begun and not ended."""
+
     async def get_meta(self, key: str) -> bytes | None: ...
     async def put_meta(self, key: str, value: bytes) -> None: ...
 
@@ -285,6 +289,9 @@ class Store(Protocol):
     async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
         """The newest rows that fit, oldest first."""
 
+    async def usage(self) -> dict[str, int]:
+        """Bytes that are kept of each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""
+
     async def put_blob(self, data: bytes) -> bytes:
         """Keep ``data`` under its SHA-256 (returned), written atomically."""
 
@@ -375,6 +382,10 @@ class PeerServer(Protocol):
     @property
     def held(self) -> frozenset[str]:
         """The peers that keep a connection open over which they can be called."""
+
+    @property
+    def peers(self) -> frozenset[str]:
+        """The peers that have a connection to this listener open now."""
 
     @property
     def refusals(self) -> Mapping[str, int]:

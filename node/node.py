@@ -26,7 +26,7 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
-        self.federation = FederationApi(rooms.peers, rooms.clock)
+        self.federation = FederationApi(rooms.peers, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
             "reach/echo": rooms.reach.echo,

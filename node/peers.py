@@ -23,6 +23,7 @@ from node.config import Config
 from node.contacts import Contacts
 from node.identity import Identity
 from node.trail import Trail
+from node.usage import Usage
 from node.witness import Witness
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type
@@ -80,6 +81,8 @@ class Peers:
         self._frozen: dict[str, str] = {}
         self._adding = asyncio.Lock()
         self.contacts = Contacts(clock)
+        self.usage = Usage(store, clock, config.policy.peer_disk_mib * limits.MIB)
+        """How much disk each peer takes up here."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every change of the trust set."""
         self.addresses: tuple[str, ...] = config.listen.advertise
@@ -97,6 +100,7 @@ class Peers:
 
     async def load(self) -> None:
         """Trust what the store says."""
+        await self.usage.load()
         self._use({record.node: record for record in await self._store.peers()})
 
     def _use(self, records: dict[str, PeerRecord]) -> None:

@@ -80,6 +80,7 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     "node.knock": Privileged(subject=lambda given: given.public_key),
     "node.peers": None,
     "node.status": None,
+    "node.metrics": None,
     "node.doctor": None,
     "node.discover": None,
     "session.record": Privileged(risk=_approved, note=lambda given: {"actions": given.name, **_driven(given)}),

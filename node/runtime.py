@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import functools
 import logging
 import sys
 from collections.abc import Callable
@@ -13,7 +14,9 @@ from typing import Any
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from node import metrics
 from node.api.control import ControlServer
+from node.api.metrics import MetricsServer
 from node.discover import announcement
 from node.node import Node
 from node.passphrase import Ask
@@ -54,6 +57,8 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
     rooms = node.rooms
     control = ControlServer(home, node.dispatch, rooms.clock)
     scheduler = AsyncIOScheduler(timezone="UTC")
+    watched = metrics_server(rooms)
+    rooms.loop_watch.start()
     try:
         # Before anything is signed: do the peers hold a later state of our log than we do?
         with contextlib.suppress(TimeoutError):
@@ -66,6 +71,8 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         if rooms.config.discovery.announce:
             await _announce(rooms)
         await control.start()
+        if watched is not None:
+            log.info("metrics at %s", await watched.start())
         scheduler.add_job(rooms.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
         scheduler.add_job(
             rooms.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
@@ -93,6 +100,19 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         # First, so that commands that follow a search hear why it ends, and it is not taken for stopped by them.
         await rooms.explorer.close()
         await control.close()
+        if watched is not None:
+            await watched.close()
+        rooms.loop_watch.stop()
+
+
+def metrics_server(rooms: Rooms) -> MetricsServer | None:
+    """The door for Prometheus, if the configuration has one. Errors: ``config.invalid``."""
+    config = rooms.config.metrics
+    if not config.port:
+        return None
+    metrics.check_host(config.host, public=config.public)
+    render = functools.partial(metrics.exposition, rooms)
+    return MetricsServer(config.host, config.port, render, metrics.CONTENT_TYPE, public=config.public)
 
 
 async def _anchor(rooms: Rooms) -> None:

@@ -88,6 +88,11 @@ class Witness:
             self._log = now = msgspec.structs.replace(now, signed=signed)
         return now
 
+    @property
+    def waiting(self) -> int:
+        """How many artefacts wait for the next append."""
+        return len(self._waiting)
+
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:

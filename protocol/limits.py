@@ -36,6 +36,13 @@ PEER_BODY_BYTES_MAX: Final = 2 * MIB
 PEER_REQUESTS_PER_S: Final = 20
 PEER_REQUESTS_BURST: Final = 50
 PEERS_MAX: Final = 1_000
+PEER_DISK_MIB: Final = 256
+REFUSALS_PEERS_MAX: Final = 64
+MESSAGE_BYTES_MAX: Final = 4 * KIB
+KEYS_MESSAGE_BYTES_MAX: Final = 68 * KIB  # a key log
+SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
+BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
+LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
 
 # Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
 HELD_KEEPALIVE_S: Final = 20
@@ -69,6 +76,10 @@ PASSPHRASE_CHARS_MIN: Final = 8
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+
+# Metrics
+METRICS_CONNECTIONS_MAX: Final = 8
+METRICS_HEADER_BYTES_MAX: Final = 8 * KIB
 
 # Sessions and bundles
 SESSION_STEPS_MAX: Final = 1_000

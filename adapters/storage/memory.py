@@ -6,6 +6,7 @@ It keeps encoded bodies, not objects, so that it refuses what the database could
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from adapters.audit_records import AuditLine, AuditQuery, stored
@@ -13,6 +14,7 @@ from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord,
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.records import integer, pack, unpack
+from adapters.storage.usage import added_up
 from protocol import audit
 from protocol.audit import START, Draft, Head
 from protocol.errors import MeshError
@@ -44,6 +46,10 @@ class MemoryStore:
         self._audit: list[AuditLine] = []
         self._blobs: dict[bytes, bytes] = {}
         self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        return 0
 
     # --- meta, peers, invites ---
 
@@ -274,6 +280,16 @@ class MemoryStore:
         self._open()
         found = [row for row in self._audit if query.fits(row)]
         return found[max(0, len(found) - records.check_limit(query.limit)) :]
+
+    async def usage(self) -> dict[str, int]:
+        self._open()
+        sums = [(peer, len(envelope)) for (_, peer, _, _), envelope in self._deltas.items()]
+        sums += [(row.who, len(row.line)) for row in self._audit]
+        searches = [(unpack(body, SearchRecord), len(body)) for body in self._searches.values()]
+        leases: Counter[str] = Counter()
+        for body in self._leases.values():
+            leases[unpack(body, LeaseRecord).search] += len(body)
+        return added_up(sums, searches, leases)
 
     # --- blobs, whole store ---
 

@@ -18,6 +18,7 @@ from adapters.storage import audit_table, log_tables, records
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
+from adapters.storage.usage import usage_of
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
 from protocol.session import Session, Step
@@ -46,6 +47,10 @@ class SqliteStore:
             await database.close()
             raise
         return cls(database, blobs)
+
+    @property
+    def waiting(self) -> int:
+        return self._database.waiting
 
     # --- meta, peers, invites ---
 
@@ -325,6 +330,9 @@ class SqliteStore:
 
     async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
         return await self._database.read(lambda db: audit_table.find(db, query))
+
+    async def usage(self) -> dict[str, int]:
+        return await self._database.read(usage_of)
 
     # --- blobs, whole store ---
 

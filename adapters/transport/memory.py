@@ -147,6 +147,11 @@ class MemoryServer:
         self.public_key = bytes(key.verify_key)
 
     @property
+    def peers(self) -> frozenset[str]:
+        """The peers that are calling now, or keep a connection open."""
+        return frozenset(node for node, _ in self._open.values()) | self.held
+
+    @property
     def refusals(self) -> Mapping[str, int]:
         """Calls that were refused, by reason."""
         return MappingProxyType(self._refusals)

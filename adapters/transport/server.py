@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
+from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
@@ -22,6 +21,7 @@ from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.quota import Quota
 from adapters.transport.websocket import HOLD_PATH, accept
 from protocol.errors import MeshError
+from protocol.messages import ROUTES
 
 PATH_PREFIX: Final = "/peer/v1/"
 PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
@@ -31,6 +31,12 @@ MEDIA_TYPE_OF_BODY: Final = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]
 def url_of(host: str, port: int) -> str:
     """``https://host:port``; an IPv6 host gets its brackets."""
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+def bytes_max_of(route: str) -> int:
+    """The most bytes a message over ``route`` has; 0 where the route is not known and the listener's own limit holds."""
+    known = ROUTES.get(route)
+    return known.bytes_max if known else 0
 
 
 class MeshServer:
@@ -48,12 +54,13 @@ class MeshServer:
         now_s: Callable[[], float] = time.time,
         held: HeldTable | None = None,
         certificate_life_s: float = CERTIFICATE_LIFE_S,
+        refusals: Refusals | None = None,
     ) -> None:
         """key: the witness key, it signs channel certificates. port: 0 for any free one.
 
         node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name peers reach us
         by, if it is not ``host``. now_s: seconds since 1970. held: where this node's client finds the connections that
-        peers keep open.
+        peers keep open. refusals: where what is refused is counted.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
         self._held = held or HeldTable()
@@ -65,7 +72,7 @@ class MeshServer:
         self._bounds = bounds or Bounds()
         self._handler: PeerHandler | None = None
         self._listener: Listener | None = None
-        self._refusals: Counter[str] = Counter()
+        self._refusals = refusals or Refusals()
 
     async def start(self, handler: PeerHandler) -> str:
         """Listen; the address peers can use. Errors: ``node.address_in_use``, ``config.invalid``."""
@@ -102,9 +109,14 @@ class MeshServer:
         self._contexts.rekey(self._identity)
 
     @property
+    def peers(self) -> frozenset[str]:
+        """The peers that have a connection to this listener open now."""
+        return frozenset(connection.node for connection in self._connections() if connection.node)
+
+    @property
     def refusals(self) -> Mapping[str, int]:
         """Connections and requests that were refused, by reason."""
-        return MappingProxyType(self._refusals)
+        return self._refusals.reasons
 
     @property
     def held(self) -> frozenset[str]:
@@ -158,7 +170,7 @@ class MeshServer:
             return await self._hold(connection, request)
         path = PATH.fullmatch(request.raw_path)
         if request.method != "POST" or path is None:
-            raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
+            raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"), node)
         if (
             not MEDIA_TYPE_OF_BODY.fullmatch(request.headers.get("Content-Type", ""))
             or "Content-Encoding" in request.headers
@@ -166,13 +178,16 @@ class MeshServer:
             raise count(
                 "media_type",
                 MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
+                node,
             )
         try:
             place = await self._quota.enter(node)
         except MeshError as error:
-            raise count("quota", error) from None
+            raise count("quota", error, node) from None
         with place:
-            return await self._handle(node, path[1], await self._listener.read_body(request))
+            return await self._handle(
+                node, path[1], await self._listener.read_body(request, node=node, bytes_max=bytes_max_of(path[1]))
+            )
 
     async def _handle(self, node: str, route: str, body: bytes) -> bytes:
         assert self._handler is not None
@@ -189,11 +204,11 @@ class MeshServer:
             with await self._quota.enter(node):
                 pass
         except MeshError as error:
-            raise count("quota", error) from None
+            raise count("quota", error, node) from None
         try:
             pipe, response = await accept(request, self._bounds.held_keepalive_s)
         except MeshError as error:
-            raise count("route", error) from None
+            raise count("route", error, node) from None
         assert connection.link is not None
         link = HeldLink(
             node,
@@ -203,5 +218,5 @@ class MeshServer:
             bounds=self._bounds,
         )
         if reason := await self._held.attend(link):
-            self._refusals[reason] += 1
+            self._refusals.count(reason, node=node)
         return response

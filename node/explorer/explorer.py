@@ -62,6 +62,16 @@ class Explorer:
         """Searches that are open here."""
         return len(self._searches)
 
+    @property
+    def tree_nodes(self) -> int:
+        """Nodes in the trees of the searches that are open here."""
+        return sum(len(search.replica.tree) for search in self._searches.all())
+
+    @property
+    def working(self) -> int:
+        """Leased branches of other nodes that are worked on here."""
+        return sum(search.work.working for search in self._searches.all() if search.work is not None)
+
     async def start(self) -> None:
         """Open again what was running when the node last stopped."""
         for found in await self._store.searches(status="running"):
