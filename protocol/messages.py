@@ -308,3 +308,9 @@ ROUTES: Final[dict[str, Route]] = {
     "log/consistency": Route(None, LogConsistencyAsk, LogConsistency),
     "log/prove": Route(None, LogProveAsk, LogProven),
 }
+
+
+def request_bytes_max(route: str) -> int:
+    """The most bytes a request over ``route`` has in its envelope; what no route is may be as large as any."""
+    known = ROUTES.get(route)
+    return known.bytes_max if known else limits.PEER_BODY_BYTES_MAX

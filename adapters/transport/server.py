@@ -21,7 +21,7 @@ from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.quota import Quota
 from adapters.transport.websocket import HOLD_PATH, accept
 from protocol.errors import MeshError
-from protocol.messages import ROUTES
+from protocol.messages import request_bytes_max
 
 PATH_PREFIX: Final = "/peer/v1/"
 PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
@@ -31,12 +31,6 @@ MEDIA_TYPE_OF_BODY: Final = re.compile(r"application/vnd\.trailmesh\.[a-z0-9._-]
 def url_of(host: str, port: int) -> str:
     """``https://host:port``; an IPv6 host gets its brackets."""
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-
-
-def bytes_max_of(route: str) -> int:
-    """The most bytes a message over ``route`` has; 0 where the route is not known and the listener's own limit holds."""
-    known = ROUTES.get(route)
-    return known.bytes_max if known else 0
 
 
 class MeshServer:
@@ -186,7 +180,7 @@ class MeshServer:
             raise count("quota", error, node) from None
         with place:
             return await self._handle(
-                node, path[1], await self._listener.read_body(request, node=node, bytes_max=bytes_max_of(path[1]))
+                node, path[1], await self._listener.read_body(request, node=node, bytes_max=request_bytes_max(path[1]))
             )
 
     async def _handle(self, node: str, route: str, body: bytes) -> bytes:

@@ -13,10 +13,11 @@ from nacl.signing import SigningKey
 from adapters.ports import PeerHandler
 from adapters.refusals import Refusals
 from adapters.transport.listener import Bounds, Connection, Listener
-from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer, bytes_max_of
+from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
 from protocol import http_signature as signed
 from protocol.envelope import ReplayWindow
 from protocol.errors import MeshError
+from protocol.messages import request_bytes_max
 
 
 class SignedServer(MeshServer):
@@ -82,7 +83,7 @@ class SignedServer(MeshServer):
         except MeshError as error:
             raise count("quota", error, node) from None
         with place:
-            body = await self._listener.read_body(request, node=node, bytes_max=bytes_max_of(path[1]))
+            body = await self._listener.read_body(request, node=node, bytes_max=request_bytes_max(path[1]))
             if signed.digest(body) != told:
                 raise count("signature", MeshError("peer.signature", "the body is not the one that was signed"), node)
             return await self._handle(node, path[1], body)

@@ -37,7 +37,7 @@ class MetricsServer:
         """Listen; the address. Errors: ``node.address_in_use``, ``config.invalid``."""
         try:
             self._server = await asyncio.start_server(
-                self._attend, self._host, self._port, limit=limits.METRICS_HEADER_BYTES_MAX
+                self._accept, self._host, self._port, limit=limits.METRICS_HEADER_BYTES_MAX
             )
         except OSError as error:
             code = "node.address_in_use" if error.errno == errno.EADDRINUSE else "config.invalid"
@@ -58,13 +58,17 @@ class MetricsServer:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self._server = None
 
-    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._tasks) >= limits.METRICS_CONNECTIONS_MAX:
+            writer.transport.abort()
+            return
+        # A task of our own: asyncio 3.11 logs the cancelling of one that it made as a defect.
+        task = asyncio.create_task(self._attend(reader, writer))
         self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if len(self._tasks) > limits.METRICS_CONNECTIONS_MAX:
-                return
             async with asyncio.timeout(limits.HEADER_TIMEOUT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, body = await self._answer(head)
@@ -78,7 +82,6 @@ class MetricsServer:
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             log.debug("metrics: %s", type(error).__name__)
         finally:
-            self._tasks.discard(task)
             writer.close()
             try:
                 async with asyncio.timeout(_CLOSE_TIMEOUT_S):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from node.cli.common import Result, common_options, emit, moment, run_verb, table, utc_seconds
+from node.cli.common import Result, common_options, emit, moment, run_verb, utc_seconds
 from protocol.limits import AUDIT_LIST_ROWS_MAX
 
 
@@ -60,20 +60,18 @@ def group(
 
 
 def _show_rows(r: Result) -> None:
-    rows = [
-        [
-            str(row["number"]),
-            moment(row["at_ms"]),
-            _who(row["who"], r["names"]),
-            row["what"],
-            f"{row['outcome']} {row['code']}".strip() + (f" (of {row['of']})" if row["of"] else ""),
-            f"class {row['risk']} by {row['approved_by'] or 'nobody'}" if row["risk"] else "",
-            " ".join((row["subject"], *(f"{name}={text}" for name, text in row["note"].items()))).strip(),
+    for row in r["rows"]:
+        parts = [
+            f"{row['outcome']} {row['code']}".strip(),
+            f"of {row['of']}" if row["of"] else "",
+            f"class {row['risk']} approved by {row['approved_by'] or 'nobody'}" if row["risk"] else "",
+            row["subject"],
+            *(f"{name}={text}" for name, text in row["note"].items()),
         ]
-        for row in r["rows"]
-    ]
-    table("audit trail", ["row", "when (UTC)", "who", "what", "outcome", "approval", "about"], rows)
-    click.echo(f"{len(rows)} of {r['total']} rows; head {r['head']}")
+        who = _who(row["who"], r["names"])
+        about = "; ".join(part for part in parts if part)
+        click.echo(f"{row['number']:>5}  {moment(row['at_ms'])}  {who:<10}  {row['what']:<15}  {about}")
+    click.echo(f"{len(r['rows'])} of {r['total']} rows; head {r['head']}")
 
 
 def _who(who: str, names: dict[str, str]) -> str:

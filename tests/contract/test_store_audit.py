@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from adapters.audit_records import AuditQuery
-from adapters.ports import Store
+from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord, Store
 from adapters.storage.memory import MemoryStore
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
 from protocol import audit
@@ -67,6 +67,27 @@ async def test_rows_are_found_by_time_by_who_and_by_what_the_newest_of_them(stor
     assert await found(what="session%") == []
     assert await found(who="PEER", what="session") == [6, 7]
     assert await found(since_ms=3, until_ms=5) == [4, 5]
+
+
+async def test_what_is_kept_of_each_peer_is_added_up(store: Store) -> None:
+    assert await store.usage() == {}
+    for seq, peer in enumerate(("PEER", "PEER", "OTHER"), 1):
+        await store.append_delta(DeltaRecord(search="s", peer=peer, epoch=1, seq=seq, envelope=bytes(1_000)))
+    search = SearchRecord(
+        id="s", coordinator="PEER", status="done", created_ms=1, updated_ms=1, spec=bytes(500), state=b""
+    )
+    await store.put_search(search)
+    row = await store.append_audit(draft(1, who="OTHER"))
+    await store.append_audit(draft(2, who="owner"))
+    opened = await store.usage()
+    assert opened["OTHER"] == 1_000 + len(row.line)
+    assert 2_500 < opened["PEER"] < 3_000
+    lease = LeaseRecord(id="l", search="s", branch=b"", worker="ME", status="done", expires_ms=1, assignment=bytes(700))
+    await store.put_lease(lease)
+    assert 700 < (await store.usage())["PEER"] - opened["PEER"] < 1_000
+    assert (await store.usage()).keys() == {"PEER", "OTHER"}
+    await store.drop_deltas("s", "PEER")
+    assert (await store.usage())["PEER"] < 2_000
 
 
 async def test_nobody_changes_a_row_through_the_database(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditQuery
 from adapters.ports import Store
@@ -20,10 +21,11 @@ from node.setup import init_home
 from node.trail import Trail
 from node.verb import NoParams, Verb
 from node.wiring import open_node
-from protocol import audit
+from protocol import audit, keylog, limits
 from protocol.action import Click, Locator
 from protocol.audit import OWNER, Outcome, Row
 from protocol.errors import MeshError
+from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_SEARCH,
@@ -37,6 +39,7 @@ from protocol.messages import (
     SearchSpec,
 )
 from protocol.messages import Assignment as BranchAssignment
+from protocol.pairing import Paired
 from protocol.risk import Risk
 from protocol.session import Profile
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
@@ -266,3 +269,45 @@ async def test_what_a_peer_starts_is_put_down_to_it() -> None:
 
 
 _PAY = Risk(level=5, reason="says “pay”")
+
+
+# --- pairing ---------------------------------------------------------------------------------------------------------
+
+
+def _paired(number: int, *scopes: str) -> Paired:
+    key = SigningKey(number.to_bytes(32, "big"))
+    log = keylog.begin(key, bytes(32), now_s=1, random=bytes(EVENT_RANDOM_BYTES))
+    return Paired(
+        node=log.node,
+        public_key=log.key,
+        log=log,
+        name=f"peer {number}",
+        addresses=(),
+        scopes=scopes,
+        granted_us=(),
+    )
+
+
+async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with memory_mesh("anna") as (anna,):
+        await anna.peers.add(_paired(1, "deltas:read", "deltas:write"))
+        async with anna.witness.trail.doing("node.join", who=OWNER) as doing:
+            await anna.peers.add(_paired(1, "deltas:read", "branch:assign"))
+        first, second = await rows(anna.store, "peer.paired")
+        assert (first.who, first.note["peer"], first.note["granted"]) == (
+            first.subject,
+            "new",
+            "deltas:read,deltas:write",
+        )
+        assert (second.who, second.of, doing.subject) == (OWNER, doing.number, first.subject)
+        assert (second.note["granted"], second.note["removed"]) == ("branch:assign", "deltas:write")
+
+
+async def test_a_node_has_no_more_peers_than_it_may_also_when_two_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PEERS_MAX", 2)
+    async with memory_mesh("anna") as (anna,):
+        done = await asyncio.gather(*(anna.peers.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)
+        assert [error.code for error in done if isinstance(error, MeshError)] == ["peer.limit", "peer.limit"]
+        assert len(await anna.store.peers()) == 2
+        await anna.peers.add(_paired(1, "deltas:read"))  # who is a peer can pair again
+        await anna.peers.load()
