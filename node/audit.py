@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -153,16 +153,8 @@ class Audit:
 
     async def _anchors(self) -> tuple[dict[int, str], tuple[int, ...]]:
         """Heads by count of rows, and the counts of those that the witness log holds and the store does not."""
-        found: dict[int, str] = {}
-        digests = set()
-        for kept in await self._store.artefacts(kind=KIND_AUDIT_HEAD):
-            try:
-                node, said = self._open(kept.envelope)
-            except MeshError:
-                continue  # signed with a key that was disowned since: no anchor any more
-            if node == self._witness.node:
-                found[said.rows] = said.head
-                digests.add(kept.digest)
+        kept = await self._store.artefacts(kind=KIND_AUDIT_HEAD)
+        found, digests = await asyncio.to_thread(self._believed, kept)
         lost = [
             int(leaf.subject.rpartition("/")[2])
             for log in await self._store.logs()
@@ -171,6 +163,20 @@ class Audit:
             if leaf.kind == KIND_AUDIT_HEAD and leaf.digest not in digests
         ]
         return found, tuple(lost)
+
+    def _believed(self, kept: Sequence[ArtefactRecord]) -> tuple[dict[int, str], set[bytes]]:
+        """Heads by count of rows, and the digests of the artefacts that say them."""
+        found: dict[int, str] = {}
+        digests: set[bytes] = set()
+        for artefact in kept:
+            try:
+                node, said = self._open(artefact.envelope)
+            except MeshError:
+                continue  # signed with a key that was disowned since: no anchor any more
+            if node == self._witness.node:
+                found[said.rows] = said.head
+                digests.add(artefact.digest)
+        return found, digests
 
     def _open(self, sealed: bytes) -> tuple[str, HeadStatement]:
         """Who signed a head, and what it says. Errors: ``envelope.*``, ``message.invalid``."""
@@ -213,7 +219,7 @@ class Audit:
     async def _write(self, file: BinaryIO, rows: int) -> None:
         after = 0
         while after < rows and (page := await self._store.audit_lines(after=after, limit=min(_PAGE, rows - after))):
-            file.write(b"".join(kept.line + b"\n" for kept in page))
+            await asyncio.to_thread(file.write, b"".join(kept.line + b"\n" for kept in page))
             after = page[-1].number
 
     # --- verifying ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ no address, no name a peer chose, no id of a session or search is one.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -24,42 +25,42 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 async def exposition(rooms: Rooms) -> bytes:
     """The metrics of now, in the text format of Prometheus. Errors: ``store.*``."""
+    head = await rooms.store.audit_head()
     registry = CollectorRegistry(auto_describe=False)
-    audit = await rooms.store.audit_head()
-    registry.register(_Snapshot(rooms, audit.number))
-    return generate_latest(registry)
+    registry.register(_Snapshot(list(_metrics(rooms, head.number))))
+    # Taken on the loop, where nothing changes meanwhile; written beside it, as that takes a while.
+    return await asyncio.to_thread(generate_latest, registry)
 
 
 class _Snapshot:
-    """The figures of one moment."""
+    """The figures of one moment, for a registry that lives as long."""
 
-    def __init__(self, rooms: Rooms, audit_rows: int) -> None:
-        self._rooms, self._audit_rows = rooms, audit_rows
+    def __init__(self, metrics: list[Metric]) -> None:
+        self._metrics = metrics
 
-    def describe(self) -> Iterable[Metric]:
-        """Nothing: the registry lives for one answer."""
-        return []
-
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> list[Metric]:
         """Every metric."""
-        rooms = self._rooms
-        yield InfoMetricFamily("trailmesh_node", "This node.", {"node": rooms.identity.node, "version": __version__})
-        yield _counter(
-            "trailmesh_refusals", "Refused on the peer channel.", ("at", "code"), rooms.refusals.by_place.items()
-        )
-        yield _counter(
-            "trailmesh_peer_refusals",
-            "Refused to peers on the peer channel.",
-            ("peer", "code"),
-            (((short(node), code), count) for (node, code), count in rooms.refusals.by_peer.items()),
-        )
-        yield _counter("trailmesh_audit_rows", "Rows of the audit trail.", (), [((), self._audit_rows)])
-        for name, text, value in _GAUGES:
-            yield GaugeMetricFamily(name, text, value=value(rooms))
-        disk = GaugeMetricFamily("trailmesh_peer_disk_bytes", "Disk used for a peer, at most.", labels=("peer",))
-        for node, count in disk_by_peer(rooms).items():
-            disk.add_metric((short(node),), count)
-        yield disk
+        return self._metrics
+
+
+def _metrics(rooms: Rooms, audit_rows: int) -> Iterator[Metric]:
+    yield InfoMetricFamily("trailmesh_node", "This node.", {"node": rooms.identity.node, "version": __version__})
+    yield _counter(
+        "trailmesh_refusals", "Refused on the peer channel.", ("at", "code"), rooms.refusals.by_place.items()
+    )
+    yield _counter(
+        "trailmesh_peer_refusals",
+        "Refused to peers on the peer channel.",
+        ("peer", "code"),
+        (((short(node), code), count) for (node, code), count in rooms.refusals.by_peer.items()),
+    )
+    yield _counter("trailmesh_audit_rows", "Rows of the audit trail.", (), [((), audit_rows)])
+    for name, text, value in _GAUGES:
+        yield GaugeMetricFamily(name, text, value=value(rooms))
+    disk = GaugeMetricFamily("trailmesh_peer_disk_bytes", "Disk used for a peer, at most.", labels=("peer",))
+    for node, count in disk_by_peer(rooms).items():
+        disk.add_metric((short(node),), count)
+    yield disk
 
 
 def _counter(

@@ -14,7 +14,7 @@ from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord,
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.records import integer, pack, unpack
-from adapters.storage.usage import added_up
+from adapters.storage.usage import ROW_BYTES, added_up
 from protocol import audit
 from protocol.audit import START, Draft, Head
 from protocol.errors import MeshError
@@ -284,7 +284,7 @@ class MemoryStore:
     async def usage(self) -> dict[str, int]:
         self._open()
         sums = [(peer, len(envelope)) for (_, peer, _, _), envelope in self._deltas.items()]
-        sums += [(row.who, len(row.line)) for row in self._audit]
+        sums += [(row.who, ROW_BYTES) for row in self._audit]
         searches = [(unpack(body, SearchRecord), len(body)) for body in self._searches.values()]
         leases: Counter[str] = Counter()
         for body in self._leases.values():

@@ -67,6 +67,7 @@ _AUDIT_TRAIL: Final = (
         number INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, line BLOB NOT NULL,
         digest TEXT NOT NULL) STRICT""",
     "CREATE INDEX audit_by_time ON audit (at_ms, number)",
+    "CREATE INDEX audit_by_who ON audit (who, number)",
     """CREATE TRIGGER audit_keeps_rows BEFORE DELETE ON audit BEGIN
         SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
     """CREATE TRIGGER audit_changes_no_row BEFORE UPDATE ON audit BEGIN
