@@ -211,7 +211,6 @@ async def test_a_destructive_address_is_refused(page: Page, world: Backend) -> N
 
 
 async def test_a_redirect_to_a_destructive_address_is_refused(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.watch_page."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "link", "A harmless link")
     assert outcome.blocked == ("GET /account/close",)
@@ -248,7 +247,6 @@ async def test_dialogs_are_dismissed_and_reported_once(page: Page, world: Backen
 
 
 async def test_a_pop_up_opens_in_the_page(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.watch_context."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "link", "In a new window")
     assert outcome.observation.title == "Beside"

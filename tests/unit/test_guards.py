@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from scripts.guards import ROOT, Change, Guard, Outcome, Row, Verdict, durations
 
 GUARDS, ROWS = table(), rows()
 BY_TEST = {guard.function: [other for other in GUARDS if other.function == guard.function] for guard in GUARDS}
+_NAMED = re.compile(r"Guard: ([\w/]+\.py, [\w.]*\w)")
 SAMPLE = Guard(file="a.py", name="f", snippet="if x:", without="if False:", test="unit/test_a.py::test_b")
 
 
@@ -42,6 +44,17 @@ def test_every_threat_has_a_guard_that_is_taken_out(row: Row) -> None:
         for guard in BY_TEST[test]:
             assert f"`{guard.name}`" in row.guard
             assert f"`{guard.file}`" in row.guard
+
+
+def test_a_docstring_names_no_guard_that_is_not_taken_out() -> None:
+    named = {
+        f"{path.relative_to(ROOT / 'tests')}::{node.name}: {label}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for label in _NAMED.findall(ast.get_docstring(node) or "")
+    }
+    assert named == {f"{guard.function}: {guard.label}" for guard in GUARDS}
 
 
 def test_every_guard_stands_against_a_threat_of_the_page() -> None:
