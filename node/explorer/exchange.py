@@ -13,6 +13,7 @@ from node.tasks import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import DeltaBatch, DeltaHave, DeltaPull, DeltaPush
+from protocol.trust import Scope
 
 log = logging.getLogger(__name__)
 
@@ -86,10 +87,14 @@ class Exchange:
         return bounded(stored)
 
     async def pull_from(self, peer: str) -> None:
-        """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later."""
+        """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later.
+
+        What is fetched is merged like what is pushed, so the peer needs the same scope here.
+        """
         try:
             more = True
             while more:
+                self._peers.require(peer, Scope.DELTAS_WRITE)
                 epoch, seq = self._replica.have(peer)
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
                 batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)

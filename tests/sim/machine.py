@@ -293,6 +293,7 @@ class Machine:
         self.results: dict[str, bytes] = {}
         """Signed results of peers in this machine's store, by lease."""
         self._lives = 0
+        self._ending: asyncio.Task[None] | None = None
         own = identity.create(_Birth(world, name), recovery.commitment(hashlib.sha256(name.encode()).digest()))
         identity.keep(self.home, own, self.keys)
         self.id = own.node
@@ -308,7 +309,11 @@ class Machine:
             world.truth.check_stored(self, operation, args, result)
 
     async def boot(self) -> None:
-        """Begin a life."""
+        """Begin a life, once the one before has ended."""
+        if self._ending is not None:
+            await asyncio.wait([self._ending])
+        if self.life is not None:
+            return
         self._lives += 1
         self.world.note(f"{self.name} starts, life {self._lives}")
         life = Life(self, self._lives)
@@ -333,7 +338,8 @@ class Machine:
         if life is not None:
             self.world.note(f"{self.name} stops")
             self.life, self.key_log = None, life.identity.log
-            await life.end()
+            self._ending = self.world.start(life.end())  # to its end, also when whoever asked for it has left
+            await asyncio.wait([self._ending])
 
     async def spend_told(self, search: str) -> dict[str, int]:
         """Iterations that workers reported in signed results of one search, by node id."""

@@ -48,15 +48,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Defects(logging.Handler):
-    """Whatever the code under test calls a defect is one."""
+    """Whatever the code under test calls a defect is one. What else it says is shown, and is no part of the trace."""
 
-    def __init__(self, world: World) -> None:
-        super().__init__(logging.ERROR)
-        self._world = world
+    def __init__(self, world: World, *, aloud: bool) -> None:
+        super().__init__(logging.INFO if aloud else logging.ERROR)
+        self._world, self._aloud = world, aloud
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info and record.exc_info[1] is not None:
             self._world.violate(f"0: {record.getMessage()}: {record.exc_info[1]!r}")
+        elif self._aloud:
+            print(f"          | {record.name}: {record.getMessage()}")
 
 
 def run_seed(seed: int, *, aloud: bool = False) -> Outcome:
@@ -66,8 +68,9 @@ def run_seed(seed: int, *, aloud: bool = False) -> Outcome:
     loop = SimLoop()
     asyncio.set_event_loop(loop)
     world = World(seed, loop, home, aloud=aloud)
-    defects = _Defects(world)
+    defects = _Defects(world, aloud=aloud)
     root = logging.getLogger()
+    root.setLevel(defects.level)
     root.addHandler(defects)
     loop.set_exception_handler(lambda _, context: world.violate(f"0: {context.get('exception') or context['message']!r}"))
     scenario = Scenario(world)

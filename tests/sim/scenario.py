@@ -36,8 +36,8 @@ class Scenario:
     def __init__(self, world: World) -> None:
         self.world = world
         self._dice = dice = world.dice("scenario")
-        liars = dice.choice((0, 0, 1, 1, 1, 2))
         self.count = dice.choice((3, 3, 4, 4, 5, 5, 6, 7, 9))
+        liars = min(dice.choice((0, 0, 1, 1, 1, 2)), self.count - 2)
         names = (*_HONEST[: self.count - liars], *_HOSTILE[:liars])
         self.machines = [Machine(world, name, hostile=name in _HOSTILE) for name in names]
         self.honest = [machine for machine in self.machines if not machine.hostile]
