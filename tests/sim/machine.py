@@ -246,7 +246,9 @@ class Life:
     async def _handle(self, caller: str, route: str, body: bytes) -> bytes:
         if self.machine.overhear is not None:
             self.machine.overhear(caller, route, body)
-        return await self.node.federation.handle(caller, route, body)
+        answer = await self.node.federation.handle(caller, route, body)
+        self.machine.world.truth.check_answered(self.machine.id, caller, route, body)
+        return answer
 
     async def _log_round(self) -> None:
         if self.machine.log_round is not None:

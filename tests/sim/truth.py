@@ -82,6 +82,7 @@ class Truth:
         self.told: dict[tuple[str, str], set[Checkpoint]] = defaultdict(set)
         """(node, about): checkpoints of a hostile node that reached an honest one since ``told`` was last cleared."""
         self._keys: dict[str, dict[bytes, None]] = defaultdict(dict)
+        self._answered: set[tuple[str, bytes]] = set()
         self.leases: dict[str, str] = {}
         """Status of every lease in its coordinator's store."""
 
@@ -213,6 +214,13 @@ class Truth:
                 self._need(machine.id, lease.worker, "branch:accept", lease.result, "a result")
             elif known != lease.result:
                 self._violate(f"5: the result of lease {lease.id} was replaced by another")
+
+    def check_answered(self, node: str, caller: str, route: str, body: bytes) -> None:
+        """A node has done what a message asks: it does so once."""
+        key = (node, hashlib.sha256(body).digest())
+        if key in self._answered and self.honest(node):
+            self._violate(f"1: {self.name(node)} answers the same {route} of {self.name(caller)} twice")
+        self._answered.add(key)
 
     # --- what honest nodes send --------------------------------------------------------------------------------------
 
