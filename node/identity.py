@@ -60,7 +60,8 @@ class Identity:
         Only ``node.witness`` calls this: an artefact that is not in the log must not leave the node.
         """
         payload = record if isinstance(record, bytes) else cbor.encode(record)
-        issued_s = self._clock.now_ms() // 1000
+        # A clock that was set back does not make the key younger than it is: nobody would ever believe what it signed then.
+        issued_s = max(self._clock.now_ms() // 1000, self.log.since_s)
         claims = envelope.Claims(
             issuer=self.node, issued_s=issued_s, unique=self._clock.random(envelope.UNIQUE_ID_BYTES)
         )

@@ -21,8 +21,10 @@ _JUMPS_S = (-7_200, -300, -30, -5, 5, 30, 300, 7_200)
 
 async def distrust(rooms: Rooms, peer: str) -> None:
     """A person at the node takes the trust in ``peer`` back: the one place here that knows how."""
-    await rooms.store.remove_peer(peer)
-    await rooms.peers.load()
+    for _ in range(2):  # the second time without the writes that were under way
+        await rooms.store.remove_peer(peer)
+        await rooms.peers.load()
+        await rooms.clock.sleep(0.1)
     for search in rooms.explorer._searches.all():
         async with search.replica._merging:
             search.replica.drop(peer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from adapters.ports import PeerRecord
 from node.explorer.open_searches import Open
@@ -15,7 +15,6 @@ from protocol.tree import SearchTree
 from tests.mesh_memory import ORIGIN
 from tests.sim.faults import Faults
 from tests.sim.hostile import Mallory
-from tests.sim.loop import Stalled
 from tests.sim.machine import Life, Machine
 from tests.sim.world import World
 
@@ -27,6 +26,8 @@ _SEARCH_S = 86_400
 _TREES_WITHIN_S = 120
 _LOGS_WITHIN_S = 700
 """Two rounds of key logs (300 s each) and one of checkpoints."""
+_LIARS_WITHIN_S = 200
+"""Three rounds of checkpoints: one to hear of it, one to ask."""
 _LOOK_EVERY_S = 0.25
 
 
@@ -156,23 +157,22 @@ class Scenario:
             if machine.life is None and not machine.gone:
                 await machine.boot()
         world.truth.told.clear()
-        await self._until(self._trees_apart, _TREES_WITHIN_S, "trees differ")
+        await self._until(self._trees_apart, _TREES_WITHIN_S, "4: trees differ")
         await self._check_spend()
         for machine, search in self._open():
             if search.spec.coordinator == machine.id and machine.life is not None:
                 await machine.life.rooms.explorer.stop(search.spec.id)
-        await self._until(self._logs_apart, _LOGS_WITHIN_S, "logs differ")
-        await self._check_liars()
+        await self._until(self._logs_apart, _LOGS_WITHIN_S, "4: logs differ")
+        await self._until(self._unnoticed, _LIARS_WITHIN_S, "3: unnoticed")
         world.note("the end")
 
-    async def _until(self, apart: Callable[[], str], seconds: float, what: str) -> None:
+    async def _until(self, apart: Callable[[], Awaitable[str]], seconds: float, what: str) -> None:
         deadline = self.world.loop.time() + seconds
-        pause_s = 0.1
-        while (differs := apart()) and not self.world.broken:
+        while (differs := await apart()) and not self.world.broken:
             if self.world.loop.time() > deadline:
-                self.world.violate(f"4: {what} {seconds} s after everything was well: {differs}")
+                self.world.violate(f"{what} {seconds} s after everything was well: {differs}")
                 return
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(_LOOK_EVERY_S)
         self.world.note(f"no more: {what}")
 
     def _friends(self) -> list[tuple[Machine, Machine]]:
@@ -189,7 +189,7 @@ class Scenario:
             and not {(here.id, there.id), (there.id, here.id)} & truth.unsure
         ]
 
-    def _trees_apart(self) -> str:
+    async def _trees_apart(self) -> str:
         """The first share that a reader does not see as its writer does; empty if there is none."""
         trees = {(machine.id, search.spec.id): (search, search.replica.tree) for machine, search in self._open()}
         for here, there in self._friends():
@@ -200,14 +200,22 @@ class Scenario:
                     continue
                 if share_of(tree, there.id) != share_of(trees[there.id, search_id][1], there.id):
                     return f"{here.name} does not see what {there.name} says about {search_id}"
-        for (one, search_id), (_, tree) in trees.items():
-            for (other, other_search), (_, other_tree) in trees.items():
-                same = set(tree.peers) == set(other_tree.peers) <= {machine.id for machine in self.honest}
-                if search_id == other_search and same and sums_of(tree) != sums_of(other_tree):
-                    return f"{self.world.truth.name(one)} and {self.world.truth.name(other)} add up {search_id} differently"
+        return self._sums_apart({place: tree for place, (_, tree) in trees.items()})
+
+    def _sums_apart(self, trees: dict[tuple[str, str], SearchTree]) -> str:
+        """Two nodes that hear the same peers, and add up differently; empty if there are none."""
+        truth = self.world.truth
+        heard = {(here.id, there.id) for here, there in self._friends() if truth.may(here.id, there.id, "deltas:write")}
+        for (one, search), (other, other_search) in itertools.combinations(trees, 2):
+            tree, other_tree = trees[one, search], trees[other, other_search]
+            peers = set(tree.peers)
+            same = search == other_search and peers == set(other_tree.peers)
+            if same and {(here, peer) for here in (one, other) for peer in peers if peer != here} <= heard:
+                if sums_of(tree) != sums_of(other_tree):
+                    return f"{truth.name(one)} and {truth.name(other)} add up {search} differently"
         return ""
 
-    def _logs_apart(self) -> str:
+    async def _logs_apart(self) -> str:
         """The first checkpoint that a reader holds and that is not its writer's newest; empty if there is none."""
         for here, there in self._friends():
             assert here.life is not None and there.life is not None
@@ -231,22 +239,18 @@ class Scenario:
                     name = self.world.truth.name(worker)
                     self.world.violate(f"5: {machine.name} counts {spend.iterations} of {name}, who told {told}")
 
-    async def _check_liars(self) -> None:
-        """Who was shown two histories of one log has noticed."""
+    async def _unnoticed(self) -> str:
+        """Who was shown two histories of one log and still relies on its node; empty if nobody does."""
         truth = self.world.truth
-        for liar in self.liars:
-            if liar.faces is None:
+        for liar, machine in itertools.product(self.liars, self.honest):
+            life, about = machine.life, liar.machine
+            if liar.faces is None or life is None or about.id not in truth.trusted[machine.id]:
                 continue
-            for machine in self.honest:
-                told = sorted(truth.told[machine.id, liar.machine.id], key=lambda one: (one.size, one.root))
-                life = machine.life
-                if life is None or liar.machine.id not in truth.trusted[machine.id]:
-                    continue
-                for one, other in itertools.combinations(told, 2):
-                    if not await liar.faces.together(one, other):
-                        if liar.machine.id not in life.rooms.peers.frozen:
-                            self.world.violate(f"3: {machine.name} saw both faces of {liar.machine.name} and did not notice")
-                        break
+            told = sorted(truth.told[machine.id, about.id], key=lambda one: (one.size, one.root))
+            for one, other in itertools.combinations(told, 2):
+                if about.id not in life.rooms.peers.frozen and not await liar.faces.together(one, other):
+                    return f"{machine.name} saw both faces of {about.name}"
+        return ""
 
 
 def share_of(tree: SearchTree, peer: str) -> dict[bytes, tuple[int, ...]]:
@@ -266,6 +270,3 @@ def sums_of(tree: SearchTree) -> dict[bytes, tuple[int, ...]]:
 
 def _keys(tree: SearchTree) -> list[bytes]:
     return sorted(tree._forest.index)
-
-
-__all__ = ["Scenario", "Stalled"]
