@@ -209,7 +209,9 @@ class Scenario:
         for (one, search), (other, other_search) in itertools.combinations(trees, 2):
             tree, other_tree = trees[one, search], trees[other, other_search]
             peers = set(tree.peers)
-            same = search == other_search and peers == set(other_tree.peers)
+            # Of a peer at which the search is not open, each knows what it heard in time.
+            open_there = {(peer, search) for peer in peers} <= trees.keys()
+            same = search == other_search and peers == set(other_tree.peers) and open_there
             if same and {(here, peer) for here in (one, other) for peer in peers if peer != here} <= heard:
                 if sums_of(tree) != sums_of(other_tree):
                     return f"{truth.name(one)} and {truth.name(other)} add up {search} differently"

@@ -334,6 +334,7 @@ async def test_logs_outlive_a_change_of_key(three: list[MemoryNode]) -> None:
     own, new = anna.identity, SigningKey(bytes([77]) * 32)
     moment_s = anna.mesh.clock.now_ms() // 1000
     own.become(keylog.rotate(own.log, own.key, new, now_s=moment_s, random=bytes(EVENT_RANDOM_BYTES)), new)
+    own.speak()
     await bruno.peers.adopt(own.log.encode())
     await anna.stop()
     await anna.start()
