@@ -225,7 +225,9 @@ class Replica:
             if self._writer.full or self._broken:
                 self._open_epoch()
             self._broken = True
-            update = make_update(self._new_nodes, {key: self._own[key] for key in self._dirty}, self._new_leases)
+            update = make_update(
+                self._new_nodes, {key: self._own[key] for key in sorted(self._dirty)}, self._new_leases
+            )
             self._new_nodes, self._new_leases, self._dirty = {}, {}, set()
             for delta in self._writer.flush(update):
                 await self._keep_own(delta)

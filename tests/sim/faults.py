@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from node.explorer.explorer import Explorer
 from node.own_keys import RevokeParams, RotateParams
 from node.rooms import Rooms
 from protocol import limits
@@ -153,14 +154,14 @@ class Faults:
         for found in life.rooms.explorer._searches.all():
             if found.spec.coordinator == machine.id:
                 self._world.note(f"{machine.name} stops and resumes {found.spec.id}")
-                explorer, search = life.rooms.explorer, found.spec.id
+                again = _stop_and_resume(life.rooms.explorer, found.spec.id)
+                life.start(_quietly(self._world, machine, "resume", again))
 
-                async def again() -> None:
-                    await explorer.stop(search)
-                    await asyncio.sleep(1.0)
-                    await explorer.resume(search, seconds=0, tell=lambda event: None)
 
-                life.start(_quietly(self._world, machine, "resume", again()))
+async def _stop_and_resume(explorer: Explorer, search: str) -> None:
+    await explorer.stop(search)
+    await asyncio.sleep(1.0)
+    await explorer.resume(search, seconds=0, tell=lambda event: None)
 
 
 async def _quietly(world: World, machine: Machine, what: str, work: Awaitable[Any]) -> None:

@@ -49,7 +49,7 @@ from tests.sim.machine import Life, Machine
 if TYPE_CHECKING:
     from tests.sim.world import World
 
-_PAUSE_S = 1.2
+_PAUSE_S = 0.8
 _STRANGER = SigningKey(hashlib.sha256(b"nobody").digest())
 
 
@@ -122,7 +122,7 @@ class Mallory:
         machine.overhear = self._overhear
         machine.log_round = self._log_round
         self._attacks: list[Callable[[str], Awaitable[None]]] = [
-            self.break_signature,
+            *[self.break_signature] * 3,
             self.sign_as_another,
             self.push_what_others_wrote,
             self.repeat_what_was_heard,
@@ -138,7 +138,7 @@ class Mallory:
             self.forge_keys_of_another,
             self.send_noise,
             self.call_as_another,
-            self.show_two_faces,
+            *[self.show_two_faces] * 3,
         ]
 
     def _overhear(self, caller: str, route: str, body: bytes) -> None:
@@ -155,9 +155,18 @@ class Mallory:
         while True:
             await self._life.rooms.clock.sleep(self._dice.expovariate(1.0) * _PAUSE_S)
             attack = self._dice.choice(self._attacks)
-            target = self._dice.choice([node for node in self._world.truth.machines if node != self.machine.id])
+            target = self._target()
             self._world.note(f"{self.machine.name} attacks {self._world.truth.name(target)}: {attack.__name__}")
-            await attack(target)
+            try:
+                await attack(target)
+            except MeshError as error:  # what it caught was noise of another liar
+                self._world.note(f"{self.machine.name} cannot: {error.code}")
+
+    def _target(self) -> str:
+        """Mostly who takes part in a search: there is more to break."""
+        spec = self._search() if self._dice.random() < 0.7 else None
+        nodes = spec.participants if spec else tuple(self._world.truth.machines)
+        return self._dice.choice([node for node in nodes if node != self.machine.id])
 
     # --- means -------------------------------------------------------------------------------------------------------
 
@@ -175,9 +184,7 @@ class Mallory:
         own = self._life.identity
         client = self._world.network.client(node or own.node, key or own.public_key)
         machine = self._world.truth.machines[target]
-        at = PeerAddress(
-            node=target, public_key=self._world.truth.current_key(target), addresses=(machine.address,)
-        )
+        at = PeerAddress(node=target, public_key=self._world.truth.current_key(target), addresses=(machine.address,))
         try:
             await client.call(at, route, body, content_type="")
             said = "accepted"
@@ -191,7 +198,9 @@ class Mallory:
         issuer = issuer or self.machine.id
         return envelope.Claims(issuer=issuer, issued_s=clock.now_ms() // 1000, unique=unique)
 
-    def _seal(self, payload: bytes, kind: str = KIND_DELTA, *, issuer: str = "", key: SigningKey | None = None) -> bytes:
+    def _seal(
+        self, payload: bytes, kind: str = KIND_DELTA, *, issuer: str = "", key: SigningKey | None = None
+    ) -> bytes:
         return envelope.seal(payload, kind=kind, key=key or self._life.identity.key, claims=self._claims(issuer))
 
     def _search(self) -> SearchSpec | None:

@@ -71,7 +71,7 @@ class SimLoop(asyncio.SelectorEventLoop):
         self._virtual = _NoSelector()
         self._held: dict[int, _Task] = {}
         super().__init__(self._virtual)
-        self.set_task_factory(self._make_task)
+        self.set_task_factory(self._make_task)  # type: ignore[arg-type]  # the keywords depend on the version
 
     def time(self) -> float:
         """Seconds of virtual time."""
@@ -87,7 +87,9 @@ class SimLoop(asyncio.SelectorEventLoop):
         task.add_done_callback(lambda ended: self._held.pop(task._serial, None))
         return task
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(  # type: ignore[override]  # generic over its arguments there
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
         """``func(*args)``, done before this returns."""
         done = self.create_future()
         try:

@@ -171,6 +171,8 @@ class Life:
         self.number = number
         self.alive = True
         self.serving = False
+        self.ahead_ms = machine.ahead_ms
+        """How wrong the clock was when it began."""
         self.dice = world.dice(f"{machine.name}/{number}")
         self._jobs: list[asyncio.Task[Any]] = []
         clock = LifeClock(self)
@@ -247,7 +249,7 @@ class Life:
         if self.machine.overhear is not None:
             self.machine.overhear(caller, route, body)
         answer = await self.node.federation.handle(caller, route, body)
-        self.machine.world.truth.check_answered(self.machine.id, caller, route, body)
+        self.machine.world.truth.check_answered(self, caller, route, body)
         return answer
 
     async def _log_round(self) -> None:
@@ -377,4 +379,3 @@ class _Birth:
 
     async def sleep(self, seconds: float) -> None:
         raise AssertionError
-

@@ -72,7 +72,9 @@ def run_seed(seed: int, *, aloud: bool = False) -> Outcome:
     root = logging.getLogger()
     root.setLevel(defects.level)
     root.addHandler(defects)
-    loop.set_exception_handler(lambda _, context: world.violate(f"0: {context.get('exception') or context['message']!r}"))
+    loop.set_exception_handler(
+        lambda _, context: world.violate(f"0: {context.get('exception') or context['message']!r}")
+    )
     scenario = Scenario(world)
     try:
         try:

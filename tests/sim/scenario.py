@@ -10,8 +10,8 @@ from adapters.ports import PeerRecord
 from node.explorer.open_searches import Open
 from protocol.condition import Condition
 from protocol.errors import MeshError
-from protocol.trust import parse_scopes
 from protocol.tree import SearchTree
+from protocol.trust import parse_scopes
 from tests.mesh_memory import ORIGIN
 from tests.sim.faults import Faults
 from tests.sim.hostile import Mallory
@@ -80,7 +80,8 @@ class Scenario:
             machine.life.start(self._explore(machine.life))
 
     async def _pair(self, one: Machine, other: Machine) -> None:
-        scopes = {machine.id: self._scopes() for machine in (one, other)}
+        lied_to = one.hostile or other.hostile
+        scopes = {machine.id: self._scopes(0.85 if lied_to else 0.7) for machine in (one, other)}
         for here, there in ((one, other), (other, one)):
             record = PeerRecord(
                 node=there.id,
@@ -95,8 +96,9 @@ class Scenario:
             await here.store.put_peer(record)
             self.world.truth.trusted[here.id][there.id] = frozenset(scopes[there.id])
 
-    def _scopes(self) -> tuple[str, ...]:
-        if self._dice.random() < 0.7:
+    def _scopes(self, whole: float) -> tuple[str, ...]:
+        """What one is granted: with this probability all it takes to explore together, else some of it."""
+        if self._dice.random() < whole:
             return _EXPLORE
         return tuple(scope for scope in _EXPLORE if self._dice.random() < 0.6)
 
@@ -176,7 +178,11 @@ class Scenario:
         self.world.note(f"no more: {what}")
 
     def _friends(self) -> list[tuple[Machine, Machine]]:
-        """Pairs of honest nodes that run and trust each other."""
+        """Pairs of honest nodes that run, trust each other, and can meet.
+
+        Two that both changed their key while they could not reach each other know no key of each other that is still used: that
+        a third one tells them, or their owners pair them again (docs/adr/0021-simulation.md).
+        """
         truth = self.world.truth
         return [
             (here, there)
@@ -187,6 +193,7 @@ class Scenario:
             and there.id in truth.trusted[here.id]
             and here.id in truth.trusted[there.id]
             and not {(here.id, there.id), (there.id, here.id)} & truth.unsure
+            and (_knows_key(here.life, there.life) or _knows_key(there.life, here.life))
         ]
 
     async def _trees_apart(self) -> str:
@@ -212,9 +219,9 @@ class Scenario:
             # Of a peer at which the search is not open, each knows what it heard in time.
             open_there = {(peer, search) for peer in peers} <= trees.keys()
             same = search == other_search and peers == set(other_tree.peers) and open_there
-            if same and {(here, peer) for here in (one, other) for peer in peers if peer != here} <= heard:
-                if sums_of(tree) != sums_of(other_tree):
-                    return f"{truth.name(one)} and {truth.name(other)} add up {search} differently"
+            hear_all = {(here, peer) for here in (one, other) for peer in peers if peer != here} <= heard
+            if same and hear_all and sums_of(tree) != sums_of(other_tree):
+                return f"{truth.name(one)} and {truth.name(other)} add up {search} differently"
         return ""
 
     async def _logs_apart(self) -> str:
@@ -246,13 +253,20 @@ class Scenario:
         truth = self.world.truth
         for liar, machine in itertools.product(self.liars, self.honest):
             life, about = machine.life, liar.machine
-            if liar.faces is None or life is None or about.id not in truth.trusted[machine.id]:
+            if liar.faces is None or life is None or about.life is None or about.id not in truth.trusted[machine.id]:
                 continue
+            if not _knows_key(life, about.life):
+                continue  # of two rotations it was shown the other one: nothing the liar says counts there
             told = sorted(truth.told[machine.id, about.id], key=lambda one: (one.size, one.root))
             for one, other in itertools.combinations(told, 2):
                 if about.id not in life.rooms.peers.frozen and not await liar.faces.together(one, other):
                     return f"{machine.name} saw both faces of {about.name}"
         return ""
+
+
+def _knows_key(here: Life, there: Life) -> bool:
+    """Whether ``here`` knows the key that ``there`` uses."""
+    return here.rooms.peers.public_key(there.machine.id) == there.identity.public_key
 
 
 def share_of(tree: SearchTree, peer: str) -> dict[bytes, tuple[int, ...]]:

@@ -26,7 +26,7 @@ from protocol.messages import ROUTES, BranchAssign, BranchReturn, DeltaBatch, De
 from protocol.witness_log import Checkpoint, entry_hash
 
 if TYPE_CHECKING:
-    from tests.sim.machine import Machine
+    from tests.sim.machine import Life, Machine
 
 _LIVE, _ENDED = "live", frozenset({"done", "expired", "revoked"})
 
@@ -82,7 +82,7 @@ class Truth:
         self.told: dict[tuple[str, str], set[Checkpoint]] = defaultdict(set)
         """(node, about): checkpoints of a hostile node that reached an honest one since ``told`` was last cleared."""
         self._keys: dict[str, dict[bytes, None]] = defaultdict(dict)
-        self._answered: set[tuple[str, bytes]] = set()
+        self._answered: dict[tuple[str, bytes], Life] = {}
         self.leases: dict[str, str] = {}
         """Status of every lease in its coordinator's store."""
 
@@ -111,7 +111,8 @@ class Truth:
 
     def keys(self, node: str) -> tuple[bytes, ...]:
         """Every key that was ever the node's."""
-        log = self.machines[node].life.identity.log if self.machines[node].life else self.machines[node].key_log
+        machine = self.machines[node]
+        log = machine.life.identity.log if machine.life else machine.key_log
         self._keys[node] |= dict.fromkeys((*log.keys, log.key))
         return tuple(self._keys[node])
 
@@ -130,9 +131,9 @@ class Truth:
             case "put_lease", (LeaseRecord() as lease,):
                 self._lease_kept(machine, lease)
             case "put_peer", (PeerRecord(key_log=data) as peer,) if data:
-                log = KeyLog.read(data)
-                if log.revoked_s:
-                    self.revoked[machine.id, peer.node] = log.revoked_s
+                revoked_s = KeyLog.read(data).revoked_s
+                if revoked_s:
+                    self.revoked[machine.id, peer.node] = revoked_s
             case "put_head", (HeadRecord() as head,):
                 self._check_note(head.node, head.checkpoint, f"{machine.name} holds")
             case "put_equivocation", (EquivocationRecord() as found,):
@@ -215,12 +216,17 @@ class Truth:
             elif known != lease.result:
                 self._violate(f"5: the result of lease {lease.id} was replaced by another")
 
-    def check_answered(self, node: str, caller: str, route: str, body: bytes) -> None:
-        """A node has done what a message asks: it does so once."""
+    def check_answered(self, life: Life, caller: str, route: str, body: bytes) -> None:
+        """A node has done what a message asks: it does so once.
+
+        What it answered in an earlier life it tells by its clock. A life that began with the clock behind cannot.
+        """
+        node = life.machine.id
         key = (node, hashlib.sha256(body).digest())
-        if key in self._answered and self.honest(node):
+        before = self._answered.get(key)
+        self._answered[key] = life
+        if before is not None and self.honest(node) and (before is life or life.ahead_ms >= 0):
             self._violate(f"1: {self.name(node)} answers the same {route} of {self.name(caller)} twice")
-        self._answered.add(key)
 
     # --- what honest nodes send --------------------------------------------------------------------------------------
 
