@@ -41,9 +41,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     start_url: str
     profile: Profile
     browser: BrowserInfo
+    gate: Gate
     secrets: Mapping[str, str] = {}
     """Values by name; only the names are stored."""
-    gate: Gate = Gate()
     screenshots: bool = True
     parent: str = ""
     search: str = ""
@@ -105,7 +105,7 @@ class Recorder:
         try:
             self.observation = await look(self._page, self.observation, action)
             prepared, self.observation = await prepare(self._page, self.observation, action)
-            self._plan.gate.admit(prepared.action, prepared.risk)
+            await self._plan.gate.admit(prepared.action, prepared.risk)
             outcome = await self._page.perform(prepared.action, ref=prepared.ref, secrets=self._plan.secrets)
         except MeshError as error:
             await self._keep(prepared, action, started_ms, error=error.code)

@@ -34,8 +34,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How a session is replayed."""
 
     browser: BrowserInfo
+    gate: Gate
     secrets: Mapping[str, str] = {}
-    gate: Gate = Gate()
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
@@ -86,7 +86,7 @@ class _Run:
         try:
             observation = await look(self._page, self._observation, action)
             prepared, self._observation = await prepare(self._page, observation, action)
-            self._plan.gate.admit(prepared.action, prepared.risk)
+            await self._plan.gate.admit(prepared.action, prepared.risk)
             outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect, secrets=secrets)
         except MeshError as error:
             return not_performed(step, error.code, self._since(began_ms))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,13 +14,14 @@ from adapters.ports import ArtefactRecord, Clock, Store
 from node.acting import Gate
 from node.action_files import parse_actions
 from node.browsers import Browsers
-from node.bundles import export_session, import_bundle, signed_manifest
 from node.config import Config
 from node.files import write_atomic
+from node.handover import export_session, import_bundle, signed_manifest
 from node.identity import artefact_record
 from node.peers import Peers
 from node.recorder import Recording, record, record_actions
 from node.replayer import Recorded, ReplayPlan, open_report, replay
+from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
 from protocol.action import describe
@@ -31,7 +31,6 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.risk import GuardPolicy
 from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 
-Tell = Callable[[dict[str, Any]], None]
 _ZIP_START = b"PK"
 
 
@@ -93,6 +92,10 @@ class Sessions:
         policy = self._config.policy
         return GuardPolicy(read_only=True, allow=(*policy.allow_requests, *allow), origins=policy.origins)
 
+    def _gate(self, approve_class: int) -> Gate:
+        risk_max = max(self._config.policy.risk_class_max, approve_class)
+        return Gate(report=self._witness.trail.gate, risk_max=risk_max)
+
     # --- making ------------------------------------------------------------------------------------------------------
 
     async def record(
@@ -113,7 +116,7 @@ class Sessions:
             profile=file.profile,
             browser=await self._browsers.info(),
             secrets=secrets,
-            gate=Gate(risk_max=max(self._config.policy.risk_class_max, approve_class)),
+            gate=self._gate(approve_class),
         )
 
         def on_step(step: Step) -> None:
@@ -122,6 +125,7 @@ class Sessions:
         async with self._browsers.page(file.profile, self.guard(allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
+                self._witness.trail.about(recorder.session.id)
                 try:
                     await record_actions(recorder, file.actions)
                 except MeshError as error:
@@ -145,7 +149,7 @@ class Sessions:
         plan = ReplayPlan(
             browser=await self._browsers.info(),
             secrets=secrets,
-            gate=Gate(risk_max=max(self._config.policy.risk_class_max, approve_class)),
+            gate=self._gate(approve_class),
             base_url=base_url,
         )
         total = len(recorded.steps)
@@ -296,7 +300,9 @@ class Sessions:
     async def import_bundle(self, source: str) -> Verified:
         """Verify a bundle, then keep it. Nothing of one that fails is kept. Errors: ``bundle.*``, ``envelope.*``, ``input.*``."""
         with _open_file(Path(source)) as file:
-            return self._verified("bundle", await import_bundle(self._store, file, self._peers.find_key))
+            bundle = await import_bundle(self._store, file, self._peers.find_key)
+            self._witness.trail.about(bundle.session.id)
+            return self._verified("bundle", bundle)
 
 
 def _field(payload: bytes, name: str) -> Any:

@@ -180,17 +180,21 @@ def verify(
     find_key: KeyFinder,
     binding: bytes = b"",
     bytes_max: int = limits.ARTEFACT_BYTES_MAX,
+    fresh_s: int | None = None,
 ) -> Envelope:
     """The envelope in ``data``, once its signature by a trusted key is verified.
 
-    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; a trusted key for issuer,
-    key id and issue time; signature over the received bytes and ``binding``.
-    Errors: ``envelope.invalid``, ``envelope.kind``, ``envelope.key_unknown``, ``envelope.signature``.
+    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; fresh at ``fresh_s``, if
+    that is given; a trusted key for issuer, key id and issue time; signature over the received bytes and ``binding``.
+    Errors: ``envelope.invalid``, ``envelope.kind``, ``envelope.time``, ``envelope.key_unknown``, ``envelope.signature``.
     """
     protected, payload, signature = _parts(data, bytes_max)
     kind, key, claims = _header(protected)
     if kind not in kinds:
         raise MeshError("envelope.kind", f"{kind} is not accepted here")
+    if fresh_s is not None:
+        # Before the key: keys have times too, and a wrong clock would look like an unknown key.
+        check_time(claims, fresh_s)
     verify_key = find_key(claims.issuer, key, claims.issued_s)
     if verify_key is None:
         raise MeshError("envelope.key_unknown", f"no trusted key of {claims.issuer[:7]} fits", issuer=claims.issuer)
@@ -253,11 +257,10 @@ def verify_message(
     Errors: those of ``verify``, ``envelope.audience``, ``envelope.time``, ``envelope.replayed``,
     ``envelope.replay_window_full``.
     """
-    envelope = verify(data, kinds=kinds, find_key=find_key, binding=binding, bytes_max=bytes_max)
+    envelope = verify(data, kinds=kinds, find_key=find_key, binding=binding, bytes_max=bytes_max, fresh_s=now_s)
     claims = envelope.claims
     if claims.audience != audience:
         raise MeshError("envelope.audience", f"addressed to {(claims.audience or 'nobody')[:7]}")
-    check_time(claims, now_s)
     window.admit(claims, now_s)
     return envelope
 

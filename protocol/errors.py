@@ -1,7 +1,7 @@
 """Every failure of trailmesh: one exception type, one register of codes.
 
 A code never changes its meaning and is never reused. ``docs/errors.md`` is printed from ``CODES`` (``make docs``), and one
-module maps codes to HTTP status and exit codes: ``node/api/errors.py``.
+module maps codes to HTTP status and exit codes: ``node/api/statuses.py``.
 """
 
 from __future__ import annotations
@@ -179,6 +179,12 @@ CODES: dict[str, Code] = {
     ),
     "peer.protocol": Code(
         _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
+    ),
+    "peer.quota": Code(
+        _P,
+        False,
+        "The peer has used up the disk it is given here.",
+        "Raise `policy.peer_disk_mib` in the configuration, if more of it is wanted; `node status` shows who takes what.",
     ),
     "peer.limit": Code(_P, True, "The peer exceeded a limit of size, rate or time.", "Send less, or slower."),
     "peer.clock": Code(

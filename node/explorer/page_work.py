@@ -40,6 +40,7 @@ class PageWork:
         self._store = store
         self._clock = clock
         self._browsers = browsers
+        self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
         # Searches share what this node explores at once; their own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
@@ -64,7 +65,7 @@ class PageWork:
         """Work on one lease. Errors: ``browser.*``, ``store.*``, ``input.not_found`` (the branch is not known here yet)."""
         async with self._places, self._browsers.page(replica.spec.profile, self._guard()) as page:
             seed = seed_of(replica.spec.seed, assignment.lease)
-            worker = Worker(replica, page, self._clock, self._config, seed)
+            worker = Worker(replica, page, self._clock, self._config, self._gate, seed)
             return await worker.work(assignment, after)
 
     async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
@@ -82,7 +83,7 @@ class PageWork:
             start_url=spec.start_url,
             profile=spec.profile,
             browser=await self._browsers.info(),
-            gate=Gate(risk_max=self._config.policy.risk_class_max),
+            gate=self._gate,
             search=spec.id,
         )
         async with (

@@ -104,7 +104,7 @@ class Walker:
         self._count_step()
         observation = await look(self._page, self._observation, action)
         prepared, self._observation = await prepare(self._page, observation, action)
-        self._gate.admit(prepared.action, prepared.risk)
+        await self._gate.admit(prepared.action, prepared.risk)
         outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect or None)
         self._observation = outcome.observation
         return outcome

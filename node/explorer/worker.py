@@ -18,7 +18,7 @@ from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
 from protocol.goal import parse_goal
-from protocol.messages import Assignment, BranchResult, Spend
+from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
 from protocol.observation import Observation
 from protocol.policy import candidates, value
 
@@ -32,7 +32,7 @@ _LOOKS_CLOSED = frozenset({"action.target_missing", "action.target_ambiguous", "
 class Worker:
     """Explores with one page. One lease at a time."""
 
-    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, seed: int) -> None:
+    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, gate: Gate, seed: int) -> None:
         self._replica = replica
         self._clock = clock
         self._config = config
@@ -43,7 +43,7 @@ class Worker:
         self._walker = Walker(
             page,
             replica.spec.start_url,
-            Gate(risk_max=config.policy.risk_class_max),
+            gate,
             self._count_step,
         )
 
@@ -57,7 +57,7 @@ class Worker:
         """
         began_ms, began_steps = self._clock.now_ms(), self._steps
         spend = Spend()
-        outcome = "spent"
+        outcome: BranchOutcome = "spent"
         claim: tuple[bytes, ...] = ()
         while True:
             found, exhausted = await self._iterate(assignment.branch)

@@ -20,12 +20,14 @@ from adapters.discovery.memory import MemoryDiscovery, MemoryNeighbourhood
 from adapters.keys import words
 from adapters.keys.file import MemoryKeyStore
 from adapters.ports import LeaseRecord, PeerAddress, PeerHandler, Store
+from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
 from adapters.storage.records import unpack
 from adapters.transport.memory import Leg, MemoryClient, MemoryServer
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node import identity
+from node.audit import Audit
 from node.browsers import Browsers
 from node.config import Config, ExploreConfig
 from node.explorer.explorer import Explorer
@@ -203,9 +205,11 @@ class Life:
             pairing=pairing,
             log_exchange=log_exchange,
             logs=Logs(witness, log_exchange, peers, store, config.name),
+            audit=Audit(witness, peers, store),
             sessions=Sessions(witness, config, store, clock, browsers, peers),
             explorer=Explorer(witness, config, store, clock, browsers, peers, TreeWriter),
             server=self.server,
+            refusals=Refusals(),
             own_keys=OwnKeys(
                 machine.home, own, machine.keys, clock, peers, pairing, (self.server, wire), words.from_words
             ),
