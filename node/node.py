@@ -30,6 +30,7 @@ class Node:
             "status": self._on_status,
             "reach/echo": rooms.reach.echo,
             **rooms.own_keys.routes,
+            **rooms.notices.routes,
             **rooms.explorer.routes,
             **rooms.log_exchange.routes(),
         }
@@ -41,6 +42,8 @@ class Node:
             **ExploreVerbs(rooms).table,
             **rooms.own_keys.verbs,
             **rooms.logs.verbs(),
+            **rooms.distrust.verbs,
+            **rooms.notices.verbs,
         }
         """Everything a command can ask."""
 

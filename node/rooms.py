@@ -8,10 +8,12 @@ from pathlib import Path
 from adapters.ports import Clock, Discovery, PeerServer, Store
 from node.browsers import Browsers
 from node.config import Config
+from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.identity import Identity
 from node.log_exchange import LogExchange
 from node.logs import Logs
+from node.notices import Notices
 from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.peers import Peers
@@ -42,6 +44,8 @@ class Rooms:
     server: PeerServer
     own_keys: OwnKeys
     reach: Reach
+    notices: Notices
+    distrust: Distrust
     discovery: Discovery
     address: str = ""
     """Where peers reach this node; empty while it does not serve."""
@@ -59,6 +63,7 @@ class Rooms:
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
         await self.pairing.close()
+        await self.distrust.close()
         await self.explorer.close()
         await self.log_exchange.close()
         await self.discovery.close()

@@ -29,11 +29,13 @@ from adapters.transport.signed_server import SignedServer
 from node import config as configuration
 from node import identity
 from node.browsers import Browsers
+from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.files import write_private
 from node.log_exchange import LogExchange
 from node.logs import Logs
 from node.node import Node
+from node.notices import Notices
 from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.passphrase import Ask, source
@@ -107,6 +109,7 @@ async def open_node(home: Path, passphrase: Ask | None = None, *, clock: Clock |
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.log_exchange.load()
+            await rooms.notices.load()
             yield Node(rooms)
         finally:
             await rooms.close()
@@ -163,6 +166,8 @@ def _assemble(
         client=TlsPairingClient(now_s=now_s),
     )
     log_exchange = LogExchange(witness, peers, store, clock)
+    notices = Notices(witness, peers, log_exchange, store, clock)
+    explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
     return Rooms(
         home=home,
         config=config,
@@ -176,9 +181,11 @@ def _assemble(
         log_exchange=log_exchange,
         logs=Logs(witness, log_exchange, peers, store, config.name),
         sessions=Sessions(witness, config, store, clock, browsers, peers),
-        explorer=Explorer(witness, config, store, clock, browsers, peers, TreeWriter),
+        explorer=explorer,
         server=server,
         own_keys=OwnKeys(home, own, keys, clock, peers, pairing, (server, client), words.from_words),
+        notices=notices,
+        distrust=Distrust(peers, log_exchange, notices, explorer.part),
         reach=Reach(peers, client, server, clock, mode=listen.reach),
         discovery=MulticastDiscovery(config.discovery.interfaces),
     )

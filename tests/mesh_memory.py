@@ -25,15 +25,18 @@ from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.config import Config, ExploreConfig
+from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.explorer.replica import Replica
 from node.identity import Identity
 from node.log_exchange import LogExchange
+from node.notices import Notices
 from node.peers import Peers
 from node.witness import Witness
 from protocol.action import Action
 from protocol.condition import Condition
 from protocol.errors import MeshError
+from protocol.messages import Done, KeysPush
 from protocol.observation import Element
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
@@ -179,18 +182,37 @@ class MemoryNode:
         self.explorer = Explorer(
             self.witness, self.config, self.store, mesh.clock, self.browsers, self.peers, TreeWriter
         )
+        self.notices = Notices(self.witness, self.peers, self.log_exchange, self.store, mesh.clock)
+        await self.notices.load()
+        self.distrust = Distrust(self.peers, self.log_exchange, self.notices, self.explorer.part)
         self.api = FederationApi(self.peers, mesh.clock)
-        for route, handler in {**self.explorer.routes, **self.log_exchange.routes()}.items():
+        rooms = {
+            **self.explorer.routes,
+            **self.log_exchange.routes(),
+            **self.notices.routes,
+            "keys/push": self._on_keys,
+        }
+        for route, handler in rooms.items():
             self.api.serve(route, handler)
         await self.explorer.start()
         await self.server.start(self.api.handle)
         self.running = True
+
+    async def _on_keys(self, caller: str, push: KeysPush) -> Done:
+        await self.peers.adopt(push.log)
+        return Done()
+
+    async def ask(self, verb: str, **params: Any) -> Any:
+        """The result of a verb of its rooms."""
+        takes, run = {**self.distrust.verbs, **self.notices.verbs}[verb]
+        return await run(takes(**params), lambda event: None)
 
     async def stop(self) -> None:
         """End it as the runtime does. Twice is once."""
         if self.running:
             self.running = False
             await self.server.close()
+            await self.distrust.close()
             await self.explorer.close()
             await self.peers.close()
             await self.browsers.close()
