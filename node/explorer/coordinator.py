@@ -95,10 +95,6 @@ class Coordinator:
         self._claims_open = 0
         """Claims that have come and are not judged yet."""
         self._checking = asyncio.Lock()
-        self._checks: dict[asyncio.Task[None], str] = {}
-        """Claims that are waiting for their replay or being replayed, with the worker that made them."""
-        self._dealing = asyncio.Lock()
-        """Held while leases are granted or taken back: what was just granted is not missed."""
         self._wake = asyncio.Event()
         self._ready = asyncio.Event()
         """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
@@ -127,10 +123,8 @@ class Coordinator:
             last_ms = now_ms
             if self.progress.used_ms >= self.spec.seconds * 1000:
                 return
-            async with self._dealing:
-                await self._take_back()
-                await self._expire(now_ms)
-                await self._deal(now_ms)
+            await self._expire(now_ms)
+            await self._deal(now_ms)
             if not (self._desk.live() or self._claims_open or self._anything_left()):
                 return
             if ticks % _PROGRESS_EVERY_TICKS == 0:
@@ -160,7 +154,7 @@ class Coordinator:
                 result = cbor.decode_as(envelope.peek(record.result).payload, BranchResult)
                 if result.outcome == "claim":
                     self._claims_open += 1
-                    self._start_check(record.worker, result)
+                    self._tasks.start(self._check_claim(record.worker, result), f"claim {record.id}")
 
     async def _finish(self) -> SearchRecord:
         await self._tasks.close()
@@ -217,7 +211,7 @@ class Coordinator:
     # --- dealing -----------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[str]:
-        remote = [node for node in self.spec.participants if self._peers.acts(node)]
+        remote = [node for node in self.spec.participants if node != self._witness.node]
         return [*remote, *[self._witness.node] * self._config.explore.workers]
 
     async def _deal(self, now_ms: int) -> None:
@@ -326,28 +320,6 @@ class Coordinator:
                 self._rest(lease.worker)
                 await self._end(lease.id, Event.EXPIRE)
 
-    async def _take_back(self) -> int:
-        """End the leases of peers that may act no longer, and the replays of what they claim; how many leases there were."""
-        for task, worker in list(self._checks.items()):
-            if not self._may_work(worker):
-                task.cancel()
-        gone = [lease for lease in self._desk.live() if not self._may_work(lease.worker)]
-        for lease in gone:
-            self.progress.reassigned += 1
-            self._tell({"peer": lease.worker, "lease_revoked": lease.id})
-            self._opened.discard(lease.worker)
-            await self._end(lease.id, Event.REVOKE)
-        return len(gone)
-
-    def _may_work(self, worker: str) -> bool:
-        return worker == self._witness.node or self._peers.acts(worker)
-
-    async def let_go(self) -> int:
-        """Take back at once what peers have that may act no longer; how many leases that were. Their branches are dealt again."""
-        await self._ready.wait()
-        async with self._dealing:
-            return await self._take_back()
-
     async def _end(self, lease_id: str, event: Event, result: bytes = b"") -> None:
         await self._desk.end(lease_id, event, result)
         self._wake.set()
@@ -370,8 +342,6 @@ class Coordinator:
         """
         await self._ready.wait()
         record = await self._store.lease(result.lease)
-        if worker != self._witness.node:
-            self._peers.require(worker, None)  # it may have been distrusted since it called
         if record is None or (record.worker, record.search, record.branch) != (worker, self.spec.id, result.branch):
             raise MeshError("lease.unknown", f"lease {result.lease} is not {ids.short(worker)}'s", lease=result.lease)
         if record.result or result.lease in self._results:
@@ -391,24 +361,18 @@ class Coordinator:
             self._rest(worker)
         if is_claim:
             self.progress.claims += 1
-            self._start_check(worker, result)
+            self._tasks.start(self._check_claim(worker, result), f"claim {result.lease}")
 
     # --- claims ------------------------------------------------------------------------------------------------------
 
-    def _start_check(self, worker: str, result: BranchResult) -> None:
-        task = self._tasks.start(self._check_claim(worker, result), f"claim {result.lease}")
-        self._checks[task] = worker
-        task.add_done_callback(self._checked)
-
-    def _checked(self, task: asyncio.Task[None]) -> None:
-        del self._checks[task]
-        self._claims_open -= 1
-        self._wake.set()
-
     async def _check_claim(self, worker: str, result: BranchResult) -> None:
-        async with self._checking:
-            if not self._finished and self._may_work(worker):
-                await self._judge(worker, result)
+        try:
+            async with self._checking:
+                if not self._finished:
+                    await self._judge(worker, result)
+        finally:
+            self._claims_open -= 1
+            self._wake.set()
 
     async def _judge(self, worker: str, result: BranchResult) -> None:
         """Replay a claim here. One that does not hold counts against its peer; a browser that fails here does not."""

@@ -30,35 +30,21 @@ class Exchange:
         self._store = store
         self._clock = clock
         self._wake: dict[str, asyncio.Event] = {}
-        self._pushing: dict[str, asyncio.Task[None]] = {}
         self._tasks = Tasks()
 
     def start(self) -> None:
         """Begin pushing to every participant that is a peer of this node."""
         spec = self._replica.spec
         for peer in spec.participants:
-            if peer != self._peers.me and self._peers.acts(peer):
+            if peer != self._peers.me and self._peers.knows(peer):
                 self._wake[peer] = asyncio.Event()
                 self._wake[peer].set()
-                self._pushing[peer] = self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
+                self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
         self._tasks.start(self._wake_all(), "deltas")
 
     async def close(self) -> None:
         """Stop pushing. What was not delivered is stored and goes out when the search is opened again."""
         await self._tasks.close()
-
-    async def drop(self, peer: str) -> None:
-        """Push nothing more to ``peer``; what waited for it is dropped."""
-        self._wake.pop(peer, None)
-        task = self._pushing.pop(peer, None)
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    @property
-    def pushes_to(self) -> frozenset[str]:
-        """The peers that own deltas are pushed to."""
-        return frozenset(peer for peer, task in self._pushing.items() if not task.done())
 
     async def _wake_all(self) -> None:
         while True:
@@ -70,10 +56,9 @@ class Exchange:
     async def _push_to(self, peer: str) -> None:
         epoch, seq, pause_s = 0, 0, _PAUSE_S
         await self.pull_from(peer)
-        wake = self._wake[peer]
         while True:
-            await wake.wait()
-            wake.clear()
+            await self._wake[peer].wait()
+            self._wake[peer].clear()
             try:
                 while batch := await self._after(epoch, seq):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
@@ -90,7 +75,7 @@ class Exchange:
                     return
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2, _PAUSE_MAX_S)
-            wake.set()
+            self._wake[peer].set()
 
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""

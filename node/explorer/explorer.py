@@ -34,16 +34,6 @@ _GRACE_S = 60
 """How much longer than its time limit a participant keeps a search open for its coordinator."""
 
 
-class Parted(msgspec.Struct, kw_only=True):
-    """What parting with a peer came to."""
-
-    searches_left: int = 0
-    """Searches it coordinated, with the work it had assigned to this node."""
-    leases_taken_back: int = 0
-    shares_dropped: int = 0
-    """Open searches whose tree held what it had found."""
-
-
 class Explorer:
     """The room of searches."""
 
@@ -75,9 +65,6 @@ class Explorer:
     async def start(self) -> None:
         """Open again what was running when the node last stopped."""
         for found in await self._store.searches(status="running"):
-            if found.coordinator != self._witness.node and not self._peers.acts(found.coordinator):
-                await self._mark_stopped(found.id)
-                continue
             try:
                 search = await self._searches.enter(found)
                 if found.coordinator == self._witness.node:
@@ -213,7 +200,7 @@ class Explorer:
     def _participants(self, names: list[str] | None) -> list[str]:
         if names is None:
             able = [record.node for record in self._peers.records() if Scope.BRANCH_ASSIGN in record.granted_us]
-            return [node for node in able if self._peers.acts(node) and node not in self._peers.frozen]
+            return [node for node in able if node not in self._peers.frozen]
         return list(dict.fromkeys(self._peers.find(name).node for name in names))
 
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:
@@ -278,39 +265,6 @@ class Explorer:
             found = msgspec.structs.replace(found, status="stopped", updated_ms=self._clock.now_ms())
             await self._store.put_search(found)
         return found
-
-    # --- parting -----------------------------------------------------------------------------------------------------
-
-    async def part(self, peer: str) -> Parted:
-        """End everything that searches have to do with ``peer``, which is no peer that may act any more (``Peers.acts``).
-
-        Its searches are left, with the work it assigned us; its leases are taken back; nothing more is pushed to it; its
-        share leaves every tree: the open ones now, the stored ones as they read only those who may act. Twice is once.
-        Errors: ``store.*``.
-        """
-        parted = Parted()
-        concerned = [search for search in await self._searches.entered() if peer in search.spec.participants]
-        for search in concerned:
-            if search.spec.coordinator == peer:
-                parted.searches_left += 1
-                search.stopped = True
-                await self._mark_stopped(search.spec.id)
-        await asyncio.gather(*(self._part(search, peer, parted) for search in concerned))
-        for found in await self._store.searches(status="running"):
-            if found.coordinator == peer:
-                await self._mark_stopped(found.id)
-        return parted
-
-    async def _part(self, search: Open, peer: str, parted: Parted) -> None:
-        if search.spec.coordinator == peer:
-            await self._searches.leave(search)
-            return
-        await search.exchange.drop(peer)
-        if search.coordinator is not None:
-            parted.leases_taken_back += await search.coordinator.let_go()
-        if peer in search.replica.tree.peers:
-            parted.shares_dropped += 1
-            search.replica.drop(peer)
 
     async def sweep(self) -> None:
         """Leave searches whose coordinator has been silent for longer than they could last."""
