@@ -17,6 +17,7 @@ from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord,
 from protocol.action import Action
 from protocol.delta import Delta
 from protocol.entry import TreeUpdate
+from protocol.messages import Spend
 from protocol.observation import Observation
 from protocol.risk import GuardPolicy
 from protocol.session import BrowserInfo, Profile, Session, Step
@@ -144,7 +145,7 @@ class SearchRecord(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     coordinator: str
     status: str
-    """``running``, ``done``, ``failed``, ``stopped``."""
+    """``running``, ``done``, ``failed``, ``stopped``; ``declined``: the owner of this node takes no part in it any more."""
     created_ms: int
     updated_ms: int
     spec: bytes
@@ -177,6 +178,8 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The signed assignment envelope; empty for the coordinator's own work."""
     result: bytes = b""
     """The signed result envelope, once there is one."""
+    spend: Spend = Spend()
+    """What its worker last said that it has cost."""
 
 
 class Store(Protocol):

@@ -429,10 +429,16 @@ CODES: dict[str, Code] = {
     "lease.busy": Code(
         _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
     ),
+    "claim.invalid": Code(
+        _P,
+        False,
+        "The claim is none its lease could give: it leaves the branch, or is no path of actions a search performs.",
+        "It counts as a false claim; both nodes should run the same protocol version.",
+    ),
     "policy.refused": Code(
         _P,
         False,
-        "This node's own policy does not allow the assignment.",
+        "This node's own policy, or its owner, does not allow the assignment.",
         "Assign it elsewhere: a coordinator cannot relax a peer's policy.",
     ),
 }

@@ -23,6 +23,7 @@ from protocol.delta import KIND, encode_delta
 from protocol.entry import Register, encode_action, make_update, node_key, root_key
 from protocol.envelope import key_id
 from protocol.errors import MeshError
+from protocol.heuristics import Candidate
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_SEARCH,
@@ -42,7 +43,6 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.policy import Candidate
 from protocol.session import Profile
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
 
@@ -372,11 +372,11 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
     own = Replica(replica.spec, replica._witness, store, TreeWriter)
     await own.load(_finder(replica._witness.identity), {})
     candidates = [Candidate(action=_click(name), prior=0.5, risk=1) for name in ("one", "two")]
-    own.add_children(own.root, candidates)
+    own.own.add_children(own.root, candidates)
     store.full = True
     assert await _refused(own.flush()) == "store.full"
     key = node_key(own.root, encode_action(_click("one")))
-    own.record(Visit(trail=(key,), value=0.5, cost_ms=3))
+    own.own.record(Visit(trail=(key,), value=0.5, cost_ms=3))
     await own.flush()
     assert (own.epoch, len(own.children(own.root)), own.visits(key)) == (2, 2, 1)
     reopened = Replica(replica.spec, replica._witness, store, TreeWriter)
@@ -386,7 +386,7 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
 
 async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_left_out(replica: Replica) -> None:
     names = ["x" * 3_000, *map(str, range(50))]
-    replica.add_children(replica.root, [Candidate(action=_click(name), prior=0.01, risk=1) for name in names])
+    replica.own.add_children(replica.root, [Candidate(action=_click(name), prior=0.01, risk=1) for name in names])
     await replica.flush()
     assert len(replica.children(replica.root)) == 40
     action = encode_action(_click("adopted"))
