@@ -115,6 +115,8 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """When this node's owner distrusted it, milliseconds since 1970; 0 for a peer that is trusted."""
     distrust_reason: str = ""
     """In the owner's words."""
+    parting: bool = False
+    """It may act no longer, and what this node had to do with it is still being ended."""
 
 
 class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,9 +1,8 @@
 """Who is trusted no longer: by this node's owner, or by its own word; and everything that ends with it.
 
-The record of the peer is the one fact that is kept, and it is kept first. From then on nobody asks the peer anything, and
-nothing of it is believed; every room, when it starts, takes up only what belongs to those who may act (``Peers.acts``). So
-whatever is left undone by a crash is not taken up again, and the rest of this module is about a node that runs: its
-connections, its searches, what it relied on.
+The record of the peer is kept first, in one step: that it may act no longer, and that there is something to end. From then on
+nobody asks the peer anything, and nothing of it is believed. Then what this node has to do with it ends: connections, searches,
+what was relied on. Only then the record says that this is done; a node that stopped in between does it when it starts.
 
 A peer that revokes itself (``protocol/keylog.py``) parts in the same way, without its owner here having a say. Whoever learns of
 it tells those of his peers that know the node; each of them learns it once, so the word ends where everybody knows it. Who was
@@ -20,7 +19,6 @@ from typing import Any
 import msgspec
 
 from adapters.ports import PeerRecord
-from node.explorer.explorer import Parted
 from node.log_exchange import LogExchange
 from node.notices import Notices
 from node.peers import Peers
@@ -32,8 +30,8 @@ from protocol.notice import check_reason
 
 log = logging.getLogger(__name__)
 
-Part = Callable[[str], Awaitable[Parted]]
-"""Ends what searches have to do with a peer that may act no longer."""
+DropPeer = Callable[[str], Awaitable[int]]
+"""Puts a node out of every search, with its share, its leases and the work it assigned; of how many."""
 
 
 class DistrustParams(Params, frozen=True, kw_only=True):
@@ -58,11 +56,8 @@ class Distrusted(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     since_ms: int
     reason: str
-    searches_left: int
-    """Searches it coordinated, with the work it had assigned to this node."""
-    leases_taken_back: int
-    shares_dropped: int
-    """Open searches whose tree held what it had found."""
+    searches: int
+    """Out of how many it was put."""
     told: list[str]
     """Names of the peers that took a notice."""
     not_told: list[str]
@@ -81,8 +76,8 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
 class Distrust:
     """The room of revocation."""
 
-    def __init__(self, peers: Peers, exchange: LogExchange, notices: Notices, part: Part) -> None:
-        self._peers, self._exchange, self._notices, self._part_searches = peers, exchange, notices, part
+    def __init__(self, peers: Peers, exchange: LogExchange, notices: Notices, drop_peer: DropPeer) -> None:
+        self._peers, self._exchange, self._notices, self._drop_peer = peers, exchange, notices, drop_peer
         self._tasks = Tasks()
         peers.ended = self._on_end
         self.verbs: Verbs = {
@@ -101,16 +96,14 @@ class Distrust:
 
     async def _do(self, node: str, reason: str, notify: bool) -> Distrusted:
         record = await self._peers.distrust(node, reason)
-        parted = await self._part(node)
+        searches = await self._part(node)
         told, not_told = await self._say(record, lifted=False) if notify else ([], [])
         return Distrusted(
             node=node,
             name=record.name,
             since_ms=record.distrusted_ms,
             reason=record.distrust_reason,
-            searches_left=parted.searches_left,
-            leases_taken_back=parted.leases_taken_back,
-            shares_dropped=parted.shares_dropped,
+            searches=searches,
             told=told,
             not_told=not_told,
         )
@@ -147,11 +140,17 @@ class Distrust:
 
     # --- either way --------------------------------------------------------------------------------------------------
 
-    async def _part(self, node: str) -> Parted:
-        """End what this running node has to do with ``node``, all at once."""
+    async def _part(self, node: str) -> int:
+        """End what this node has to do with ``node``; out of how many searches it is. Errors: ``store.*``."""
         await self._peers.hang_up(node)
-        parted, _ = await asyncio.gather(self._part_searches(node), self._exchange.forget(node))
-        return parted
+        searches, _ = await asyncio.gather(self._drop_peer(node), self._exchange.forget(node))
+        await self._peers.parted(node)
+        return searches
+
+    async def start(self) -> None:
+        """End what was interrupted when this node last stopped. Errors: ``store.*``."""
+        for node in self._peers.parting():
+            await self._part(node)
 
     def describe(self, record: PeerRecord) -> dict[str, Any]:
         """What `node peers` says of it."""

@@ -257,8 +257,8 @@ class Peers:
         """The peer's answer to one signed message. A peer that answers under another key is asked for its key log first.
 
         Errors: ``peer.unknown``, ``peer.distrusted``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``,
-        ``peer.refused_us``, ``peer.clock``, ``peer.protocol``, or the code the peer answered; ``envelope.time`` says which clock is ahead,
-        and by how much.
+        ``peer.refused_us``, ``peer.clock``, ``peer.protocol``, or the code the peer answered; ``envelope.time`` says which clock
+        is ahead, and by how much.
         """
         self.check_welcome(node)
         known = self._records.get(node)
@@ -345,13 +345,26 @@ class Peers:
             merged = shown if known is None else known.merge(shown)
             if merged is known:
                 return False
-            record = msgspec.structs.replace(record, public_key=merged.key, key_log=merged.encode())
+            record = msgspec.structs.replace(
+                record, public_key=merged.key, key_log=merged.encode(), parting=not merged.active
+            )
             await self._keep(record)
         state = "is frozen" if merged.frozen else "has revoked itself" if not merged.active else "changed its key"
         log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
         if not merged.active:
             self.ended(record.node)
         return True
+
+    def parting(self) -> list[str]:
+        """Those who may act no longer, and with whom something is still to be ended."""
+        return [record.node for record in (*self.records(), *self.distrusted()) if record.parting]
+
+    async def parted(self, node: str) -> None:
+        """Everything with ``node`` has ended. Errors: ``store.*``."""
+        async with self._writing:
+            record = self._records.get(node) or self._distrusted.get(node)
+            if record is not None and record.parting and not self.acts(node):
+                await self._keep(msgspec.structs.replace(record, parting=False))
 
     async def hang_up(self, node: str) -> None:
         """End every connection to ``node`` that this node opened."""
@@ -368,7 +381,7 @@ class Peers:
                 raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
             since_ms = known.distrusted_ms or max(1, self._clock.now_ms())
             reason = reason or known.distrust_reason
-            record = msgspec.structs.replace(known, distrusted_ms=since_ms, distrust_reason=reason)
+            record = msgspec.structs.replace(known, distrusted_ms=since_ms, distrust_reason=reason, parting=True)
             await self._keep(record)
         log.warning("peer %s (%s) is distrusted", record.name, ids.short(node))
         return record
@@ -388,7 +401,7 @@ class Peers:
                 self._logs[node].check_active()  # its own word is final, whatever we think of it
             if len(self._records) >= limits.PEERS_MAX:
                 raise MeshError("peer.limit", f"a node has at most {limits.PEERS_MAX} peers")
-            record = msgspec.structs.replace(known, distrusted_ms=0, distrust_reason="")
+            record = msgspec.structs.replace(known, distrusted_ms=0, distrust_reason="", parting=False)
             await self._keep(record)
         log.warning("peer %s (%s) is trusted again", record.name, ids.short(node))
         return record

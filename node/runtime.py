@@ -47,6 +47,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
                     await rooms.log_exchange.round()
+            await rooms.distrust.start()
             # Before peers can call: a result for a search that is not open yet would count as late.
             await rooms.explorer.start()
             rooms.address = await rooms.server.start(node.federation.handle)

@@ -185,7 +185,7 @@ def _assemble(
         server=server,
         own_keys=OwnKeys(home, own, keys, clock, peers, pairing, (server, client), words.from_words),
         notices=notices,
-        distrust=Distrust(peers, log_exchange, notices, explorer.part),
+        distrust=Distrust(peers, log_exchange, notices, explorer.drop_peer),
         reach=Reach(peers, client, server, clock, mode=listen.reach),
         discovery=MulticastDiscovery(config.discovery.interfaces),
     )

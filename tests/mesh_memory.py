@@ -184,7 +184,7 @@ class MemoryNode:
         )
         self.notices = Notices(self.witness, self.peers, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()
-        self.distrust = Distrust(self.peers, self.log_exchange, self.notices, self.explorer.part)
+        self.distrust = Distrust(self.peers, self.log_exchange, self.notices, self.explorer.drop_peer)
         self.api = FederationApi(self.peers, mesh.clock)
         rooms = {
             **self.explorer.routes,
@@ -194,6 +194,7 @@ class MemoryNode:
         }
         for route, handler in rooms.items():
             self.api.serve(route, handler)
+        await self.distrust.start()
         await self.explorer.start()
         await self.server.start(self.api.handle)
         self.running = True

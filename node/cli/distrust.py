@@ -18,8 +18,8 @@ def distrust(home: str | None, peer: str, reason: str, notify: bool, as_json: bo
     """Trust a peer no longer, from this moment on: by name, short id or id.
 
     Its connections end, its searches are left, its leases are dealt again, what it found leaves every search tree, and nothing it
-    ever signed is believed. What is stored stays, marked. It stays out, whatever others say, until `trailmesh node trust`: no
-    invite and no restart brings it back.
+    ever signed is believed. Sessions and reports of it stay, marked. No invite and no restart brings it back, only
+    `trailmesh node trust`.
 
     \b
     Example:
@@ -29,10 +29,7 @@ def distrust(home: str | None, peer: str, reason: str, notify: bool, as_json: bo
 
     def text(r: Result) -> None:
         click.echo(f"{r['name']} ({r['node'][:7]}) is distrusted since {moment(r['since_ms'])} UTC")
-        click.echo(
-            f"searches left: {r['searches_left']}, leases taken back: {r['leases_taken_back']}, "
-            f"shares dropped from open searches: {r['shares_dropped']}"
-        )
+        click.echo(f"it is out of {r['searches']} searches, with everything it found there")
         _show_told(r, notify)
 
     emit(result, as_json=as_json, text=text)
