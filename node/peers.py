@@ -427,7 +427,16 @@ class Peers:
 
     async def push_keys(self, own: KeyLog) -> tuple[list[str], list[str]]:
         """Show our key log to every peer that has an address: the names of those that took it, and of the others."""
-        return await self.tell("keys/push", KeysPush(log=own.encode()), list(self._records))
+        push = KeysPush(log=own.encode())
+
+        async def show(node: str) -> None:
+            try:
+                await self.call(node, "keys/push", push, Done)
+            except MeshError as error:
+                if own.active or error.code != "peer.refused_us":
+                    raise  # otherwise it has understood: it knows this node no more
+
+        return await self._each(show)
 
     async def ask_all(self) -> tuple[list[str], list[str]]:
         """The names of the peers that answer us as we are now, and of the others."""

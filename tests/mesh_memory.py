@@ -103,12 +103,14 @@ class SlowBrowser(MemoryBrowser):
         self._where = site
         self._clock = clock
         self._step_s = step_s
+        self.opened: list[_SlowPage] = []
 
     async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
         """``adapters.ports.Browser.open``."""
         await super().open(profile, guard)  # a browser that has crashed says so
         page = _SlowPage(self._where, guard, self._clock, self._step_s)
         self._pages.append(page)
+        self.opened.append(page)
         return page
 
 
@@ -117,6 +119,12 @@ class _SlowPage(MemoryPage):
         super().__init__(site, guard)
         self._clock = clock
         self._step_s = step_s
+        self.closed = False
+
+    async def close(self) -> None:
+        """``adapters.ports.Page.close``."""
+        self.closed = True
+        await super().close()
 
     async def perform(
         self,
@@ -142,7 +150,7 @@ class MemoryNode:
         self.store = MemoryStore()
         self.site = mesh.site
         self.step_s = 0.2
-        self.browsers_opened: list[MemoryBrowser] = []
+        self.browsers_opened: list[SlowBrowser] = []
         key = SigningKey(hashlib.sha256(name.encode()).digest())
         self.identity = Identity(key, mesh.clock)
         self.address = f"https://{name}.invalid:443"
@@ -153,7 +161,12 @@ class MemoryNode:
         """The node id."""
         return self.identity.node
 
-    async def _open_browser(self) -> MemoryBrowser:
+    @property
+    def pages(self) -> int:
+        """How many pages are open in its browsers."""
+        return sum(not page.closed for browser in self.browsers_opened for page in browser.opened)
+
+    async def _open_browser(self) -> SlowBrowser:
         browser = SlowBrowser(self.site, self.mesh.clock, self.step_s)
         self.browsers_opened.append(browser)
         return browser
