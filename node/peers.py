@@ -164,7 +164,9 @@ class Peers:
         return self._frozen.get(node, "")
 
     def name_of(self, node: str) -> str:
-        """The name of whoever this node ever paired with; empty for anybody else."""
+        """The name of whoever this node ever paired with, or its own; empty for anybody else."""
+        if node == self.me:
+            return self._config.name
         record = self._records.get(node) or self._distrusted.get(node)
         return record.name if record else ""
 

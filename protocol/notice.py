@@ -72,10 +72,10 @@ def _signed(opened: envelope.Envelope, sealed: bytes) -> SignedNotice:
 
 
 def keep(kept: Iterable[SignedNotice], new: SignedNotice) -> tuple[SignedNotice, ...]:
-    """What is kept of one signer once ``new`` has come, oldest first (rules 3 and 4); as it was if ``new`` is not newer."""
+    """What is kept of one signer once ``new`` has come, oldest first (rules 3 and 4); as it was if ``new`` is older."""
     notices = {signed.notice.about: signed for signed in kept}
     known = notices.get(new.notice.about)
-    if known is not None and known.issued_s >= new.issued_s:
+    if known is not None and known.issued_s > new.issued_s:
         return _in_order(notices.values())
     notices[new.notice.about] = new
     return _in_order(notices.values())[-limits.NOTICES_PER_PEER_MAX :]

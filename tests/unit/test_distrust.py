@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -266,15 +267,13 @@ async def test_a_node_that_stops_half_way_has_distrusted_it_and_ends_the_rest_wh
 
 
 async def chain() -> tuple[MemoryMesh, list[MemoryNode]]:
-    """Anna – Bruno – Carla; Anna and Carla are peers too, and everybody has synced once."""
+    """Three nodes that know each other's keys, as after pairing, and have synced."""
     mesh = MemoryMesh()
     nodes = [await mesh.add(name) for name in ("anna", "bruno", "carla")]
-    for one, other in ((0, 1), (1, 2), (0, 2)):
-        await mesh.pair(nodes[one], nodes[other])
-    for node in nodes:
-        for other in nodes:
-            if other is not node:
-                await show_keys(node, other)
+    for one, other in itertools.permutations(nodes, 2):
+        await mesh.pair(one, other)
+    for one, other in itertools.permutations(nodes, 2):
+        await show_keys(one, other)
     for _ in range(2):
         for node in nodes:
             await node.log_exchange.round()
