@@ -326,6 +326,7 @@ class Coordinator:
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
         """A worker says it is still at work, and what that has cost so far."""
         await self._ready.wait()
+        self.replica.check_welcome(worker)
         if self._finished:
             return BranchRenewed(live=False)
         lifetime_ms = self._config.explore.lease_seconds * 1000
@@ -339,9 +340,10 @@ class Coordinator:
         """End the lease; check the claim, if there is one. A late or repeated result ends nothing and harms nothing.
 
         A claim counts even when its lease has expired: it is checked by replay anyway. One that its lease could not give is
-        refused and counts as false. Errors: ``lease.unknown``, ``claim.invalid``.
+        refused and counts as false. Errors: ``lease.unknown``, ``claim.invalid``, why ``worker`` was put out.
         """
         await self._ready.wait()
+        self.replica.check_welcome(worker)
         record = await self._store.lease(result.lease)
         if record is None or (record.worker, record.search, record.branch) != (worker, self.spec.id, result.branch):
             raise MeshError("lease.unknown", f"lease {result.lease} is not {ids.short(worker)}'s", lease=result.lease)

@@ -144,9 +144,11 @@ def _assignment(script: Script, number: int) -> Assignment:
     return cbor.decode_as(envelope.peek(sealed).payload, Assignment)
 
 
-async def _return(node: MemoryNode, to: MemoryNode, assignment: Assignment, **fields: Any) -> None:
+async def _return(
+    node: MemoryNode, to: MemoryNode, assignment: Assignment, *, spend: Spend | None = None, **fields: Any
+) -> None:
     result = BranchResult(
-        search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=Spend(), **fields
+        search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=spend or Spend(), **fields
     )
     sealed = node.identity.artefact(KIND_RESULT, assignment.lease, result).envelope
     await node.peers.call(to.id, "branch/return", BranchReturn(search=assignment.search, result=sealed), Done)
@@ -279,6 +281,27 @@ async def test_a_claim_that_crashes_the_browser_twice_is_a_false_one_and_one_cra
             assert (await task).status == "done"
         await asyncio.gather(task, return_exceptions=True)
         assert _Crashing.crashes == 0
+
+
+async def test_a_claim_that_crashes_a_browser_which_does_not_start_again_is_a_false_one() -> None:
+    async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
+        script = _script(liar)
+        task = asyncio.create_task(anna.run())
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        anna.step_s = 10.0  # so that it is in the middle of a step when the browser goes
+        await anna.browsers.close()
+        opened = len(anna.browsers_opened)
+        await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=())
+        browser = await until(lambda: anna.browsers_opened[opened:], "the replay has begun")
+
+        async def broken() -> Any:
+            raise MeshError("browser.unreachable")
+
+        anna.browsers._open_browser = broken
+        browser[0].crash()
+        await until(partial(_false_claims, anna, await _search_of(anna), {liar.id: 1}), "a refusal")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_after_three_false_claims_those_that_a_peer_has_saved_up_are_not_replayed() -> None:
