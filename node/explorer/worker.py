@@ -19,7 +19,7 @@ from protocol.entry import decode_action
 from protocol.errors import MeshError
 from protocol.goal import parse_goal
 from protocol.heuristics import candidates, value
-from protocol.messages import Assignment, BranchResult, Spend
+from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
 from protocol.observation import Observation
 
 _LENGTH_COST = 0.02
@@ -57,7 +57,7 @@ class Worker:
         """
         began_ms, began_steps = self._clock.now_ms(), self._steps
         spend = Spend()
-        outcome = "spent"
+        outcome: BranchOutcome = "spent"
         claim: tuple[bytes, ...] = ()
         while True:
             found, exhausted = await self._iterate(assignment.branch)
