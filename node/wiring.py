@@ -17,7 +17,7 @@ from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
-from adapters.ports import Clock, KeyStore
+from adapters.ports import Clock, KeyStore, OpenBrowser
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -91,11 +91,13 @@ fingerprint_words = words.fingerprint
 
 
 @contextlib.asynccontextmanager
-async def open_node(home: Path, passphrase: Ask | None = None, *, clock: Clock | None = None) -> AsyncIterator[Node]:
+async def open_node(
+    home: Path, passphrase: Ask | None = None, *, clock: Clock | None = None, open_browser: OpenBrowser | None = None
+) -> AsyncIterator[Node]:
     """The node of ``home``, owned by this process until the end of the block; not serving peers yet.
 
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
-    clock: the machine's, unless given.
+    clock, open_browser: the machine's, and what the configuration names, unless given.
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
     config = configuration.load(home)
@@ -104,7 +106,7 @@ async def open_node(home: Path, passphrase: Ask | None = None, *, clock: Clock |
         keys = open_key_store(home, passphrase or source(None))
         own = identity.load(home, clock, keys)
         store = await SqliteStore.open(home)
-        rooms = _assemble(home, config, own, keys, store, clock)
+        rooms = _assemble(home, config, own, keys, store, clock, open_browser)
         try:
             await rooms.witness.load()
             await rooms.peers.load()
@@ -122,6 +124,7 @@ def _assemble(
     keys: KeyStore,
     store: SqliteStore,
     clock: Clock,
+    open_browser: OpenBrowser | None,
 ) -> Rooms:
     listen = config.listen
     host = advertised_host(listen)
@@ -138,7 +141,7 @@ def _assemble(
     client = MeshClient(own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file)
     settings = browser_settings(config.browser)
     browsers = Browsers(
-        attacher(settings) if settings.cdp_url else launcher(settings),
+        open_browser or (attacher(settings) if settings.cdp_url else launcher(settings)),
         step_timeout_ms=config.browser.step_timeout_ms,
         navigation_timeout_ms=config.browser.navigation_timeout_ms,
     )
