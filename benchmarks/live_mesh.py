@@ -8,11 +8,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from adapters.ports import OpenBrowser
 from node import wiring
 from node.node import Node
+from node.plain import plain
 from node.rooms import Rooms
 from node.setup import init_home
 
@@ -36,7 +35,7 @@ class LiveNode:
     async def run(self, verb: str, **params: Any) -> Any:
         """The result of a verb, as a command prints it."""
         result = await self.node.dispatch(verb, json.dumps(params).encode(), lambda event: None)
-        return msgspec.to_builtins(result, builtin_types=(bytes,))
+        return plain(result)
 
 
 @asynccontextmanager

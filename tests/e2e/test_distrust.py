@@ -195,6 +195,61 @@ async def test_the_work_it_assigned_us_ends_with_its_browser_pages(mesh: Mesh) -
     assert (await mesh.bruno.run("explore.show", search=search))["status"] != "running"
 
 
+# --- what it signed --------------------------------------------------------------------------------------------------
+
+ACTIONS = f"""
+title: To the oak shelf
+start: {ORIGIN}/
+steps:
+  - click: {{role: link, name: "Shelf  oak"}}
+"""
+
+
+async def test_what_it_signed_stays_and_is_not_relied_on_any_more(mesh: Mesh, tmp_path: Path) -> None:
+    anna, bruno = mesh.anna, mesh.bruno
+    session = (await anna.run("session.record", actions=ACTIONS, name="oak"))["id"]
+    bundle, report = str(tmp_path / "oak.tmsession"), str(tmp_path / "oak.report")
+    await anna.run("session.export", session=session, out=bundle)
+    await bruno.run("session.import", path=bundle)
+    assert (await bruno.run("session.replay", session=session, out=report))["report"]["verdict"] == "pass"
+    assert (await anna.run("session.verify", target=report))["signer_name"] == "bruno"
+    shown = await anna.run("session.show", session=session)
+    assert ([one["node"] for one in shown["reports"]], shown["reports_refused"]) == ([bruno.id], [])
+
+    await distrust(anna, bruno)
+    assert await code(anna.run("session.verify", target=report)) == "peer.distrusted"
+    shown = await anna.run("session.show", session=session)
+    refused = {"node": bruno.id, "name": "bruno", "code": "peer.distrusted"}
+    assert (shown["reports"], shown["reports_refused"], shown["standing"]) == ([], [refused], "")
+
+    await distrust(bruno, anna)
+    for verb, params in (
+        ("session.verify", {"target": session}),
+        ("session.verify", {"target": bundle}),
+        ("session.replay", {"session": session}),
+        ("session.import", {"path": bundle}),
+    ):
+        assert await code(bruno.run(verb, **params)) == "peer.distrusted", verb
+    shown = await bruno.run("session.show", session=session)
+    assert (shown["signed_by"], shown["standing"], len(shown["steps"])) == (anna.id, "peer.distrusted", 2)
+
+    await anna.run("node.trust", peer="bruno")
+    assert [one["node"] for one in (await anna.run("session.show", session=session))["reports"]] == [bruno.id]
+
+
+async def test_its_cosignatures_are_in_no_proof_any_more(mesh: Mesh) -> None:
+    anna, bruno, carla = mesh.anna, mesh.bruno, mesh.carla
+    session = (await anna.run("session.record", actions=ACTIONS, name="oak"))["id"]
+    await anna.rooms.log_exchange.round()
+
+    async def cosigners() -> set[str]:
+        return {one["node"] for one in (await anna.run("log.prove", target=session))["finding"]["cosignatures"]}
+
+    assert await cosigners() == {bruno.id, carla.id}
+    await distrust(anna, bruno)
+    assert await cosigners() == {carla.id}
+
+
 # --- coming back -----------------------------------------------------------------------------------------------------
 
 
