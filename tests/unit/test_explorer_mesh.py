@@ -423,6 +423,7 @@ async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself(
         task = asyncio.create_task(anna.run(seconds=4_000))
         search = await _search_of(anna)
         await until(lambda: _leases(anna, search, bruno), "work was dealt")
+        await until(lambda: anna.store.deltas(search, peer=anna.id), "and written into its first epoch")
         await anna.crash()
         with pytest.raises(MeshError) as ended:
             await task
