@@ -353,14 +353,23 @@ class SearchTree:
         state = min(seen, key=lambda name: (-seen[name], name))
         return StateVote(state=state, votes=seen[state], peers=seen.total())
 
-    def states(self) -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """Every word of a peer about a state: keys and states, in slices of bounded size; changes in between are missed."""
+    def states(self) -> Iterator[dict[bytes, bytes]]:
+        """Where peers saw a state: key of the node by state, in slices of bounded size; of several nodes in one slice the
+        nearest to the root, then the smallest key. Changes in between are missed.
+        """
         for share in list(self._shares.values()):
             rows = np.flatnonzero(share.held & share.state.any(axis=1))
             for start in range(0, len(rows), _DROPPED_AT_ONCE):
                 part = rows[start : start + _DROPPED_AT_ONCE]
                 part = part[share.held[part]]
-                yield [self._forest.keys[row] for row in part.tolist()], [row.tobytes() for row in share.state[part]]
+                keys = [self._forest.keys[row] for row in part.tolist()]
+                # As unsigned numbers, unattached nodes are the farthest.
+                places = zip(self._forest.depth[part].view(np.uint16).tolist(), keys, strict=True)
+                nearest: dict[bytes, tuple[int, bytes]] = {}
+                for state, place in zip(map(bytes, share.state[part].view("V16")[:, 0].tolist()), places, strict=True):
+                    if state not in nearest or place < nearest[state]:
+                        nearest[state] = place
+                yield {state: key for state, (_, key) in nearest.items()}
 
     def leases(self) -> dict[bytes, LeaseEntry]:
         """Leases by branch key; of two for one branch the one with the higher term, then id."""

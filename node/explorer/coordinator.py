@@ -20,6 +20,7 @@ from node.peers import Peers
 from node.tasks import Tasks, either
 from node.witness import Witness
 from protocol import cbor, envelope, ids
+from protocol.entry import SCALE
 from protocol.errors import MeshError
 from protocol.lease import Event, Lease
 from protocol.messages import (
@@ -38,6 +39,7 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
+from protocol.tree import BEST
 
 log = logging.getLogger(__name__)
 
@@ -183,15 +185,17 @@ class Coordinator:
         await self._store.put_search(self.record)
 
     def snapshot(self) -> dict[str, Any]:
-        """Where the search stands, for people."""
+        """Where the search stands, for people; ``best``: the value of the most promising page, 0 to 1."""
+        tree = self.replica.tree
         return {
             "search": self.spec.id,
             "seconds": self.progress.used_ms // 1000,
             "of_seconds": self.spec.seconds,
             "branches": self.progress.branches,
             "live_leases": len(self._desk.live()),
-            "nodes": len(self.replica.tree),
-            "visits": {peer: self.replica.tree.spend(peer).visits for peer in self.replica.tree.peers},
+            "nodes": len(tree),
+            "visits": {peer: tree.spend(peer).visits for peer in tree.peers},
+            "best": int(tree.totals[tree.root, BEST]) / SCALE,
             "claims": self.progress.claims,
             "verified": self.progress.verified is not None,
         }
@@ -217,7 +221,7 @@ class Coordinator:
                 continue
             if self._paused_until_ms.get(worker, 0) > now_ms:
                 continue
-            if self._claims.is_liar(worker):
+            if self._claims.is_liar(worker) or worker in self.replica.expelled:
                 continue
             branch = self._next_branch()
             if branch is None:
@@ -266,6 +270,8 @@ class Coordinator:
         signed = await self._witness.artefact(KIND_ASSIGNMENT, lease.id, assignment)
         record = await self._desk.keep(lease, signed.envelope)
         self.progress.branches += 1
+        if record.status != "live":
+            return  # taken back before it was handed out
         work = self._assign(record) if worker != self._witness.node else self._work(lease, assignment)
         self._tasks.start(work, f"lease {lease.id}")
 

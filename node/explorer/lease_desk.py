@@ -88,18 +88,19 @@ class LeaseDesk:
         )
 
     async def keep(self, lease: Lease, assignment: bytes) -> LeaseRecord:
-        """Store a new lease with its signed assignment, and tell the tree. Errors: ``store.*``."""
-        record = LeaseRecord(
-            id=lease.id,
-            search=self._search,
-            branch=lease.branch,
-            worker=lease.worker,
-            status="live",
-            expires_ms=lease.expires_ms,
-            assignment=assignment,
-        )
-        self._replica.own.note_lease(lease.branch, lease.entry())
+        """Store a new lease with its signed assignment, and tell the tree; it may have ended since. Errors: ``store.*``."""
         async with self._writing:
+            lease = self._book.get(lease.id)
+            record = LeaseRecord(
+                id=lease.id,
+                search=self._search,
+                branch=lease.branch,
+                worker=lease.worker,
+                status=_status(lease),
+                expires_ms=lease.expires_ms,
+                assignment=assignment,
+            )
+            self._replica.own.note_lease(lease.branch, lease.entry())
             await self._store.put_lease(record)
         await self._replica.flush()
         return record
@@ -154,9 +155,12 @@ class LeaseDesk:
             except MeshError:
                 pass
             else:
-                status = "live" if lease.live else lease.state.value
-                changed = msgspec.structs.replace(changed, status=status, expires_ms=lease.expires_ms)
+                changed = msgspec.structs.replace(changed, status=_status(lease), expires_ms=lease.expires_ms)
             await self._store.put_lease(changed)
+
+
+def _status(lease: Lease) -> str:
+    return "live" if lease.live else lease.state.value
 
 
 def _largest(*told: Spend) -> Spend:

@@ -258,8 +258,8 @@ class Replica:
             yield
         # Where a state was seen may have been this peer's word alone: the others are asked again.
         self._by_state = {}
-        for keys, states in self.tree.states():
-            for key, state in zip(keys, states, strict=True):
+        for nearest in self.tree.states():
+            for state, key in nearest.items():
                 self._note_state(key, state)
             yield
 

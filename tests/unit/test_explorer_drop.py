@@ -13,6 +13,7 @@ from adapters.search.writer import TreeWriter
 from benchmarks.bench_tree import grow
 from benchmarks.loop import longest_block
 from node.explorer.explorer import _DISTRUSTED
+from node.explorer.lease_desk import LeaseDesk
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
 from protocol import tree as tree_module
@@ -21,7 +22,8 @@ from protocol.delta import encode_delta
 from protocol.entry import Register, encode_action, make_update, node_key
 from protocol.errors import MeshError
 from protocol.heuristics import Candidate
-from tests.mesh_memory import NEVER, ORIGIN, memory_mesh, until
+from protocol.lease import Event
+from tests.mesh_memory import NEVER, ORIGIN, QuickClock, memory_mesh, until
 from tests.trees import node
 from tests.unit.test_explorer_mesh import _assignment, _leases, _return, _script, _search_of, _status, _visits
 from tests.unit.test_explorer_refusals import Writer, _finder, _refused, replica
@@ -204,6 +206,17 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         await until(lambda: tree.spend(carla.id).visits > before, "and after a restart")
         assert mallory.id not in tree.peers
         assert len(await _leases(anna, search, mallory)) == granted
+
+
+async def test_a_lease_that_is_taken_back_while_it_is_being_signed_is_not_stored_as_live(replica: Replica) -> None:
+    clock = QuickClock()
+    desk = LeaseDesk(replica, replica._store, clock)
+    lease = desk.grant(replica.root, "mallory", 60_000, 60_000)
+    await desk.end(lease.id, Event.REVOKE)
+    record = await desk.keep(lease, b"")
+    assert record.status == "revoked"
+    assert await replica._store.leases(replica.spec.id, status="live") == []
+    assert replica.tree.lease_count[replica.tree.root] == 0
 
 
 async def test_a_worker_leaves_the_searches_of_a_dropped_coordinator_with_the_work_it_was_given() -> None:

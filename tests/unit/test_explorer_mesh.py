@@ -360,16 +360,25 @@ async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
     async with memory_mesh("anna", "bruno", "carla", lease_seconds=2) as (anna, bruno, _):
         bruno.step_s = 5.0  # bruno is in the middle of a branch when it is lost
-        task = asyncio.create_task(anna.run())
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         (lost,) = await until(lambda: _leases(anna, search, bruno, "live"), "a lease of bruno's")
         await until(lambda: _leases(bruno, search, bruno, "live"), "bruno has taken it")
+        coordinator = anna.explorer._searches.all()[0].coordinator
+        assert coordinator is not None
+        handing = f"lease {lost.id}"
+        await until(lambda: handing not in {t.get_name() for t in coordinator._tasks._running}, "and has said so")
         await bruno.crash()
-        found = await task
-        assert found.status == "done"
-        progress = (await anna.explorer.view(search))[2]
-        assert progress.reassigned >= 1
-        assert (await anna.store.lease(lost.id)).status == "expired"  # type: ignore[union-attr]
+        await until(lambda: _has_status(anna, lost.id, "expired"), "the lease is over")
+
+        async def dealt_again() -> bool:
+            leases = await anna.store.leases(search)
+            return any(lease.branch == lost.branch and lease.id != lost.id for lease in leases)
+
+        await until(dealt_again, "its branch is dealt again")
+        assert (await anna.explorer.view(search))[2].reassigned >= 1
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_late_result_and_a_repeated_one_do_no_harm() -> None:
@@ -423,7 +432,7 @@ async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself(
         task = asyncio.create_task(anna.run(seconds=4_000))
         search = await _search_of(anna)
         await until(lambda: _leases(anna, search, bruno), "work was dealt")
-        await until(lambda: anna.store.deltas(search, peer=anna.id), "and written into its first epoch")
+        await until(lambda: anna.store.deltas(search, peer=anna.id), "anna has said so")
         await anna.crash()
         with pytest.raises(MeshError) as ended:
             await task
