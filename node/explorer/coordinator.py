@@ -92,7 +92,6 @@ class Coordinator:
         self._opened: set[str] = set()
         self._paused_until_ms: dict[str, int] = {}
         self._tasks = Tasks()
-        self._dealing = asyncio.Lock()
         self._wake = asyncio.Event()
         self._ready = asyncio.Event()
         """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
@@ -121,9 +120,8 @@ class Coordinator:
             last_ms = now_ms
             if self.progress.used_ms >= self.spec.seconds * 1000:
                 return
-            async with self._dealing:
-                await self._expire()
-                await self._deal(now_ms)
+            await self._expire()
+            await self._deal(now_ms)
             if not (self._desk.live() or self._claims.open or self._anything_left()):
                 return
             if ticks % _PROGRESS_EVERY_TICKS == 0:
@@ -328,9 +326,8 @@ class Coordinator:
 
     async def dismiss_peer(self, peer: str) -> None:
         """Take back what ``peer``, who was put out of the search, still works on. Errors: ``store.*``."""
-        async with self._dealing:  # a lease that is just being granted is one of them
-            for lease in self._desk.live_of(peer):
-                await self._end(lease.id, Event.REVOKE)
+        for lease in self._desk.live_of(peer):
+            await self._end(lease.id, Event.REVOKE)
 
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
         """A worker says it is still at work, and what that has cost so far."""
