@@ -13,8 +13,10 @@ from typing import NoReturn, Protocol
 import msgspec
 from nacl.signing import SigningKey
 
+from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from protocol.action import Action
+from protocol.audit import Draft, Head
 from protocol.delta import Delta
 from protocol.entry import TreeUpdate
 from protocol.messages import Spend
@@ -192,6 +194,10 @@ class Store(Protocol):
     list.
     """
 
+    @property
+    def waiting(self) -> int:
+        """How many calls have begun and not ended."""
+
     async def get_meta(self, key: str) -> bytes | None: ...
     async def put_meta(self, key: str, value: bytes) -> None: ...
 
@@ -282,6 +288,21 @@ class Store(Protocol):
 
     async def equivocations(self) -> list[EquivocationRecord]:
         """By node id."""
+
+    async def append_audit(self, draft: Draft) -> AuditLine:
+        """Add a row to the audit trail, chained to the last one. Rows are never changed nor removed."""
+
+    async def audit_head(self) -> Head:
+        """The end of the audit trail."""
+
+    async def audit_lines(self, *, after: int = 0, limit: int = 1_000) -> list[AuditLine]:
+        """By number, those above ``after``; as they are stored, whatever state they are in."""
+
+    async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
+        """The newest rows that fit, oldest first."""
+
+    async def usage(self) -> dict[str, int]:
+        """Bytes that are kept of each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""
 
     async def put_blob(self, data: bytes) -> bytes:
         """Keep ``data`` under its SHA-256 (returned), written atomically."""
@@ -376,6 +397,10 @@ class PeerServer(Protocol):
     @property
     def held(self) -> frozenset[str]:
         """The peers that keep a connection open over which they can be called."""
+
+    @property
+    def peers(self) -> frozenset[str]:
+        """The peers that have a connection to this listener open now."""
 
     @property
     def refusals(self) -> Mapping[str, int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import statistics
+import time
 
 import numpy as np
 
@@ -92,3 +94,28 @@ def descent_us() -> float:
     path = np.array(uct.descend(tree.root), np.intp)
     _, seconds = interleaved(lambda: uct.refresh(path), lambda: uct.descend(tree.root), rounds=5_000)
     return seconds * 1e6 * 5 / (len(path) - 1)
+
+
+def _dropped() -> tuple[float, float]:
+    """Milliseconds for a share of 100,000 nodes to leave a tree, and of its longest slice."""
+    tree, _ = _grown_tree(100_000)
+    uct = Uct(tree, "bob")
+    slices, began = [], time.perf_counter()
+    for rows in tree.dropping("alice"):
+        uct.refresh(rows)
+        now = time.perf_counter()
+        slices.append(now - began)
+        began = now
+    return sum(slices) * 1_000, max(slices) * 1_000
+
+
+@benchmark("tree.drop_ms_100k", unit="ms", target=200.0, direction="at most")
+def drop_ms() -> float:
+    """Time for the share of one peer, 100,000 nodes, to leave the tree and the scores; the median of rounds."""
+    return statistics.median(_dropped()[0] for _ in range(5))
+
+
+@benchmark("tree.drop_block_ms_100k", unit="ms", target=50.0, direction="at most")
+def drop_block_ms() -> float:
+    """The longest time that such a drop lets nobody else have a turn; the median of rounds."""
+    return statistics.median(_dropped()[1] for _ in range(5))

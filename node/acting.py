@@ -5,7 +5,7 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
@@ -28,16 +28,24 @@ def never(action: Action, risk: Risk) -> bool:
     return False
 
 
+Report = Callable[[Action, Risk, bool], Awaitable[None]]
+"""Told of every decision that needs an approval, and whether there was one, before the action is performed."""
+
+
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """Which risk classes may be performed."""
 
+    report: Report
     risk_max: int = APPROVAL_CLASS - 1
-    """The highest class that needs no approval."""
+    """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
     approve: Approve = never
 
-    def admit(self, action: Action, risk: Risk) -> None:
-        """Let ``action`` pass. Errors: ``risk.refused``."""
-        if risk.level > self.risk_max and not self.approve(action, risk):
+    async def admit(self, action: Action, risk: Risk) -> None:
+        """Let ``action`` pass, once the decision is reported. Errors: ``risk.refused``, those of ``report``."""
+        admitted = risk.level <= self.risk_max or self.approve(action, risk)
+        if risk.level >= APPROVAL_CLASS or not admitted:
+            await self.report(action, risk, admitted)
+        if not admitted:
             raise MeshError(
                 "risk.refused", f"risk class {risk.level}: {risk.reason}", level=risk.level, reason=risk.reason
             )
@@ -71,7 +79,7 @@ class Driver:
     async def act(self, action: Action, *, expect: bytes | None = None) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
-        ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``; ``risk.refused``; those of
+        ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``, ``Gate.admit`` and
         ``Page.perform``.
         """
         self.prepared = None
@@ -79,7 +87,7 @@ class Driver:
             # Opening an address depends on no page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
         self.prepared, self.observation = await prepare(self._page, self.observation, action)
-        self._gate.admit(self.prepared.action, self.prepared.risk)
+        await self._gate.admit(self.prepared.action, self.prepared.risk)
         outcome = await self._page.perform(
             self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
         )

@@ -22,6 +22,8 @@ from adapters.ports import (
 from node.config import Config
 from node.contacts import Contacts
 from node.identity import Identity
+from node.trail import Trail
+from node.usage import Usage
 from node.witness import Witness
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type
@@ -81,6 +83,8 @@ class Peers:
         self._trust = TrustSet()
         self._frozen: dict[str, str] = {}
         self.contacts = Contacts(clock)
+        self.usage = Usage(store, clock, config.policy.peer_disk_mib * limits.MIB)
+        """How much disk each peer takes up here."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every change of the trust set."""
         self.ended: Callable[[str], None] = lambda node: None
@@ -93,8 +97,14 @@ class Peers:
         """This node's id."""
         return self._identity.node
 
+    @property
+    def trail(self) -> Trail:
+        """This node's audit trail."""
+        return self._witness.trail
+
     async def load(self) -> None:
         """Trust what the store says."""
+        await self.usage.load()
         self._use({record.node: record for record in await self._store.peers()})
 
     def _use(self, records: dict[str, PeerRecord]) -> None:
@@ -350,6 +360,9 @@ class Peers:
             record = msgspec.structs.replace(
                 record, public_key=merged.key, key_log=merged.encode(), parting=not merged.active
             )
+            became = "frozen" if merged.frozen else "another key" if merged.active else "revoked"
+            note = {"became": became, "events": str(len(merged))}
+            await self.trail.write("peer.keys", who=record.node, subject=record.node, note=note)
             await self._keep(record)
         state = "is frozen" if merged.frozen else "has revoked itself" if not merged.active else "changed its key"
         log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
@@ -474,6 +487,9 @@ class Peers:
         async with self._writing:
             self.check_welcome(paired.node)
             self._check_history(paired)
+            before = self._records.get(paired.node)
+            if before is None and len(self._records) >= limits.PEERS_MAX:
+                raise MeshError("peer.limit", f"a node has at most {limits.PEERS_MAX} peers")
             record = PeerRecord(
                 node=paired.node,
                 name=paired.name,
@@ -484,6 +500,7 @@ class Peers:
                 granted_us=paired.granted_us,
                 paired_ms=self._clock.now_ms(),
             )
+            await self.trail.paired(record.node, record.name, record.scopes, before.scopes if before else None)
             await self._keep(record)
         log.info("paired with %s (%s)", record.name, ids.short(record.node))
         return record

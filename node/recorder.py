@@ -41,9 +41,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     start_url: str
     profile: Profile
     browser: BrowserInfo
+    gate: Gate
     secrets: Mapping[str, str] = {}
     """Values by name; only the names are stored."""
-    gate: Gate = Gate()
     screenshots: bool = True
     parent: str = ""
     search: str = ""

@@ -33,8 +33,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How a session is replayed."""
 
     browser: BrowserInfo
+    gate: Gate
     secrets: Mapping[str, str] = {}
-    gate: Gate = Gate()
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.ports import Clock, Discovery, PeerServer, Store
+from adapters.refusals import Refusals
+from node.audit import Audit
 from node.browsers import Browsers
 from node.config import Config
 from node.distrust import Distrust
@@ -13,6 +15,7 @@ from node.explorer.explorer import Explorer
 from node.identity import Identity
 from node.log_exchange import LogExchange
 from node.logs import Logs
+from node.loop_watch import LoopWatch
 from node.notices import Notices
 from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
@@ -39,14 +42,17 @@ class Rooms:
     pairing: PairingDesk
     log_exchange: LogExchange
     logs: Logs
+    audit: Audit
     sessions: Sessions
     explorer: Explorer
     server: PeerServer
+    refusals: Refusals
     own_keys: OwnKeys
     reach: Reach
     notices: Notices
     distrust: Distrust
     discovery: Discovery
+    loop_watch: LoopWatch = field(default_factory=LoopWatch)
     address: str = ""
     """Where peers reach this node; empty while it does not serve."""
 

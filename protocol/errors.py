@@ -186,6 +186,12 @@ CODES: dict[str, Code] = {
     "peer.protocol": Code(
         _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
     ),
+    "peer.quota": Code(
+        _P,
+        False,
+        "The peer has used up the disk it is given here.",
+        "Raise `policy.peer_disk_mib` in the configuration, if more of it is wanted; `node status` shows who takes what.",
+    ),
     "peer.limit": Code(_P, True, "The peer exceeded a limit of size, rate or time.", "Send less, or slower."),
     "peer.clock": Code(
         _E,
@@ -423,7 +429,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer signed two different deltas with one sequence number.",
-        "Its share is dropped and both are kept as proof.",
+        "Its share of the search is dropped for good; find out who else holds its key.",
     ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
     "lease.busy": Code(

@@ -66,6 +66,11 @@ class BranchWork:
         self._accepting = asyncio.Lock()
         self._closed = False
 
+    @property
+    def working(self) -> int:
+        """Leases that take up a place."""
+        return len(self._exploring)
+
     async def accept(self, caller: str, sealed: bytes, replica: Replica) -> None:
         """Take a lease and begin. The same assignment twice is taken once, also when it ended long ago.
 

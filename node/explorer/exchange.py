@@ -104,6 +104,7 @@ class Exchange:
                 epoch, seq = self._replica.have(peer)
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
                 batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)
+                await self._peers.usage.admit(peer, sum(map(len, batch.deltas)))
                 for sealed in batch.deltas:
                     await self._replica.receive(peer, self._peers.genesis_key(peer), sealed, self._peers.find_key)
                 more = batch.more and self._replica.have(peer) != (epoch, seq)

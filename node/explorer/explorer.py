@@ -66,6 +66,16 @@ class Explorer:
         """Searches that are open here."""
         return len(self._searches)
 
+    @property
+    def tree_nodes(self) -> int:
+        """Nodes in the trees of the searches that are open here."""
+        return sum(len(search.replica.tree) for search in self._searches.all())
+
+    @property
+    def working(self) -> int:
+        """Leased branches of other nodes that are worked on here."""
+        return sum(search.work.working for search in self._searches.all() if search.work is not None)
+
     async def start(self) -> None:
         """Open again what was running when the node last stopped, without those whose expulsion it interrupted."""
         for node in await self._expulsions.pending():
@@ -104,6 +114,7 @@ class Explorer:
         chosen = self._participants(peers)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
+        self._witness.trail.about(search_id)
         spec = _checked(
             SearchSpec(
                 id=search_id,

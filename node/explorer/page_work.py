@@ -35,15 +35,13 @@ class PageWork:
         self._store = store
         self._clock = clock
         self._browsers = browsers
+        self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
         # Searches share what this node explores at once; their own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
     def _guard(self) -> GuardPolicy:
         policy = self._config.policy
         return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=policy.origins)
-
-    def _gate(self) -> Gate:
-        return Gate(risk_max=self._config.policy.risk_class_max)
 
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin says why.
@@ -52,7 +50,7 @@ class PageWork:
         """
         async with self._browsers.page(spec.profile, self._guard()) as page:
             try:
-                await Driver(page, self._gate()).act(Goto(url=spec.start_url))
+                await Driver(page, self._gate).act(Goto(url=spec.start_url))
             except MeshError as error:
                 if error.code not in _NOT_LOADED:
                     raise
@@ -62,7 +60,7 @@ class PageWork:
         """Work on one lease. Errors: ``browser.*``, ``store.*``, ``input.not_found`` (the branch is not known here yet)."""
         async with self._places, self._browsers.page(replica.spec.profile, self._guard()) as page:
             seed = seed_of(replica.spec.seed, assignment.lease)
-            worker = Worker(replica, page, self._clock, self._config, seed)
+            worker = Worker(replica, page, self._clock, self._config, self._gate, seed)
             return await worker.work(assignment, after)
 
     async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
@@ -76,7 +74,7 @@ class PageWork:
             start_url=spec.start_url,
             profile=spec.profile,
             browser=await self._browsers.info(),
-            gate=self._gate(),
+            gate=self._gate,
             search=spec.id,
         )
         async with (

@@ -32,7 +32,7 @@ _LOOKS_CLOSED = frozenset({"action.target_missing", "action.target_ambiguous", "
 class Worker:
     """Explores with one page. One lease at a time."""
 
-    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, seed: int) -> None:
+    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, gate: Gate, seed: int) -> None:
         self._replica = replica
         self._clock = clock
         self._config = config
@@ -43,7 +43,7 @@ class Worker:
         self._walker = Walker(
             page,
             replica.spec.start_url,
-            Gate(risk_max=config.policy.risk_class_max),
+            gate,
             self._count_step,
         )
 

@@ -9,9 +9,9 @@ import pytest
 
 from adapters.browser.memory import Document, MemoryPage, MemorySite
 from node.acting import Driver, Gate
-from protocol.action import Goto
+from protocol.action import Action, Goto
 from protocol.errors import MeshError
-from protocol.risk import GuardPolicy
+from protocol.risk import GuardPolicy, Risk
 
 NODE = Path(__file__).parents[2] / "node"
 MAY_REACH = {
@@ -48,9 +48,15 @@ def test_what_would_go_round_it_is_found(source: str) -> None:
 async def test_what_the_gate_refuses_never_reaches_the_page() -> None:
     address = "http://shop.test/account/delete?id=1"
     site = MemorySite({address: Document(title="Gone", controls=())})
-    driver = Driver(MemoryPage(site, GuardPolicy()), Gate())
+    reported = []
+
+    async def report(action: Action, risk: Risk, admitted: bool) -> None:
+        reported.append((action, admitted))
+
+    driver = Driver(MemoryPage(site, GuardPolicy()), Gate(report=report))
     with pytest.raises(MeshError) as refused:
         await driver.act(Goto(url=address))
     assert refused.value.code == "risk.refused"
     assert driver.prepared is not None  # its class was judged, and that is all
+    assert reported == [(Goto(url=address), False)]
     assert site.reached == []

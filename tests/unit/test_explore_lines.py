@@ -9,14 +9,18 @@ from node.cli.explore import _line
 from tests.mesh_memory import NEVER, memory_mesh, until
 
 
+def _both(event: dict[str, Any]) -> bool:
+    return len(event.get("visits", {})) == 2 and all(event["visits"].values())
+
+
 async def test_a_line_says_how_long_it_goes_on_who_works_and_how_near_it_is() -> None:
     events: list[dict[str, Any]] = []
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         task = asyncio.create_task(anna.run(NEVER, tell=events.append))
-        await until(lambda: any(len(e.get("visits", {})) == 2 for e in events), "both have visited")
+        await until(lambda: any(map(_both, events)), "both have visited")
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    event = next(e for e in events if len(e.get("visits", {})) == 2) | {"of_seconds": 4_000, "seconds": 3_990}
+    event = next(filter(_both, events)) | {"of_seconds": 4_000, "seconds": 3_990}
     line = _line(event)
     assert "10 s left" in line
     assert f"{event['live_leases']} leases" in line
