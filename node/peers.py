@@ -377,9 +377,10 @@ class Peers:
     async def parted(self, node: str) -> None:
         """Everything with ``node`` has ended. Errors: ``store.*``."""
         async with self._writing:
-            record = self._records.get(node) or self._distrusted.get(node)
-            if record is not None and record.parting and not self.acts(node):
-                await self._keep(msgspec.structs.replace(record, parting=False))
+            for records in (self._records, self._distrusted):
+                if node in records and records[node].parting and not self.acts(node):
+                    records[node] = msgspec.structs.replace(records[node], parting=False)
+                    await self._store.put_peer(records[node])  # whom this node trusts has not changed
 
     async def hang_up(self, node: str) -> None:
         """End every connection to ``node`` that this node opened."""

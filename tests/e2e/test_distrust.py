@@ -136,7 +136,7 @@ async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: M
     again = await Raw.open(anna.rooms.address, tls(anna.rooms.identity.key, credentials(key)))
     assert await again.ask(request(b"x")) == 0
     for connection in (raw, again):
-        connection.writer.transport.abort()
+        connection.close()
     assert server.refusals["revoked"] >= 1
 
 
