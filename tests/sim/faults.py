@@ -26,10 +26,7 @@ async def distrust(rooms: Rooms, peer: str) -> None:
         await rooms.store.remove_peer(peer)
         await rooms.peers.load()
         await rooms.clock.sleep(0.1)
-    for search in rooms.explorer._searches.all():
-        async with search.replica._merging:
-            search.replica.drop(peer)
-            await rooms.store.drop_deltas(search.spec.id, peer)
+    await rooms.explorer.drop_peer(peer)
 
 
 class Faults:

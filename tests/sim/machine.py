@@ -41,9 +41,8 @@ from node.reach import Reach
 from node.rooms import Rooms
 from node.sessions import Sessions
 from node.witness import Witness
-from protocol import cbor, envelope, limits, recovery
+from protocol import limits, recovery
 from protocol.errors import MeshError
-from protocol.messages import BranchResult
 from tests.mesh_memory import SlowBrowser, shop_site
 
 if TYPE_CHECKING:
@@ -348,15 +347,6 @@ class Machine:
             self.life, self.key_log = None, life.identity.log
             self._ending = self.world.start(life.end())  # to its end, also when whoever asked for it has left
             await asyncio.wait([self._ending])
-
-    async def spend_told(self, search: str) -> dict[str, int]:
-        """Iterations that workers reported in signed results of one search, by node id."""
-        told: dict[str, int] = {}
-        for lease in await self.store.leases(search):
-            if lease.result:
-                result = cbor.decode_as(envelope.peek(lease.result).payload, BranchResult)
-                told[lease.worker] = told.get(lease.worker, 0) + result.spend.iterations
-        return told
 
     def live_leases(self, search: str) -> list[LeaseRecord]:
         """Leases this machine gave in one of its searches, as its store has them now."""
