@@ -217,7 +217,13 @@ def accepted() -> list[dict[str, Any]]:
     extra = Peer("alice")
     extra.share.name(node("x" * 1_500))
     extra.publish()
-    chains = {"three deltas and a new epoch": peer.payloads, "a long action": extra.payloads}
+    other_key = (1, key_text(ROOT_KEY).encode(), STAT[2])
+    replacing = wrap(Shape(puts=[other_key], replaces=[4], **AFTER).encode(), seq=2)
+    chains = {
+        "three deltas and a new epoch": peer.payloads,
+        "a long action": extra.payloads,
+        "a put that names the put of another key as the one it replaces": [FIRST, replacing],
+    }
     return [{"name": name, "payloads": [_told(payload) for payload in chain]} for name, chain in chains.items()]
 
 

@@ -94,7 +94,7 @@ export function verifyBundle(file, keysOf) {
     element(file.subarray(entry.at, entry.at + header.length).equals(header), entry.path)
   }
   const [mimetype, cose, cbor] = entries.map(dataOf)
-  check(mimetype.toString() === MEDIA_TYPE, 'media type')
+  element(mimetype.toString() === MEDIA_TYPE, 'mimetype')
   const signed = open(cose, { kinds: ['session'], keysOf, bytesMax: HEADS['manifest.cose'] })
   element(signed.payload.equals(sha256(cbor)), 'manifest.cbor')
   const manifest = readManifest(cbor)
@@ -103,10 +103,14 @@ export function verifyBundle(file, keysOf) {
   check(listed.length === elements.length && elements.every(({ path, size }, i) => path === listed[i][0] && size === listed[i][1]), 'not the elements of the manifest')
   const session = manifest.session
   const steps = elements.filter(({ path }) => path.startsWith('steps/'))
-  check(session.get('node') === signed.issuer && session.get('steps') === steps.length, 'recorder or number of steps')
+  demand(session.get('node') === signed.issuer, 'envelope.issuer', 'recorded by another node than the signer')
+  check(session.get('steps') === steps.length, 'number of steps')
   elements.forEach((entry, i) => checkElement(entry, dataOf(entry), listed[i][2]))
   return { session, steps: checkSteps(steps.map(dataOf), elements) }
 }
+
+const isPlausible = ({ index, ok, error, snapshot, screenshot }, number) =>
+  index === number && ok === (error === '') && [snapshot, screenshot].every((hash) => [0, 32].includes(hash.length))
 
 function readManifest(raw) {
   const manifest = parse(raw, MANIFEST, { code: 'bundle.invalid' })
@@ -122,10 +126,10 @@ function checkElement({ path, crc }, data, hash) {
 }
 
 function checkSteps(raws, elements) {
-  const steps = raws.map((raw) => parse(raw, STEP, { code: 'bundle.invalid' }))
-  check(steps.every(({ index }, i) => index === i + 1), 'a step with another number')
+  const steps = raws.map((raw) => parse(raw, STEP, { code: 'bundle.element' }))
+  steps.forEach((step, i) => element(isPlausible(step, i + 1), `steps/${step.index}`))
   const named = new Set(steps.flatMap(({ snapshot, screenshot }) => [snapshot, screenshot]).map((hash) => hash.toString('hex')).filter(Boolean))
   const held = elements.map(({ path }) => path).filter((path) => path.startsWith('blobs/'))
-  check(held.length === named.size && held.every((path) => named.has(path.slice(6))), 'blobs that no step names, or missing ones')
+  element(held.length === named.size && held.every((path) => named.has(path.slice(6))), 'blobs that no step names, or missing ones')
   return steps
 }

@@ -92,7 +92,7 @@ class Reader {
     const count = Number(argument)
     if (major === 2) return Buffer.from(this.take(count))
     if (major === 3) return text(this.take(count))
-    demand(depth < this.depthMax, 'cbor.limit', 'too deep')
+    demand(count === 0 || depth < this.depthMax, 'cbor.limit', 'too deep') // an empty one holds no level
     return major === 4 ? Array.from({ length: count }, () => this.value(depth + 1)) : this.map(count, depth + 1)
   }
 

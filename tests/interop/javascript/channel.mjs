@@ -6,11 +6,12 @@ import tls from 'node:tls'
 import { decode } from './cbor.mjs'
 import { channelCertificate, pem } from './der.mjs'
 import { mediaType } from './envelope.mjs'
-import { demand, MeshError } from './errors.mjs'
+import { as, demand, MeshError } from './errors.mjs'
 import { publicKey, rawPublic } from './keys.mjs'
 
 const DAY_S = 86_400
 const TIMEOUT_MS = 30_000
+const REFUSAL_BYTES_MAX = 16 * 1024
 const TLS = { minVersion: 'TLSv1.3', rejectUnauthorized: false, secureOptions: constants.SSL_OP_NO_TICKET }
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000)
@@ -19,9 +20,18 @@ export const nowSeconds = () => Math.floor(Date.now() / 1000)
 export function channelIdentity(witness, node, now = nowSeconds()) {
   const pair = generateKeyPairSync('ed25519')
   const certificate = channelCertificate({
-    witness, node, channelPublic: rawPublic(pair.publicKey), starts: now - 4 * DAY_S, ends: now + 3 * DAY_S,
+    witness, node, channelPublic: rawPublic(pair.publicKey), starts: now - 4 * DAY_S, ends: now + 7 * DAY_S,
   })
   return { key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: pem('CERTIFICATE', certificate) }
+}
+
+/** The certificate in `raw` (DER). */
+export function parseLeaf(raw) {
+  try {
+    return new X509Certificate(raw)
+  } catch {
+    throw new MeshError('peer.identity', 'no certificate')
+  }
 }
 
 /** Who a leaf certificate says it is, once its signature by the key it names and its times are right. */
@@ -31,7 +41,7 @@ export function readLeaf(leaf, now = nowSeconds()) {
   demand(issuer && leaf.subject === 'CN=channel' && !leaf.ca, 'peer.identity', 'no channel certificate')
   const key = Buffer.from(issuer[1], 'hex')
   demand(leaf.verify(publicKey(key)), 'peer.identity', 'not signed by the key it names')
-  const within = Date.parse(leaf.validFrom) / 1000 <= now && now <= Date.parse(leaf.validTo) / 1000
+  const within = Date.parse(leaf.validFrom) / 1000 <= now && now < Date.parse(leaf.validTo) / 1000
   demand(within, 'peer.identity', 'outside of its time')
   return { key, node: issuer[2] }
 }
@@ -45,7 +55,7 @@ export function connect({ host, port, identity = {}, check }) {
     socket.once('error', unreachable)
     socket.once('secureConnect', () => {
       try {
-        const leaf = new X509Certificate(socket.getPeerCertificate().raw)
+        const leaf = parseLeaf(socket.getPeerCertificate().raw)
         check(readLeaf(leaf), leaf)
         resolve({ socket, leaf })
       } catch (error) {
@@ -82,9 +92,16 @@ export async function call({ host, port, identity, key, route, envelope }) {
   const check = (who) => demand(who.key.equals(key), 'peer.identity', 'another key')
   const path = `/peer/v1/${route}`
   const { status, body } = await post({ host, port, identity, check, path, body: envelope, contentType: mediaType('message') })
-  const answer = decode(body)
-  if (status === 200) return answer
-  throw new MeshError(answer.get('code'), answer.get('message'), Object.fromEntries(answer.get('detail') ?? []))
+  if (status !== 200) throw readRefusal(body)
+  return decode(body)
+}
+
+/** The error that the body of a refusal names. More fields than these are for people who look at the wire. */
+export function readRefusal(body) {
+  const answer = as('peer.protocol', () => decode(body, { bytesMax: REFUSAL_BYTES_MAX }))
+  const named = answer instanceof Map && /^[a-z]+\.[a-z_]+$/.test(answer.get('code'))
+  demand(named, 'peer.protocol', 'an unreadable refusal')
+  return new MeshError(answer.get('code'), answer.get('message'), Object.fromEntries(answer.get('detail') ?? []))
 }
 
 /**

@@ -4,21 +4,21 @@ import { decode, encode } from './cbor.mjs'
 import { MAPS, readChunk, writeChunk } from './chunk.mjs'
 import { as, demand } from './errors.mjs'
 import { hashIn, sha256 } from './ids.mjs'
-import { bool, bytes, exactly, list, optional, parse, text, whole } from './records.mjs'
+import { actionFields, isTerse } from './messages.mjs'
+import { bool, bytes, exactly, list, optional, parse, read, text, whole } from './records.mjs'
 
 const EPOCH_MAX = 2 ** 31 - 1
 const VISITS_MAX = 2 ** 31 - 1
 const COST_MS_MAX = 2 ** 48
 const ONE = 1_000_000
 const PUTS_MAX = 100_000
-const ACTIONS = ['goto', 'click', 'fill', 'select', 'check', 'press', 'scroll', 'wait', 'extract']
 
 const PAYLOAD = {
-  search: text(80, 1), epoch: whole(EPOCH_MAX, 1), seq: whole(20_000, 1),
+  search: text(32), epoch: whole(EPOCH_MAX, 1), seq: whole(20_000, 1),
   prior_heads: optional(list(exactly(32), 1), []), chunk: bytes(524_288, 1),
 }
-const NODE = { parent: exactly(16), action: bytes(2048, 1), prior: whole(ONE), risk: whole(7, 1) }
-const LEASE = { worker: text(80), lease: text(80), term: whole(), live: bool }
+const NODE = { parent: exactly(16), action: bytes(2048), prior: whole(ONE), risk: whole(7, 1) }
+const LEASE = { worker: text(64), lease: text(32), term: whole(EPOCH_MAX, 1), live: bool }
 
 const check = (ok, why) => demand(ok, 'delta.invalid', why)
 
@@ -55,8 +55,8 @@ function readStats(packed) {
 
 function readAction(raw) {
   const action = decode(raw)
-  check(action instanceof Map && ACTIONS.includes(action.get('type')), 'no known action')
-  check(action.get('target')?.get('nth') !== 0, 'a default written out')
+  read(action, actionFields(action))
+  check(isTerse(action), 'a default that is written out')
 }
 
 const READ = {
@@ -74,7 +74,7 @@ const READ = {
 export class DeltaReader {
   constructor({ search, actor, coordinates }) {
     Object.assign(this, { search, actor, coordinates })
-    this.#begin({ epoch: 0, seq: 0, nextOp: 1, head: null, puts: new Map(), stats: new Map() })
+    this.#begin({ epoch: 0, seq: 0, nextOp: 1, head: null, puts: 0, stats: new Map() })
     this.known = new Map()
   }
 
@@ -96,7 +96,7 @@ export class DeltaReader {
     }
     const wanted = fresh ? 1 : this.seq + 1
     demand(delta.seq === wanted, 'delta.gap', 'a delta before this one is missing', { epoch: fresh ? delta.epoch : this.epoch, seq: wanted })
-    const before = fresh ? { nextOp: 1, head: null, puts: new Map(), stats: new Map() } : this
+    const before = fresh ? { nextOp: 1, head: null, puts: 0, stats: new Map() } : this
     const { after, entries } = this.#apply(delta, before)
     if (fresh) this.known = new Map()
     this.#begin({ ...after, epoch: delta.epoch, seq: delta.seq })
@@ -109,7 +109,7 @@ export class DeltaReader {
     check(change.actor.equals(this.actor) && change.seq === delta.seq && change.startOp === before.nextOp, 'actor, sequence, operations')
     const dependency = change.dependencies[0] ?? null
     check(before.head ? dependency?.equals(before.head) : dependency === null, 'another predecessor')
-    const puts = new Map(before.puts)
+    let { puts } = before
     const stats = new Map(before.stats)
     const entries = { nodes: [], stats: [], lease: [] }
     const here = new Set()
@@ -121,9 +121,8 @@ export class DeltaReader {
       const place = `${map} ${operation.key}`
       check(!here.has(place), 'a key twice')
       here.add(place)
-      check(operation.pred === null || isPutBefore(operation.pred, place, before.puts), 'a predecessor that is no earlier put')
-      puts.set(place, number)
-      check(puts.size <= PUTS_MAX, 'too many puts')
+      const replaces = operation.pred === null || (operation.pred > MAPS.length && operation.pred < change.startOp)
+      check(replaces && ++puts <= PUTS_MAX, 'a predecessor that is no earlier put, or too many puts')
       entries[map].push(this.#entry(map, operation, stats))
     })
     const after = { nextOp: before.nextOp + change.operations.length, head: change.hash, puts, stats }
@@ -145,8 +144,6 @@ export class DeltaReader {
     return { key: raw, ...entry }
   }
 }
-
-const isPutBefore = (number, place, puts) => puts.get(place) === number
 
 function checkMaking({ action, object, key, pred }, name) {
   check(action === 0 && object === null && key === name && pred === null, 'not the three maps')

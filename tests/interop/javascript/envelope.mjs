@@ -44,8 +44,8 @@ export function parse(bytes, bytesMax) {
 function protectedHeader(map) {
   demand(hasKeys(map, [ALGORITHM, CONTENT_TYPE, KEY_ID, CLAIMS]), 'envelope.invalid', 'not the four headers')
   demand(map.get(ALGORITHM) === EDDSA, 'envelope.invalid', 'another algorithm')
-  const kind = /^application\/vnd\.trailmesh\.([a-z-]+)\+cose$/.exec(map.get(CONTENT_TYPE))?.[1]
-  demand(kind, 'envelope.invalid', 'another media type')
+  const kind = /^application\/vnd\.trailmesh\.(.*)\+cose$/s.exec(map.get(CONTENT_TYPE))?.[1]
+  demand(kind !== undefined, 'envelope.invalid', 'another media type')
   demand(map.get(KEY_ID)?.length === 8 && Buffer.isBuffer(map.get(KEY_ID)), 'envelope.invalid', 'no key id')
   const claims = map.get(CLAIMS)
   demand(hasKeys(claims, [ISSUER, ISSUED, UNIQUE], [AUDIENCE, EXPIRES]), 'envelope.invalid', 'not the claims')
@@ -63,8 +63,8 @@ function protectedHeader(map) {
   return { kind, keyId: map.get(KEY_ID), ...found }
 }
 
-const isName = (value) => typeof value === 'string' && value.length > 0
-const isTime = (value) => Number.isSafeInteger(value) && value >= 0
+const isName = (value) => typeof value === 'string'
+const isTime = (value) => Number.isInteger(value) || typeof value === 'bigint'
 
 const hasKeys = (map, required, optional = []) =>
   map instanceof Map &&

@@ -10,7 +10,7 @@ const PREFIX = 'tmi1.'
 const CHARS_MAX = 1024
 export const SCOPES = [
   'attest:consume', 'branch:accept', 'branch:assign', 'capsule:import', 'capsule:offer', 'deltas:read', 'deltas:write',
-  'peers:read', 'session:read', 'status',
+  'peers:read', 'session:read',
 ]
 
 const INVITE = {

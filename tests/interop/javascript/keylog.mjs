@@ -4,7 +4,7 @@ import { encode } from './cbor.mjs'
 import { keyId, open, parse as parseEnvelope, seal } from './envelope.mjs'
 import { as, demand, MeshError } from './errors.mjs'
 import { hashIn, nodeId, sha256 } from './ids.mjs'
-import { among, exactly, list, bytes, parse, whole } from './records.mjs'
+import { among, exactly, list, bytes, optional, parse, whole } from './records.mjs'
 
 const EVENTS_MAX = 64
 const ROTATIONS_END = 56
@@ -13,14 +13,15 @@ const EVENT_BYTES_MAX = 1024
 
 const FIELDS = {
   genesis: { op: among('genesis'), key: exactly(32), recovery: exactly(32) },
-  rotate: { op: among('rotate'), position: whole(63, 1), previous: exactly(32), key: exactly(32) },
+  rotate: { op: among('rotate'), position: whole(64, 1), previous: exactly(32), key: exactly(32) },
   recover: {
-    op: among('recover'), position: whole(63, 1), previous: exactly(32), by: exactly(32), key: exactly(32),
+    op: among('recover'), position: whole(64, 1), previous: exactly(32), by: exactly(32), key: exactly(32),
     recovery: exactly(32), since_s: whole(),
   },
-  revoke: { op: among('revoke'), position: whole(63, 1), previous: exactly(32), by: exactly(32), since_s: whole() },
+  revoke: { op: among('revoke'), position: whole(64, 1), previous: exactly(32), by: exactly(32), since_s: whole() },
 }
-const LOG = { version: among(1), events: list(bytes(EVENT_BYTES_MAX), EVENTS_MAX), parts_at: whole(63), other: list(bytes(EVENT_BYTES_MAX), EVENTS_MAX) }
+const RAWS = list(bytes(EVENT_BYTES_MAX), EVENTS_MAX)
+const LOG = { version: among(1), events: RAWS, parts_at: optional(whole(63), 0), other: optional(RAWS, []) }
 
 export const recoveryHash = (key) => hashIn('trailmesh-recovery-v1', key)
 
@@ -74,7 +75,7 @@ function stateOf(events) {
       for (const key of state.keys) key.until = Math.min(key.until, event.since_s - 1)
     }
     if (event.op === 'rotate') state.keys.at(-1).until = Math.min(state.keys.at(-1).until, event.issued)
-    if (event.key) state.keys.push({ key: event.key, from: event.issued - SKEW_S, until: Infinity })
+    if (event.key) state.keys.push({ key: event.key, from: event.issued, until: Infinity })
     if (event.recovery) state.recovery = event.recovery
     if (event.op === 'revoke') state.revoked = true
     state.last = event
@@ -92,11 +93,12 @@ function checkNext(events, event) {
     return checkSignature(event, event.key)
   }
   const before = stateOf(events)
-  demand(event.op !== 'genesis', 'keylog.invalid', 'another genesis')
   demand(event.issuer === events[0].issuer, 'keylog.invalid', 'of another node')
   demand(!before.revoked, 'keylog.revoked', 'nothing follows a revocation')
   demand(event.issued >= before.last.issued, 'keylog.invalid', 'older than the event before')
-  demand(event.op !== 'rotate' || event.position < ROTATIONS_END, 'keylog.full', 'no room for another rotation')
+  const room = event.op === 'rotate' ? ROTATIONS_END : EVENTS_MAX
+  demand(event.position < room, 'keylog.invalid', 'no room for the event')
+  demand(event.since_s === undefined || event.since_s <= event.issued, 'keylog.invalid', 'disowns what is to come')
   demand(event.op !== 'recover' || byRecovery(event, before), 'keylog.invalid', 'not by the recovery key')
   const mayRevoke = event.op !== 'revoke' || byRecovery(event, before) || event.by.equals(before.key)
   demand(mayRevoke, 'keylog.invalid', 'neither by the current key nor by the recovery key')
@@ -119,57 +121,84 @@ export class KeyLog {
   }
 
   get state() {
-    if (this.other.length && this.#signedByRecovery(this.events) === this.#signedByRecovery(this.#otherHistory())) return 'frozen'
+    if (this.#frozen) return 'frozen'
     return stateOf(this.events).revoked ? 'revoked' : 'active'
+  }
+
+  get #frozen() {
+    if (this.other.length === 0) return false
+    const theirs = this.partsAt > 0 && signedByRecovery(this.#otherHistory, this.partsAt)
+    return theirs || !signedByRecovery(this.events, this.partsAt)
   }
 
   /** The public keys that were this node's at `issued`. */
   keysAt(issued) {
     if (this.state === 'frozen') return []
-    const valid = ({ from, until }) => issued >= from && issued <= until
+    const valid = ({ from, until }) => until >= from && issued >= from - SKEW_S && issued <= until
     return stateOf(this.events).keys.filter(valid).map(({ key }) => key)
   }
 
-  #otherHistory() {
+  get #otherHistory() {
     return [...this.events.slice(0, this.partsAt), ...this.other]
-  }
-
-  #signedByRecovery(history) {
-    return history.some((event, at) => at >= this.partsAt && at > 0 && byRecovery(event, stateOf(history.slice(0, at))))
   }
 
   /** This log with one more event (bytes), weighed against what is there. */
   with(raw, now = Infinity) {
+    const event = this.#read(raw, now)
+    demand(this.events.length || event.op === 'genesis', 'keylog.invalid', 'a log begins with its genesis')
+    if ([...this.events, ...this.other].some(({ digest }) => digest.equals(event.digest))) return this
+    return this.#weigh([...this.#before(event), event])
+  }
+
+  /** This log, held against a history that leaves it at position `partsAt`. */
+  against(partsAt, raws, now) {
+    const history = this.events.slice(0, partsAt)
+    for (const raw of raws) {
+      const event = this.#read(raw, now)
+      const follows = history.length === 0 || event.previous?.equals(history.at(-1).digest)
+      demand(follows && event.position === history.length, 'keylog.gap', 'the event before is missing')
+      checkNext(history, event)
+      history.push(event)
+    }
+    return this.#weigh(history)
+  }
+
+  #read(raw, now) {
     const event = readEvent(raw)
     demand(event.issuer === this.node, 'keylog.invalid', 'of another node')
     demand(event.issued <= now + SKEW_S, 'keylog.invalid', 'from the future')
-    if ([...this.events, ...this.other].some(({ digest }) => digest.equals(event.digest))) return this
-    const histories = this.other.length ? [this.events, this.#otherHistory()] : [this.events]
-    demand(this.events.length || event.op === 'genesis', 'keylog.invalid', 'a log begins with its genesis')
-    const follows = (history) => event.position === 0 || history[event.position - 1]?.digest.equals(event.previous)
-    const history = histories.find((one) => follows(one) && one.length === event.position) ?? histories.find(follows)
+    return event
+  }
+
+  /** The known history that `event` follows, with `event` held against it. */
+  #before(event) {
+    const follows = (history) => history[event.position - 1]?.digest.equals(event.previous)
+    const histories = this.other.length ? [this.events, this.#otherHistory] : [this.events]
+    const history = event.op === 'genesis' ? [] : histories.find(follows)
     demand(history, 'keylog.gap', 'the event before is missing')
-    const grown = [...history.slice(0, event.position), event]
-    demand(grown.length <= EVENTS_MAX, 'keylog.full', 'no more events')
-    checkNext(grown.slice(0, -1), event)
-    if (history.length === event.position) return this.#grown(history, grown, event)
-    return this.#weighed(grown, event)
+    const before = history.slice(0, event.position)
+    checkNext(before, event)
+    return before
   }
 
-  #grown(history, grown, event) {
-    const onMain = history === this.events
-    const decides = byRecoveryIn(grown)
-    demand(this.state !== 'frozen' || decides, 'keylog.fork', `frozen: ${event.op} does not decide`)
-    if (onMain) return new KeyLog(this.node, grown, this.partsAt, this.other)
-    if (!decides) return new KeyLog(this.node, this.events, this.partsAt, grown.slice(this.partsAt))
-    return new KeyLog(this.node, grown, this.partsAt, this.events.slice(this.partsAt))
+  /** Rules 6 and 7: our history against another one. */
+  #weigh(theirs) {
+    const parting = this.events.findIndex((event, i) => theirs[i] && !event.digest.equals(theirs[i].digest))
+    if (parting < 0) return theirs.length > this.events.length ? this.#follow(theirs) : this
+    const outranks = parting > 0 && signedByRecovery(theirs, parting)
+    const outranked = signedByRecovery(this.events, parting)
+    if (outranks && !outranked) {
+      const undecided = this.#frozen && this.partsAt < parting
+      return undecided ? this.#follow(theirs) : new KeyLog(this.node, theirs, parting, this.events.slice(parting))
+    }
+    if ((outranked && !outranks) || this.#frozen) return this
+    return new KeyLog(this.node, this.events, parting, theirs.slice(parting))
   }
 
-  #weighed(grown, event) {
-    if (this.other.length) return this // both sides of a contradiction are kept already; a third tells nothing new
-    const parted = new KeyLog(this.node, this.events, event.position, [event])
-    const decides = byRecoveryIn(grown) && parted.state !== 'frozen'
-    return decides ? new KeyLog(this.node, grown, event.position, this.events.slice(event.position)) : parted
+  #follow(longer) {
+    const followed = new KeyLog(this.node, longer, this.partsAt, this.other)
+    demand(!followed.#frozen, 'keylog.fork', 'the log is frozen: only the recovery key can go on')
+    return followed
   }
 
   encode() {
@@ -178,17 +207,18 @@ export class KeyLog {
   }
 }
 
-const byRecoveryIn = (history) => {
-  const at = history.length - 1
-  return at > 0 && byRecovery(history[at], stateOf(history.slice(0, at)))
+/** Whether the recovery key signed an event of `history` from position `from` on. */
+function signedByRecovery(history, from) {
+  return history.some((event, at) => at >= from && at > 0 && byRecovery(event, stateOf(history.slice(0, at))))
 }
 
 /** A log from its bytes, every event weighed again. */
-export function readKeyLog(raw, now) {
+export function readKeyLog(raw, now = Infinity) {
   const { events, parts_at: partsAt, other } = parse(raw, LOG, { code: 'keylog.invalid', bytesMax: 65_536 })
   demand(events.length > 0 && (other.length > 0 || partsAt === 0), 'keylog.invalid', 'no events')
   const first = as('keylog.invalid', () => parseEnvelope(events[0], EVENT_BYTES_MAX))
   let log = new KeyLog(first.issuer)
-  for (const event of [...events, ...other]) log = log.with(event, now)
-  return log
+  for (const event of events) log = log.with(event, now)
+  demand(other.length === 0 || partsAt < events.length, 'keylog.invalid', 'parts outside of the log')
+  return other.length ? log.against(partsAt, other, now) : log // weighed again: no sender decides which side is the log
 }

@@ -10,9 +10,10 @@ import { checkAddress } from './invite.mjs'
 import { genesis, readKeyLog } from './keylog.mjs'
 import { keyOf, rawPublic } from './keys.mjs'
 import { join } from './pairing.mjs'
-import { bytes, exactly, parse, read, whole } from './records.mjs'
+import { MESSAGES } from './messages.mjs'
+import { parse, read } from './records.mjs'
 import { SEARCH_ROUTES } from './search.mjs'
-import { HeldCheckpoints, LOG_SYNC, tagsFor, WitnessLog } from './witness_log.mjs'
+import { HeldCheckpoints, tagsFor, WitnessLog } from './witness_log.mjs'
 
 const PROTOCOL = 1
 
@@ -67,10 +68,10 @@ export class Node {
   /** Exchange checkpoints with `peer`, until each holds the other's newest. */
   async syncLog(peer) {
     const tags = tagsFor(this.id, peer.node, [...this.peers.keys()])
-    const first = read(await this.ask(peer, 'log/checkpoint', { tags }), LOG_SYNC)
+    const first = read(await this.ask(peer, 'log/checkpoint', { tags }), MESSAGES.LogSync)
     this.checkpoints.hear(peer, first, nowSeconds())
     const grown = this.log.growthFrom(this.log.heldSize(first.yours))
-    const second = read(await this.ask(peer, 'log/checkpoint', { ...grown, yours: this.checkpoints.noteOf(peer.node), tags }), LOG_SYNC)
+    const second = read(await this.ask(peer, 'log/checkpoint', { ...grown, yours: this.checkpoints.noteOf(peer.node), tags }), MESSAGES.LogSync)
     this.checkpoints.hear(peer, second, nowSeconds())
     return { ours: second.yours.toString(), theirs: this.checkpoints.noteOf(peer.node).toString() }
   }
@@ -106,12 +107,12 @@ const ROUTES = {
   status: {
     ask: {},
     answer: (node, peer) => ({
-      node: node.id, name: node.name, version: '0', protocol: PROTOCOL, now_ms: Date.now(), scopes: [...new Set(['status', ...peer.granted])].sort(),
+      node: node.id, name: node.name, version: '0', protocol: PROTOCOL, now_ms: Date.now(), scopes: peer.granted,
     }),
   },
   'reach/echo': { ask: {}, answer: echo },
   'keys/push': {
-    ask: { log: bytes(65_536) },
+    ask: MESSAGES.KeysPush,
     answer: (node, peer, { log }) => {
       const told = readKeyLog(log, nowSeconds())
       const known = node.peers.get(told.node)
@@ -124,7 +125,7 @@ const ROUTES = {
   },
   'keys/pull': { ask: {}, answer: (node) => ({ log: node.keyLog.encode() }) },
   'log/checkpoint': {
-    ask: LOG_SYNC,
+    ask: MESSAGES.LogSync,
     answer: (node, peer, sync) => {
       node.checkpoints.hear(peer, sync, nowSeconds())
       const yours = node.checkpoints.noteOf(peer.node)
@@ -132,11 +133,11 @@ const ROUTES = {
     },
   },
   'log/consistency': {
-    ask: { log: whole(), old_size: whole(undefined, 1), new_size: whole(undefined, 1) },
+    ask: MESSAGES.LogConsistencyAsk,
     answer: (node, peer, { old_size: from, new_size: to }) => node.log.consistency(from, to),
   },
   'log/prove': {
-    ask: { digest: exactly(32) },
+    ask: MESSAGES.LogProveAsk,
     answer: (node, peer, { digest }) => ({ proof: Buffer.from(node.log.prove(digest)) }),
   },
 }

@@ -1,6 +1,6 @@
 // The peer that tests drive: one command as JSON on each line of stdin, one answer on each line of stdout.
 //
-// An answer is `{ok: …}` or `{code, message}`; byte strings are hexadecimal digits.
+// `node peer.mjs NAME`. An answer is `{ok: …}` or `{code, message}`; byte strings are hexadecimal digits.
 
 import { createInterface } from 'node:readline'
 import { encode } from './cbor.mjs'
@@ -12,7 +12,7 @@ import { verifyProof } from './log_proof.mjs'
 import { Node } from './node.mjs'
 import { coordinate, pullDeltas, pushDeltas } from './search.mjs'
 
-const node = new Node({ name: 'javascript' })
+const node = new Node({ name: process.argv[2] })
 let peer = null
 let search = null
 

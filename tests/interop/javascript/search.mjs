@@ -5,27 +5,11 @@ import { actorOf, DeltaReader, DeltaWriter } from './delta.mjs'
 import { open } from './envelope.mjs'
 import { demand } from './errors.mjs'
 import { freshId } from './ids.mjs'
-import { among, anything, bytes, exactly, list, optional, parse, read, record, text, whole } from './records.mjs'
+import { MESSAGES } from './messages.mjs'
+import { parse, read } from './records.mjs'
 
-const MIB = 1_048_576
 const PULLED_MAX = 64
-const ID = text(80, 1)
-
-const PROFILE = {
-  width_px: optional(whole(8192, 200), 1280), height_px: optional(whole(8192, 200), 800), locale: optional(text(), 'en-GB'),
-  timezone: optional(text(64, 1), 'UTC'), reduced_motion: optional(among(true, false), true), color_scheme: optional(among('dark', 'light'), 'light'),
-}
-const SPEC = {
-  id: ID, coordinator: ID, goal: text(1000), start_url: text(4096), condition: anything, profile: record(PROFILE),
-  participants: list(ID, 32), seconds: whole(86_400, 1), created_ms: whole(), seed: whole(),
-}
-const LIMITS = { iterations: whole(1000, 1), steps: whole(10_000, 1), milliseconds: whole(3_600_000, 1000) }
-const ASSIGNMENT = {
-  search: ID, lease: ID, branch: exactly(16), prefix: list(bytes(4096), 32), prefix_state: bytes(16), limits: record(LIMITS), expires_ms: whole(),
-}
-const SPEND = { iterations: optional(whole(), 0), steps: optional(whole(), 0), milliseconds: optional(whole(), 0) }
-const HAVE = { epoch: whole(), seq: whole() }
-const BATCH = { deltas: list(bytes(MIB), PULLED_MAX), more: optional(among(true, false), false) }
+const M = MESSAGES
 
 /** One search as this node knows it: its spec, our share, the shares of others. */
 class Search {
@@ -49,7 +33,7 @@ class Search {
 
   readerOf(peer) {
     const coordinates = this.spec.coordinator === peer.node
-    const fresh = () => new DeltaReader({ search: this.spec.id, actor: actorOf(peer.key), coordinates })
+    const fresh = () => new DeltaReader({ search: this.spec.id, actor: actorOf(peer.log.events[0].key), coordinates })
     if (!this.readers.has(peer.node)) this.readers.set(peer.node, fresh())
     return this.readers.get(peer.node)
   }
@@ -75,13 +59,13 @@ export async function coordinate(node, peer, { goal, startUrl, condition, second
 /** Send our share of `search` to `peer`, from the delta that it does not have; what it then holds. */
 export async function pushDeltas(node, peer, search, from = 0) {
   const deltas = search.ours.slice(from, from + PULLED_MAX)
-  return read(await node.ask(peer, 'deltas/push', { search: search.spec.id, deltas }), HAVE)
+  return read(await node.ask(peer, 'deltas/push', { search: search.spec.id, deltas }), M.DeltaHave)
 }
 
 /** Fetch what `peer` wrote since; how many deltas came. */
 export async function pullDeltas(node, peer, search) {
   const { epoch, seq } = search.readerOf(peer)
-  const batch = read(await node.ask(peer, 'deltas/pull', { search: search.spec.id, epoch, after_seq: seq }), BATCH)
+  const batch = read(await node.ask(peer, 'deltas/pull', { search: search.spec.id, epoch, after_seq: seq }), M.DeltaBatch)
   for (const artefact of batch.deltas) search.receive(peer, artefact)
   return batch.deltas.length
 }
@@ -95,17 +79,18 @@ const artefactOf = (peer, raw, kind, fields) => {
 export const SEARCH_ROUTES = {
   'search/open': {
     scope: 'branch:assign',
-    ask: { spec: bytes(MIB) },
+    ask: M.SearchOpen,
     answer: (node, peer, { spec: raw }) => {
-      const spec = artefactOf(peer, raw, 'search', SPEC)
-      demand(spec.coordinator === peer.node && spec.participants.includes(node.id), 'policy.refused', 'not coordinator and participant')
+      const spec = artefactOf(peer, raw, 'search', M.SearchSpec)
+      const ours = spec.coordinator === peer.node && spec.participants.includes(node.id)
+      demand(ours, 'envelope.issuer', 'not the search of the caller, or not for us')
       if (!node.searches.has(spec.id)) node.searches.set(spec.id, new Search(node, spec))
       return {}
     },
   },
   'search/close': {
     scope: 'branch:assign',
-    ask: { search: ID },
+    ask: M.SearchClose,
     answer: (node, peer, { search }) => {
       searchOf(node, search).closed = true
       return {}
@@ -113,22 +98,22 @@ export const SEARCH_ROUTES = {
   },
   'branch/assign': {
     scope: 'branch:assign',
-    ask: { assignment: bytes(MIB) },
+    ask: M.BranchAssign,
     answer: (node, peer, { assignment: raw }) => {
-      const assignment = artefactOf(peer, raw, 'assignment', ASSIGNMENT)
+      const assignment = artefactOf(peer, raw, 'assignment', M.Assignment)
       searchOf(node, assignment.search).assigned.push(assignment)
       demand(false, 'lease.busy', 'this node has no place for a branch')
     },
   },
-  'branch/revoke': { scope: 'branch:assign', ask: { search: ID, lease: ID }, answer: () => ({}) },
+  'branch/revoke': { scope: 'branch:assign', ask: M.BranchRevoke, answer: () => ({}) },
   'branch/renew': {
     scope: 'branch:accept',
-    ask: { search: ID, lease: ID, spend: record(SPEND) },
+    ask: M.BranchRenew,
     answer: () => ({ live: false }),
   },
   'deltas/push': {
     scope: 'deltas:write',
-    ask: { search: ID, deltas: list(bytes(MIB), PULLED_MAX) },
+    ask: M.DeltaPush,
     answer: (node, peer, { search, deltas }) => {
       const found = searchOf(node, search)
       for (const artefact of deltas) found.receive(peer, artefact)
@@ -138,7 +123,7 @@ export const SEARCH_ROUTES = {
   },
   'deltas/pull': {
     scope: 'deltas:read',
-    ask: { search: ID, epoch: whole(), after_seq: whole() },
+    ask: M.DeltaPull,
     answer: (node, peer, { search, epoch, after_seq: after }) => {
       const { ours, writer } = searchOf(node, search)
       const from = epoch === writer.epoch ? after : 0

@@ -7,17 +7,10 @@ import { sha256 } from './ids.mjs'
 import { acquaintance, artefactLeaf } from './log_proof.mjs'
 import { consistencyPath, grew, inclusionPath, rootOf } from './merkle.mjs'
 import { cosign, logName, openCheckpoint, signCheckpoint } from './note.mjs'
-import { bytes, exactly, list, optional, parse, text, whole } from './records.mjs'
+import { bytes, optional, parse, text, whole } from './records.mjs'
 
 const EMPTY = Buffer.alloc(0)
-const OPENING = { log: text(256), previous: bytes(8192), opened_ms: whole() }
-
-export const LOG_SYNC = {
-  head: optional(bytes(8192), EMPTY), opening: optional(bytes(1_048_576), EMPTY), base_size: optional(whole(), 0),
-  base_root: optional(bytes(32), EMPTY), hashes: optional(list(exactly(32), 64), []), yours: optional(bytes(8192), EMPTY),
-  tags: optional(list(exactly(16), 1000), []), notes: optional(list(bytes(8192), 32), []),
-  proofs: optional(list(bytes(262_144), 2), []),
-}
+export const LOG_OPENING = { log: text(256), previous: optional(bytes(8192), EMPTY), opened_ms: whole() }
 
 export class WitnessLog {
   /** The log of `node`, opened now. `key` signs. */
@@ -52,7 +45,7 @@ export class WitnessLog {
   }
 
   consistency(oldSize, newSize) {
-    demand(oldSize <= newSize && newSize <= this.leaves.length, 'input.not_found', 'no such size')
+    demand(oldSize <= newSize && newSize <= this.leaves.length, 'input.invalid', 'no such size')
     const leaves = this.leaves.slice(0, newSize)
     return { old_root: rootOf(leaves.slice(0, oldSize)), hashes: consistencyPath(leaves, oldSize) }
   }
@@ -98,7 +91,7 @@ export class HeldCheckpoints {
     if (held && found.number < held.number) return null
     if (held && found.number === held.number) return held
     const { payload } = open(opening, { kinds: ['log-opening'], keysOf: () => [peer.key] })
-    demand(parse(payload, OPENING, { code: 'log.invalid' }).log === found.log, 'log.invalid', 'opens another log')
+    demand(parse(payload, LOG_OPENING, { code: 'log.invalid' }).log === found.log, 'log.invalid', 'opens another log')
     return { size: 1, root: artefactLeaf(sha256(opening)) }
   }
 
