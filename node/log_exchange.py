@@ -20,6 +20,7 @@ from node.peers import Peers
 from node.tasks import Tasks
 from node.witness import Witness, open_opening
 from protocol import ids, limits, log_proof, merkle, note, witness_log
+from protocol.audit import NODE
 from protocol.errors import MeshError
 from protocol.log_proof import Equivocation, key_of
 from protocol.messages import (
@@ -252,7 +253,7 @@ class LogExchange:
             elif standing is Standing.CONTRADICTS and held is not None:
                 await self._found(node, held, (told, signed), link)
             elif standing is Standing.UNPROVEN:
-                self._suspend(node)
+                await self._suspend(node)
 
     async def _hold(self, told: Checkpoint, signed: Note) -> None:
         kept = witness_log.bare(signed, *self._peers.public_keys_of(told.node))
@@ -265,11 +266,22 @@ class LogExchange:
         }
         self._claims[told.node] = open_claims
         if not open_claims:
-            self._peers.thaw(told.node)
+            await self._thaw(told.node)
 
-    def _suspend(self, node: str) -> None:
+    async def _suspend(self, node: str) -> None:
         log.warning("the log of %s could not be shown to continue what was seen of it", ids.short(node))
-        self._peers.freeze(node, "log.unproven")
+        await self._distrust(node, "log.unproven")
+
+    async def _distrust(self, node: str, code: str) -> None:
+        before = self._peers.frozen.get(node)
+        self._peers.freeze(node, code)  # before the row: a full disk must not keep trust alive
+        if self._peers.frozen[node] != before:
+            await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=code)
+
+    async def _thaw(self, node: str) -> None:
+        if self._peers.frozen.get(node) == "log.unproven":
+            await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
+            self._peers.thaw(node)
 
     async def _found(self, node: str, one: Signed, other: Signed, link: Link) -> NoReturn:
         """Two checkpoints that contradict each other: keep them and freeze their node. Errors: ``log.equivocation``."""
@@ -292,7 +304,7 @@ class LogExchange:
         if await self._store.put_equivocation(found):
             log.error("%s has signed two histories of its log: it is frozen", ids.short(node))
             self._proofs[node] = data
-        self._peers.freeze(node, "log.equivocation")
+        await self._distrust(node, "log.equivocation")
 
     # --- what others say ---------------------------------------------------------------------------------------------
 
@@ -347,7 +359,7 @@ class LogExchange:
                     await self._hold(*claim)
                 held = self._held[node]
         if held is not None and not self._claims.get(node):
-            self._peers.thaw(node)
+            await self._thaw(node)
 
     async def _ask_link(self, node: str, first: Checkpoint, second: Checkpoint) -> Link:
         """How ``node`` says the first became the second; the proof holds, the root may be another. Errors: ``log.unproven``, …"""
@@ -361,9 +373,9 @@ class LogExchange:
         except MeshError as error:
             if error.retryable:
                 raise
-            self._suspend(node)
+            await self._suspend(node)
             raise MeshError("log.unproven", f"asked for its log, the peer answered: {error.code}", node=node) from error
         if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):
-            self._suspend(node)
+            await self._suspend(node)
             raise MeshError("log.unproven", node=node)
         return Link(base_size=first.size, base_root=told.old_root, proof=told.hashes)

@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 
-from node import __version__
+from node import __version__, privileged
 from node.api.federation import FederationApi, Handler
 from node.rooms import Rooms
 from node.verb import Tell, Verbs
 from node.verbs.explore import ExploreVerbs
 from node.verbs.mesh import MeshVerbs
 from node.verbs.session import SessionVerbs
+from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
 
@@ -25,7 +26,7 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
-        self.federation = FederationApi(rooms.peers, rooms.clock)
+        self.federation = FederationApi(rooms.peers, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
             "reach/echo": rooms.reach.echo,
@@ -41,6 +42,7 @@ class Node:
             **ExploreVerbs(rooms).table,
             **rooms.own_keys.verbs,
             **rooms.logs.verbs(),
+            **rooms.audit.verbs(),
         }
         """Everything a command can ask."""
 
@@ -53,8 +55,12 @@ class Node:
             params = msgspec.json.decode(body, type=takes)
         except msgspec.DecodeError as error:
             raise MeshError("input.invalid", str(error)[:200]) from error
+        declared = privileged.VERBS.get(verb, privileged.UNDECLARED)
         try:
-            return await run(params, tell)
+            if declared is None:
+                return await run(params, tell)
+            async with privileged.doing(self.rooms.witness.trail, verb, declared, OWNER, params):
+                return await run(params, tell)
         except MeshError:
             raise
         except Exception as error:

@@ -22,6 +22,8 @@ from adapters.ports import (
 from node.config import Config
 from node.contacts import Contacts
 from node.identity import Identity
+from node.trail import Trail
+from node.usage import Usage
 from node.witness import Witness
 from protocol import cbor, ids, limits
 from protocol.envelope import content_type
@@ -77,7 +79,10 @@ class Peers:
         self._logs: dict[str, KeyLog] = {}
         self._trust = TrustSet()
         self._frozen: dict[str, str] = {}
+        self._adding = asyncio.Lock()
         self.contacts = Contacts(clock)
+        self.usage = Usage(store, clock, config.policy.peer_disk_mib * limits.MIB)
+        """How much disk each peer takes up here."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every change of the trust set."""
         self.addresses: tuple[str, ...] = config.listen.advertise
@@ -88,8 +93,14 @@ class Peers:
         """This node's id."""
         return self._identity.node
 
+    @property
+    def trail(self) -> Trail:
+        """This node's audit trail."""
+        return self._witness.trail
+
     async def load(self) -> None:
         """Trust what the store says."""
+        await self.usage.load()
         self._use({record.node: record for record in await self._store.peers()})
 
     def _use(self, records: dict[str, PeerRecord]) -> None:
@@ -274,6 +285,9 @@ class Peers:
         if merged is known:
             return False
         record = msgspec.structs.replace(record, public_key=merged.key, key_log=merged.encode())
+        became = "frozen" if merged.frozen else "revoked" if merged.revoked_s else "another key"
+        note = {"became": became, "events": str(len(merged))}
+        await self.trail.write("peer.keys", who=record.node, subject=record.node, note=note)
         await self._store.put_peer(record)
         self._use({**self._records, record.node: record})
         state = "is frozen" if merged.frozen else "has revoked itself" if merged.revoked_s else "changed its key"
@@ -328,19 +342,24 @@ class Peers:
 
     async def add(self, paired: Paired) -> PeerRecord:
         """Trust who was paired with. Errors: ``keylog.*``, ``peer.limit``."""
-        self._check_history(paired)
-        record = PeerRecord(
-            node=paired.node,
-            name=paired.name,
-            public_key=paired.public_key,
-            key_log=paired.log.encode(),
-            addresses=paired.addresses,
-            scopes=paired.scopes,
-            granted_us=paired.granted_us,
-            paired_ms=self._clock.now_ms(),
-        )
-        await self._store.put_peer(record)
-        self._use({**self._records, record.node: record})
+        async with self._adding:  # so that two at once do not both take the last place
+            self._check_history(paired)
+            before = self._records.get(paired.node)
+            if before is None and len(self._records) >= limits.PEERS_MAX:
+                raise MeshError("peer.limit", f"a node has at most {limits.PEERS_MAX} peers")
+            record = PeerRecord(
+                node=paired.node,
+                name=paired.name,
+                public_key=paired.public_key,
+                key_log=paired.log.encode(),
+                addresses=paired.addresses,
+                scopes=paired.scopes,
+                granted_us=paired.granted_us,
+                paired_ms=self._clock.now_ms(),
+            )
+            await self.trail.paired(record.node, record.name, record.scopes, before.scopes if before else None)
+            await self._store.put_peer(record)
+            self._use({**self._records, record.node: record})
         log.info("paired with %s (%s)", record.name, ids.short(record.node))
         return record
 
