@@ -19,7 +19,7 @@ import cbor2
 from protocol import limits
 from protocol.chunk import decode_change
 from protocol.delta import Delta, decode_delta, encode_delta
-from protocol.entry import SCALE, Register, key_text
+from protocol.entry import SCALE, Register, key_text, node_key
 from tests.chunks import Put, Shape, change_hash, sealed, sized, sleb, uleb
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node
 
@@ -51,7 +51,8 @@ AFTER: dict[str, Any] = {"deps": [change_hash(FIRST_CHUNK)], "seq": 2, "start_op
 def entry_put(**changed: Any) -> Put:
     """A node value with some fields changed, or removed when None."""
     fields = {"parent": ENTRY.parent, "action": ENTRY.action, "prior": 1, "risk": 1} | changed
-    return 0, KEY, cbor({name: value for name, value in fields.items() if value is not None})
+    key = node_key(fields["parent"] or ENTRY.parent, fields["action"])  # so that nothing else is wrong with the entry
+    return 0, key_text(key).encode(), cbor({name: value for name, value in fields.items() if value is not None})
 
 
 def register_put(**changed: Any) -> Put:

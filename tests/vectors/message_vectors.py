@@ -218,7 +218,7 @@ def lease_cases() -> list[Case]:
     def event(do: str, lease: str = "one", now: int = 0, **more: Any) -> Case:
         life = {"lifetime_ms": 1_000} if do in ("grant", "renew") else {}
         worker = {"worker": "bob"} if do in ("grant", "renew") else {}
-        branch = {"branch": "x"} if do == "grant" else {}
+        branch = {"branch": "x", "latest_ms": 5_000} if do == "grant" else {}
         return {"do": do, "lease": lease, "now_ms": now} | branch | worker | life | more
 
     grant = event("grant")
@@ -228,6 +228,12 @@ def lease_cases() -> list[Case]:
         ("renewed", [grant, event("renew", now=400)], ("renewed", 1, 1_400)),
         ("renewed again", [grant, event("renew", now=400), event("renew", now=900)], ("renewed", 1, 1_900)),
         ("never shortened", [grant, event("renew", now=400, lifetime_ms=100)], ("renewed", 1, 1_000)),
+        (
+            "never beyond its latest end",
+            [event("grant", latest_ms=1_100), event("renew", now=400)],
+            ("renewed", 1, 1_100),
+        ),
+        ("granted until its latest end", [event("grant", latest_ms=700)], ("granted", 1, 700)),
         ("done", [grant, event("result", now=400)], ("done", 1, 1_000)),
         ("done twice", [grant, event("result"), event("result")], ("done", 1, 1_000)),
         ("not over yet", [grant, event("expire", now=999)], ("granted", 1, 1_000)),

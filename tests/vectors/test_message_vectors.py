@@ -73,7 +73,8 @@ def _done(book: LeaseBook, event: dict[str, Any]) -> Lease:
     times = {"now_ms": event["now_ms"], "lifetime_ms": event.get("lifetime_ms", 0)}
     match event["do"]:
         case "grant":
-            return book.grant(event["lease"], branch=event["branch"].encode(), worker=event["worker"], **times)
+            more = {"worker": event["worker"], "latest_ms": event["latest_ms"]} | times
+            return book.grant(event["lease"], branch=event["branch"].encode(), **more)
         case "renew":
             return book.renew(event["lease"], worker=event["worker"], **times)
         case "expire":

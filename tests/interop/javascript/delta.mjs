@@ -13,6 +13,8 @@ const COST_MS_MAX = 2 ** 48
 const ONE = 1_000_000
 const PUTS_MAX = 100_000
 
+const SEARCHING = ['click', 'fill', 'select', 'check', 'press', 'scroll']
+
 const PAYLOAD = {
   search: text(32), epoch: whole(EPOCH_MAX, 1), seq: whole(20_000, 1),
   prior_heads: optional(list(exactly(32), 1), []), chunk: bytes(524_288, 1),
@@ -57,6 +59,8 @@ function readAction(raw) {
   const action = decode(raw)
   read(action, actionFields(action))
   check(isTerse(action), 'a default that is written out')
+  const typed = !(action.get('value') instanceof Map)
+  check(SEARCHING.includes(action.get('type')) && typed, 'no action of a search')
 }
 
 const READ = {

@@ -8,7 +8,7 @@ const isLive = ({ state }) => state === 'granted' || state === 'renewed'
 export class LeaseBook {
   leases = new Map()
 
-  grant({ lease: id, branch, worker, now_ms: now, lifetime_ms: lifetime }) {
+  grant({ lease: id, branch, worker, now_ms: now, lifetime_ms: lifetime, latest_ms: latest }) {
     const known = this.leases.get(id)
     if (known) {
       demand(known.branch === branch && known.worker === worker, 'input.invalid', 'the id of another lease')
@@ -16,14 +16,16 @@ export class LeaseBook {
     }
     const ofBranch = [...this.leases.values()].filter((lease) => lease.branch === branch)
     demand(!ofBranch.some(isLive), 'lease.busy', 'the branch has a live lease')
-    return this.#keep(id, { branch, worker, term: ofBranch.length + 1, state: 'granted', expires_ms: now + lifetime })
+    const expires = Math.min(now + lifetime, latest)
+    return this.#keep(id, { branch, worker, term: ofBranch.length + 1, state: 'granted', expires_ms: expires, latest })
   }
 
   renew({ lease: id, worker, now_ms: now, lifetime_ms: lifetime }) {
     const lease = this.leases.get(id)
     const may = lease && isLive(lease) && lease.worker === worker && lease.expires_ms > now
     demand(may, 'lease.unknown', 'not a live lease of this worker')
-    return this.#keep(id, { ...lease, state: 'renewed', expires_ms: Math.max(lease.expires_ms, now + lifetime) })
+    const expires = Math.min(Math.max(lease.expires_ms, now + lifetime), lease.latest)
+    return this.#keep(id, { ...lease, state: 'renewed', expires_ms: expires })
   }
 
   result({ lease: id }) {
