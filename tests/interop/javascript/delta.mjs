@@ -90,7 +90,7 @@ export class DeltaReader {
   receive(raw) {
     const delta = parse(raw, PAYLOAD, { code: 'delta.invalid' })
     check(delta.search === this.search, 'another search')
-    check(delta.seq === 1 || !decode(raw).has('prior_heads'), 'prior heads in a later delta')
+    check(delta.seq === 1 || delta.prior_heads.length === 0, 'prior heads in a later delta')
     if (delta.epoch < this.epoch) return null
     const fresh = delta.epoch > this.epoch
     const known = fresh ? undefined : this.known.get(delta.seq)
