@@ -50,7 +50,7 @@ AFTER: dict[str, Any] = {"deps": [change_hash(FIRST_CHUNK)], "seq": 2, "start_op
 
 def entry_put(**changed: Any) -> Put:
     """A node value with some fields changed, or removed when None."""
-    fields = {"parent": ENTRY.parent, "action": ENTRY.action, "prior": 1, "risk": 1} | changed
+    fields: dict[str, Any] = {"parent": ENTRY.parent, "action": ENTRY.action, "prior": 1, "risk": 1} | changed
     key = node_key(fields["parent"] or ENTRY.parent, fields["action"])  # so that nothing else is wrong with the entry
     return 0, key_text(key).encode(), cbor({name: value for name, value in fields.items() if value is not None})
 

@@ -69,7 +69,7 @@ ASSIGNMENT = {
 RESULT = {"search": SEARCH, "lease": LEASE, "branch": b"b" * 16, "outcome": "spent", "spend": {}}
 STATUS = {"node": ALICE_ID, "name": "alice", "version": "0.1.0", "protocol": 1, "now_ms": 0, "scopes": []}
 CALL = {"number": 1, "route": "status", "media": "application/vnd.trailmesh.message+cose", "body": b"e"}
-CLICK = {"type": "click", "target": {"role": "link", "name": "Mugs"}}
+CLICK: dict[str, Any] = {"type": "click", "target": {"role": "link", "name": "Mugs"}}
 
 
 def plain(value: Any) -> Any:

@@ -14,7 +14,12 @@ function head(major, count) {
   const n = BigInt(count)
   const lead = major << 5
   if (n < 24n) return Buffer.from([lead | Number(n)])
-  for (const [info, size] of [[24, 1], [25, 2], [26, 4], [27, 8]]) {
+  for (const [info, size] of [
+    [24, 1],
+    [25, 2],
+    [26, 4],
+    [27, 8],
+  ]) {
     if (n < 1n << BigInt(8 * size)) return Buffer.from([lead | info, ...hexBytes(n, size)])
   }
   throw new MeshError('cbor.invalid', 'an integer of more than 64 bits')
@@ -47,7 +52,10 @@ function encodeMap(entries) {
 export const encodeTagged = (value) => Buffer.concat([head(6, ENVELOPE_TAG), encode(value)])
 
 /** The value in `bytes`, all of them. `tagged`: an envelope's tag must stand around it. */
-export function decode(bytes, { bytesMax = BYTES_MAX, depthMax = DEPTH_MAX, itemsMax = ITEMS_MAX, tagged = false } = {}) {
+export function decode(
+  bytes,
+  { bytesMax = BYTES_MAX, depthMax = DEPTH_MAX, itemsMax = ITEMS_MAX, tagged = false } = {},
+) {
   demand(bytes.length <= bytesMax, 'cbor.limit', `more than ${bytesMax} bytes`)
   const reader = new Reader(Buffer.from(bytes), depthMax, itemsMax)
   if (tagged) demand(reader.head().join() === `6,${ENVELOPE_TAG}`, 'cbor.invalid', 'no envelope tag')

@@ -20,7 +20,11 @@ export const nowSeconds = () => Math.floor(Date.now() / 1000)
 export function channelIdentity(witness, node, now = nowSeconds()) {
   const pair = generateKeyPairSync('ed25519')
   const certificate = channelCertificate({
-    witness, node, channelPublic: rawPublic(pair.publicKey), starts: now - 4 * DAY_S, ends: now + 7 * DAY_S,
+    witness,
+    node,
+    channelPublic: rawPublic(pair.publicKey),
+    starts: now - 4 * DAY_S,
+    ends: now + 7 * DAY_S,
   })
   return { key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: pem('CERTIFICATE', certificate) }
 }
@@ -50,7 +54,8 @@ export function readLeaf(leaf, now = nowSeconds()) {
 export function connect({ host, port, identity = {}, check }) {
   return new Promise((resolve, reject) => {
     const socket = tls.connect({ host, port, ...TLS, ...identity })
-    const unreachable = (error) => reject(error.code?.includes('.') ? error : new MeshError('peer.unreachable', error.message))
+    const unreachable = (error) =>
+      reject(error.code?.includes('.') ? error : new MeshError('peer.unreachable', error.message))
     socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('timeout')))
     socket.once('error', unreachable)
     socket.once('secureConnect', () => {
@@ -91,7 +96,15 @@ export async function post({ path, body, contentType, ...where }) {
 export async function call({ host, port, identity, key, route, envelope }) {
   const check = (who) => demand(who.key.equals(key), 'peer.identity', 'another key')
   const path = `/peer/v1/${route}`
-  const { status, body } = await post({ host, port, identity, check, path, body: envelope, contentType: mediaType('message') })
+  const { status, body } = await post({
+    host,
+    port,
+    identity,
+    check,
+    path,
+    body: envelope,
+    contentType: mediaType('message'),
+  })
   if (status !== 200) throw readRefusal(body)
   return decode(body)
 }
@@ -113,7 +126,12 @@ export function listen({ identity, trusted, answer, host = '127.0.0.1', port = 0
   const server = https.createServer({ ...TLS, ...identity, requestCert: true }, async (request, response) => {
     const parts = []
     for await (const part of request) parts.push(part)
-    const { status, body } = await answer(who(request.socket), request.url, request.headers['content-type'], Buffer.concat(parts))
+    const { status, body } = await answer(
+      who(request.socket),
+      request.url,
+      request.headers['content-type'],
+      Buffer.concat(parts),
+    )
     response.writeHead(status, { 'Content-Type': 'application/cbor', 'Content-Length': body.length }).end(body)
   })
   server.on('secureConnection', (socket) => {

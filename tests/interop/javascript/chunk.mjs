@@ -13,7 +13,18 @@ const [MAKE_MAP, SET] = [0, 1]
 const BYTES = 7
 export const MAPS = ['nodes', 'stats', 'lease']
 // Columns by their ids in the format, in the order they stand in a chunk.
-const COLUMNS = { objActor: 0x01, objCounter: 0x02, key: 0x15, insert: 0x34, action: 0x42, meta: 0x56, raw: 0x57, preds: 0x70, predActor: 0x71, predCounter: 0x73 }
+const COLUMNS = {
+  objActor: 0x01,
+  objCounter: 0x02,
+  key: 0x15,
+  insert: 0x34,
+  action: 0x42,
+  meta: 0x56,
+  raw: 0x57,
+  preds: 0x70,
+  predActor: 0x71,
+  predCounter: 0x73,
+}
 
 const check = (ok, why) => demand(ok, 'delta.invalid', why)
 
@@ -50,7 +61,7 @@ class Input {
 
 function leb(number, signed = false) {
   const bytes = []
-  for (let rest = BigInt(number); ; ) {
+  for (let rest = BigInt(number); ;) {
     const seven = Number(rest & 0x7fn)
     rest >>= 7n
     const last = signed ? (rest === 0n && !(seven & 0x40)) || (rest === -1n && seven & 0x40) : rest === 0n
@@ -76,7 +87,7 @@ function readRuns(bytes, count, readValue) {
 
 function writeRuns(values, writeValue) {
   const parts = []
-  for (let at = 0; at < values.length; ) {
+  for (let at = 0; at < values.length;) {
     const same = values.slice(at).findIndex((value) => value !== values[at])
     let length = same < 0 ? values.length - at : same
     if (values[at] === null) parts.push(leb(0, true), leb(length))
@@ -105,7 +116,10 @@ function readDeltas(bytes, count) {
 }
 
 function writeDeltas(values) {
-  return writeRuns(values.map((value, i) => value - (values[i - 1] ?? 0)), (step) => leb(step, true))
+  return writeRuns(
+    values.map((value, i) => value - (values[i - 1] ?? 0)),
+    (step) => leb(step, true),
+  )
 }
 
 /** How many operations the action column holds: every other column must have as many. */
@@ -146,8 +160,14 @@ const few = (count) => {
 function readColumns(input) {
   const sizes = Array.from({ length: input.leb() }, () => [input.leb(), input.leb()])
   const ids = sizes.map(([id]) => id)
-  check(ids.every((id, i) => Object.values(COLUMNS).includes(id) && (i === 0 || ids[i - 1] < id)), 'columns')
-  check(sizes.every(([, size]) => size > 0), 'an empty column')
+  check(
+    ids.every((id, i) => Object.values(COLUMNS).includes(id) && (i === 0 || ids[i - 1] < id)),
+    'columns',
+  )
+  check(
+    sizes.every(([, size]) => size > 0),
+    'an empty column',
+  )
   const found = new Map(sizes.map(([id, size]) => [id, input.take(size)]))
   check(input.done, 'bytes after the columns')
   return Object.fromEntries(Object.entries(COLUMNS).map(([name, id]) => [name, found.get(id) ?? Buffer.alloc(0)]))
@@ -169,7 +189,10 @@ function readOperations(columns) {
   const preds = readDeltas(columns.predCounter, predTotal)
   const insert = new Input(columns.insert)
   check(insert.leb() === count && insert.done, 'an insertion')
-  check(predActors.every((actor) => actor === 0), 'a predecessor of another actor')
+  check(
+    predActors.every((actor) => actor === 0),
+    'a predecessor of another actor',
+  )
   const raw = new Input(columns.raw)
   const operations = actions.map((action, i) => {
     check(action === MAKE_MAP || action === SET, 'another operation than a put')
@@ -185,21 +208,50 @@ function readOperations(columns) {
 
 /** The change that creates the maps (when it is the first) and makes `puts`: `[map, key, value, pred or null]`. */
 export function writeChunk({ actor, seq, startOp, dependency, puts }) {
-  const making = dependency ? [] : MAPS.map((name) => ({ action: MAKE_MAP, object: null, key: name, value: null, pred: null }))
-  const setting = puts.map(([map, key, value, pred]) => ({ action: SET, object: MAPS.indexOf(map) + 1, key, value, pred }))
+  const making = dependency
+    ? []
+    : MAPS.map((name) => ({ action: MAKE_MAP, object: null, key: name, value: null, pred: null }))
+  const setting = puts.map(([map, key, value, pred]) => ({
+    action: SET,
+    object: MAPS.indexOf(map) + 1,
+    key,
+    value,
+    pred,
+  }))
   const ops = [...making, ...setting]
   const preds = ops.map(({ pred }) => pred).filter((pred) => pred !== null)
   const number = (value) => leb(value)
   const columns = Object.entries({
-    objActor: writeRuns(ops.map(({ object }) => (object === null ? null : 0)), number),
-    objCounter: writeRuns(ops.map(({ object }) => object), number),
-    key: writeRuns(ops.map(({ key }) => key), writeText),
+    objActor: writeRuns(
+      ops.map(({ object }) => (object === null ? null : 0)),
+      number,
+    ),
+    objCounter: writeRuns(
+      ops.map(({ object }) => object),
+      number,
+    ),
+    key: writeRuns(
+      ops.map(({ key }) => key),
+      writeText,
+    ),
     insert: leb(ops.length),
-    action: writeRuns(ops.map(({ action }) => action), number),
-    meta: writeRuns(ops.map(({ value }) => (value === null ? 0 : value.length * 16 + BYTES)), number),
+    action: writeRuns(
+      ops.map(({ action }) => action),
+      number,
+    ),
+    meta: writeRuns(
+      ops.map(({ value }) => (value === null ? 0 : value.length * 16 + BYTES)),
+      number,
+    ),
     raw: Buffer.concat(ops.map(({ value }) => value ?? Buffer.alloc(0))),
-    preds: writeRuns(ops.map(({ pred }) => (pred === null ? 0 : 1)), number),
-    predActor: writeRuns(preds.map(() => 0), number),
+    preds: writeRuns(
+      ops.map(({ pred }) => (pred === null ? 0 : 1)),
+      number,
+    ),
+    predActor: writeRuns(
+      preds.map(() => 0),
+      number,
+    ),
     predCounter: writeDeltas(preds),
   }).filter(([, bytes]) => bytes.length)
   const table = columns.flatMap(([name, bytes]) => [leb(COLUMNS[name]), leb(bytes.length)])

@@ -16,8 +16,11 @@ const PUTS_MAX = 100_000
 const SEARCHING = ['click', 'fill', 'select', 'check', 'press', 'scroll']
 
 const PAYLOAD = {
-  search: text(32), epoch: whole(EPOCH_MAX, 1), seq: whole(20_000, 1),
-  prior_heads: optional(list(exactly(32), 1), []), chunk: bytes(524_288, 1),
+  search: text(32),
+  epoch: whole(EPOCH_MAX, 1),
+  seq: whole(20_000, 1),
+  prior_heads: optional(list(exactly(32), 1), []),
+  chunk: bytes(524_288, 1),
 }
 const NODE = { parent: exactly(16), action: bytes(2048), prior: whole(ONE), risk: whole(7, 1) }
 const LEASE = { worker: text(64), lease: text(32), term: whole(EPOCH_MAX, 1), live: bool }
@@ -29,7 +32,16 @@ export const rootKey = (search) => hashIn('trailmesh-tree-v1', 'root', search).s
 export const childKey = (parent, action) => hashIn('trailmesh-tree-v1', parent, action).subarray(0, 16)
 
 /** 53 bytes of cumulative numbers. */
-export function writeStats({ visits, valueSum, best, costMs, successes, failures, closed = 0, state = Buffer.alloc(16) }) {
+export function writeStats({
+  visits,
+  valueSum,
+  best,
+  costMs,
+  successes,
+  failures,
+  closed = 0,
+  state = Buffer.alloc(16),
+}) {
   const packed = Buffer.alloc(53)
   packed.writeUInt32LE(visits, 0)
   packed.writeBigInt64LE(BigInt(valueSum), 4)
@@ -45,8 +57,14 @@ export function writeStats({ visits, valueSum, best, costMs, successes, failures
 function readStats(packed) {
   check(packed.length === 53, 'a register has 53 bytes')
   const stats = {
-    visits: packed.readUInt32LE(0), valueSum: packed.readBigInt64LE(4), best: packed.readBigInt64LE(12), costMs: packed.readBigUInt64LE(20),
-    successes: packed.readUInt32LE(28), failures: packed.readUInt32LE(32), closed: packed.readUInt8(36), state: packed.subarray(37),
+    visits: packed.readUInt32LE(0),
+    valueSum: packed.readBigInt64LE(4),
+    best: packed.readBigInt64LE(12),
+    costMs: packed.readBigUInt64LE(20),
+    successes: packed.readUInt32LE(28),
+    failures: packed.readUInt32LE(32),
+    closed: packed.readUInt8(36),
+    state: packed.subarray(37),
   }
   const { visits, valueSum, best, costMs, successes, failures, closed } = stats
   check(visits <= VISITS_MAX && costMs <= COST_MS_MAX && closed <= 1, 'beyond a limit')
@@ -99,7 +117,10 @@ export class DeltaReader {
       return null
     }
     const wanted = fresh ? 1 : this.seq + 1
-    demand(delta.seq === wanted, 'delta.gap', 'a delta before this one is missing', { epoch: fresh ? delta.epoch : this.epoch, seq: wanted })
+    demand(delta.seq === wanted, 'delta.gap', 'a delta before this one is missing', {
+      epoch: fresh ? delta.epoch : this.epoch,
+      seq: wanted,
+    })
     const before = fresh ? { nextOp: 1, head: null, puts: 0, stats: new Map() } : this
     const { after, entries } = this.#apply(delta, before)
     if (fresh) this.known = new Map()
@@ -110,7 +131,10 @@ export class DeltaReader {
 
   #apply(delta, before) {
     const change = readChunk(delta.chunk)
-    check(change.actor.equals(this.actor) && change.seq === delta.seq && change.startOp === before.nextOp, 'actor, sequence, operations')
+    check(
+      change.actor.equals(this.actor) && change.seq === delta.seq && change.startOp === before.nextOp,
+      'actor, sequence, operations',
+    )
     const dependency = change.dependencies[0] ?? null
     check(before.head ? dependency?.equals(before.head) : dependency === null, 'another predecessor')
     let { puts } = before
@@ -141,7 +165,11 @@ export class DeltaReader {
     const entry = as('delta.invalid', () => READ[map](value, raw))
     if (map === 'stats') {
       const last = stats.get(key)
-      const falls = last && ['visits', 'valueSum', 'best', 'costMs', 'successes', 'failures', 'closed'].some((name) => entry[name] < last[name])
+      const falls =
+        last &&
+        ['visits', 'valueSum', 'best', 'costMs', 'successes', 'failures', 'closed'].some(
+          (name) => entry[name] < last[name],
+        )
       check(!falls, 'numbers that fall')
       stats.set(key, entry)
     }
@@ -164,7 +192,13 @@ export class DeltaWriter {
     const keyed = puts.map(([map, key, value]) => [map, key.toString('base64url'), value])
     const chained = keyed.map(([map, key, value]) => [map, key, value, this.last.get(`${map} ${key}`) ?? null])
     this.seq += 1
-    const chunk = writeChunk({ actor: this.actor, seq: this.seq, startOp: this.nextOp, dependency: this.head, puts: chained })
+    const chunk = writeChunk({
+      actor: this.actor,
+      seq: this.seq,
+      startOp: this.nextOp,
+      dependency: this.head,
+      puts: chained,
+    })
     const first = this.nextOp + (this.head ? 0 : MAPS.length)
     keyed.forEach(([map, key], i) => this.last.set(`${map} ${key}`, first + i))
     this.nextOp = first + puts.length

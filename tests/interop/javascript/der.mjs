@@ -5,7 +5,12 @@ import { sign } from './keys.mjs'
 
 const tlv = (tag, ...parts) => {
   const body = Buffer.concat(parts)
-  const size = body.length < 128 ? [body.length] : body.length < 256 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 255]
+  const size =
+    body.length < 128
+      ? [body.length]
+      : body.length < 256
+        ? [0x81, body.length]
+        : [0x82, body.length >> 8, body.length & 255]
   return Buffer.concat([Buffer.from([tag, ...size]), body])
 }
 const sequence = (...parts) => tlv(0x30, ...parts)
@@ -28,7 +33,16 @@ const attribute = (type, value) => set(sequence(oid(type), utf8(value)))
 const extension = (type, critical, value) => sequence(oid(type), ...(critical ? [TRUE] : []), octets(value))
 
 /** `YYMMDDhhmmssZ`: right until 2049, as RFC 5280 has it. */
-const utcTime = (seconds) => tlv(0x17, Buffer.from(new Date(seconds * 1000).toISOString().replace(/[-:T]|\.\d+/g, '').slice(2)))
+const utcTime = (seconds) =>
+  tlv(
+    0x17,
+    Buffer.from(
+      new Date(seconds * 1000)
+        .toISOString()
+        .replace(/[-:T]|\.\d+/g, '')
+        .slice(2),
+    ),
+  )
 
 /** A channel certificate (DER): `witness` vouches for `channelPublic` from `starts` to `ends`, in seconds. */
 export function channelCertificate({ witness, node, channelPublic, starts, ends }) {
@@ -57,4 +71,7 @@ export function channelCertificate({ witness, node, channelPublic, starts, ends 
 }
 
 export const pem = (label, der) =>
-  `-----BEGIN ${label}-----\n${der.toString('base64').match(/.{1,64}/g).join('\n')}\n-----END ${label}-----\n`
+  `-----BEGIN ${label}-----\n${der
+    .toString('base64')
+    .match(/.{1,64}/g)
+    .join('\n')}\n-----END ${label}-----\n`

@@ -5,8 +5,15 @@ import { decode, encode, encodeTagged } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
 import { sign, verify } from './keys.mjs'
 
-const ALGORITHM = 1, CONTENT_TYPE = 3, KEY_ID = 4, CLAIMS = 15
-const ISSUER = 1, AUDIENCE = 3, EXPIRES = 4, ISSUED = 6, UNIQUE = 7
+const ALGORITHM = 1,
+  CONTENT_TYPE = 3,
+  KEY_ID = 4,
+  CLAIMS = 15
+const ISSUER = 1,
+  AUDIENCE = 3,
+  EXPIRES = 4,
+  ISSUED = 6,
+  UNIQUE = 7
 const EDDSA = -8
 const SKEW_S = 60
 const LIFETIME_S = 120
@@ -21,9 +28,18 @@ const signedBytes = (header, route, payload) => encode(['Signature1', header, ro
 
 /** An envelope. A message names its `audience` and `route` (the path); an artefact neither. */
 export function seal({ kind, key, issuer, payload, issued, audience = null, route = null, expires = null }) {
-  const claims = new Map([[ISSUER, issuer], [ISSUED, issued], [UNIQUE, randomBytes(16)]])
+  const claims = new Map([
+    [ISSUER, issuer],
+    [ISSUED, issued],
+    [UNIQUE, randomBytes(16)],
+  ])
   if (audience !== null) claims.set(AUDIENCE, audience).set(EXPIRES, expires ?? issued + LIFETIME_S)
-  const fields = [[ALGORITHM, EDDSA], [CONTENT_TYPE, mediaType(kind)], [KEY_ID, keyId(key.public)], [CLAIMS, claims]]
+  const fields = [
+    [ALGORITHM, EDDSA],
+    [CONTENT_TYPE, mediaType(kind)],
+    [KEY_ID, keyId(key.public)],
+    [CLAIMS, claims],
+  ]
   const header = encode(new Map(fields))
   return encodeTagged([header, {}, payload, sign(key, signedBytes(header, route, payload))])
 }

@@ -5,7 +5,10 @@ import { demand } from './errors.mjs'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-export const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(parts.map((p) => Buffer.from(p)))).digest()
+export const sha256 = (...parts) =>
+  createHash('sha256')
+    .update(Buffer.concat(parts.map((p) => Buffer.from(p))))
+    .digest()
 
 /** SHA-256 over a domain string, a zero byte and the parts: how this protocol hashes nearly everything. */
 export const hashIn = (domain, ...parts) => sha256(domain, [0], ...parts)
@@ -13,7 +16,10 @@ export const hashIn = (domain, ...parts) => sha256(domain, [0], ...parts)
 export function base32(bytes) {
   let bits = ''
   for (const byte of bytes) bits += byte.toString(2).padStart(8, '0')
-  return bits.match(/.{1,5}/g).map((five) => ALPHABET[parseInt(five.padEnd(5, '0'), 2)]).join('')
+  return bits
+    .match(/.{1,5}/g)
+    .map((five) => ALPHABET[parseInt(five.padEnd(5, '0'), 2)])
+    .join('')
 }
 
 /** Luhn mod 32. */
@@ -30,7 +36,11 @@ export function checkDigit(characters) {
 /** The node id of a node's first public key (32 bytes). */
 export function nodeId(publicKey) {
   const parts = base32(hashIn('trailmesh-node-v1', publicKey)).match(/.{13}/g)
-  return parts.map((part) => part + checkDigit(part)).join('').match(/.{7}/g).join('-')
+  return parts
+    .map((part) => part + checkDigit(part))
+    .join('')
+    .match(/.{7}/g)
+    .join('-')
 }
 
 /** A node id as a person wrote it, in canonical form. */

@@ -9,12 +9,23 @@ import { exactly, list, optional, parse, text, whole } from './records.mjs'
 const PREFIX = 'tmi1.'
 const CHARS_MAX = 1024
 export const SCOPES = [
-  'attest:consume', 'branch:accept', 'branch:assign', 'capsule:import', 'capsule:offer', 'deltas:read', 'deltas:write',
-  'peers:read', 'session:read',
+  'attest:consume',
+  'branch:accept',
+  'branch:assign',
+  'capsule:import',
+  'capsule:offer',
+  'deltas:read',
+  'deltas:write',
+  'peers:read',
+  'session:read',
 ]
 
 const INVITE = {
-  address: text(), node: isNodeId, token: exactly(16), expires_s: whole(), scopes: optional(isScopes, []),
+  address: text(),
+  node: isNodeId,
+  token: exactly(16),
+  expires_s: whole(),
+  scopes: optional(isScopes, []),
   key: optional(exactly(32), null),
 }
 

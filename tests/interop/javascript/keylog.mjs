@@ -15,8 +15,13 @@ const FIELDS = {
   genesis: { op: among('genesis'), key: exactly(32), recovery: exactly(32) },
   rotate: { op: among('rotate'), position: whole(64, 1), previous: exactly(32), key: exactly(32) },
   recover: {
-    op: among('recover'), position: whole(64, 1), previous: exactly(32), by: exactly(32), key: exactly(32),
-    recovery: exactly(32), since_s: whole(),
+    op: among('recover'),
+    position: whole(64, 1),
+    previous: exactly(32),
+    by: exactly(32),
+    key: exactly(32),
+    recovery: exactly(32),
+    since_s: whole(),
   },
   revoke: { op: among('revoke'), position: whole(64, 1), previous: exactly(32), by: exactly(32), since_s: whole() },
 }
@@ -135,7 +140,9 @@ export class KeyLog {
   keysAt(issued) {
     if (this.state === 'frozen') return []
     const valid = ({ from, until }) => until >= from && issued >= from - SKEW_S && issued <= until
-    return stateOf(this.events).keys.filter(valid).map(({ key }) => key)
+    return stateOf(this.events)
+      .keys.filter(valid)
+      .map(({ key }) => key)
   }
 
   get #otherHistory() {

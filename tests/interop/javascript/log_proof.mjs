@@ -9,8 +9,14 @@ import { base64, isCosignedBy, openCheckpoint } from './note.mjs'
 const PROOF_BYTES_MAX = 262_144
 const SIGNER = { required: ['node', 'public_key'], optional: ['key_log'] }
 const SHAPES = {
-  'trailmesh-log-inclusion-v1': { required: ['format', 'signer', 'digest', 'index', 'hashes', 'checkpoint'], optional: ['cosigners'] },
-  'trailmesh-log-equivocation-v1': { required: ['format', 'signer', 'first', 'second'], optional: ['first_root', 'hashes'] },
+  'trailmesh-log-inclusion-v1': {
+    required: ['format', 'signer', 'digest', 'index', 'hashes', 'checkpoint'],
+    optional: ['cosigners'],
+  },
+  'trailmesh-log-equivocation-v1': {
+    required: ['format', 'signer', 'first', 'second'],
+    optional: ['first_root', 'hashes'],
+  },
 }
 
 const check = (ok, why) => demand(ok, 'log.invalid', why)
@@ -19,8 +25,14 @@ export const artefactLeaf = (digest) => leafHash(Buffer.concat([Buffer.from('tra
 
 function shaped(value, { required, optional }) {
   check(value !== null && typeof value === 'object' && !Array.isArray(value), 'not an object')
-  check(required.every((name) => name in value), 'a field is missing')
-  check(Object.keys(value).every((name) => required.includes(name) || optional.includes(name)), 'an unknown field')
+  check(
+    required.every((name) => name in value),
+    'a field is missing',
+  )
+  check(
+    Object.keys(value).every((name) => required.includes(name) || optional.includes(name)),
+    'an unknown field',
+  )
   return value
 }
 
@@ -66,7 +78,10 @@ function inclusion(proof, { node, key }) {
   const path = proof.hashes.map(hash)
   const digest = hash(proof.digest)
   check(Number.isSafeInteger(proof.index) && proof.index >= 0, 'no index')
-  check(includes(checkpoint.root, checkpoint.size, proof.index, artefactLeaf(digest), path), 'the hashes do not lead to the root')
+  check(
+    includes(checkpoint.root, checkpoint.size, proof.index, artefactLeaf(digest), path),
+    'the hashes do not lead to the root',
+  )
   const cosigners = (proof.cosigners ?? []).map(keyOf)
   for (const one of cosigners) check(isCosignedBy(checkpoint, one.node, one.key), 'a named cosigner did not sign')
   return { shows: 'inclusion', node, digest, checkpoint, cosigners: cosigners.map((one) => one.node) }
@@ -85,4 +100,5 @@ function equivocation(proof, { node, key }) {
 }
 
 /** Tag of a node that both of two nodes may know. */
-export const acquaintance = (one, other, known) => hashIn('trailmesh-acquaintance-v1', [one, other].sort().join(''), known).subarray(0, 16)
+export const acquaintance = (one, other, known) =>
+  hashIn('trailmesh-acquaintance-v1', [one, other].sort().join(''), known).subarray(0, 16)

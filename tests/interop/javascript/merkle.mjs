@@ -18,7 +18,8 @@ export function rootOf(hashes) {
 export function inclusionPath(hashes, index) {
   if (hashes.length === 1) return []
   const k = splitOf(hashes.length)
-  const [near, far, at] = index < k ? [hashes.slice(0, k), hashes.slice(k), index] : [hashes.slice(k), hashes.slice(0, k), index - k]
+  const [near, far, at] =
+    index < k ? [hashes.slice(0, k), hashes.slice(k), index] : [hashes.slice(k), hashes.slice(0, k), index - k]
   return [...inclusionPath(near, at), rootOf(far)]
 }
 

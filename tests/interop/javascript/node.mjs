@@ -24,7 +24,9 @@ export class Node {
     this.name = name
     this.startedAt = nowSeconds()
     const recovery = rawPublic(generateKeyPairSync('ed25519').publicKey) // nobody keeps it: this node lives for a test
-    this.keyLog = readKeyLog(encode({ version: 1, events: [genesis(this.key, recovery, this.startedAt)], parts_at: 0, other: [] }))
+    this.keyLog = readKeyLog(
+      encode({ version: 1, events: [genesis(this.key, recovery, this.startedAt)], parts_at: 0, other: [] }),
+    )
     this.log = new WitnessLog(this.key, this.id, this.startedAt)
     this.checkpoints = new HeldCheckpoints(this.key, this.id)
     this.identity = channelIdentity(this.key, this.id)
@@ -71,7 +73,10 @@ export class Node {
     const first = read(await this.ask(peer, 'log/checkpoint', { tags }), MESSAGES.LogSync)
     this.checkpoints.hear(peer, first, nowSeconds())
     const grown = this.log.growthFrom(this.log.heldSize(first.yours))
-    const second = read(await this.ask(peer, 'log/checkpoint', { ...grown, yours: this.checkpoints.noteOf(peer.node), tags }), MESSAGES.LogSync)
+    const second = read(
+      await this.ask(peer, 'log/checkpoint', { ...grown, yours: this.checkpoints.noteOf(peer.node), tags }),
+      MESSAGES.LogSync,
+    )
     this.checkpoints.hear(peer, second, nowSeconds())
     return { ours: second.yours.toString(), theirs: this.checkpoints.noteOf(peer.node).toString() }
   }
@@ -83,9 +88,17 @@ export class Node {
       const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : null
       demand(route, 'input.not_found', 'no such route')
       demand(!route.scope || peer.granted.includes(route.scope), 'peer.scope', 'no scope for this')
-      const keysOf = (issuer, issued) => (this.peers.get(issuer)?.log.keysAt(issued) ?? [])
+      const keysOf = (issuer, issued) => this.peers.get(issuer)?.log.keysAt(issued) ?? []
       const now = nowSeconds()
-      const found = open(body, { kinds: ['message'], keysOf, route: path, audience: this.id, now, startedAt: this.startedAt, seen: this.seen })
+      const found = open(body, {
+        kinds: ['message'],
+        keysOf,
+        route: path,
+        audience: this.id,
+        now,
+        startedAt: this.startedAt,
+        seen: this.seen,
+      })
       demand(found.issuer === peer.node, 'envelope.issuer', 'another issuer than the channel')
       const answer = await route.answer(this, peer, parse(found.payload, route.ask))
       return { status: 200, body: encode(answer) }
@@ -99,7 +112,12 @@ export class Node {
 const RETRYABLE = ['lease.busy', 'delta.gap', 'envelope.time', 'log.unproven', 'keylog.gap']
 
 const refusal = (error) => ({
-  code: error.code, message: error.message, blame: 'peer', retryable: RETRYABLE.includes(error.code), remedy: '', detail: error.detail,
+  code: error.code,
+  message: error.message,
+  blame: 'peer',
+  retryable: RETRYABLE.includes(error.code),
+  remedy: '',
+  detail: error.detail,
 })
 
 const ROUTES = {
@@ -107,7 +125,12 @@ const ROUTES = {
   status: {
     ask: {},
     answer: (node, peer) => ({
-      node: node.id, name: node.name, version: '0', protocol: PROTOCOL, now_ms: Date.now(), scopes: peer.granted,
+      node: node.id,
+      name: node.name,
+      version: '0',
+      protocol: PROTOCOL,
+      now_ms: Date.now(),
+      scopes: peer.granted,
     }),
   },
   'reach/echo': { ask: {}, answer: echo },
@@ -129,7 +152,11 @@ const ROUTES = {
     answer: (node, peer, sync) => {
       node.checkpoints.hear(peer, sync, nowSeconds())
       const yours = node.checkpoints.noteOf(peer.node)
-      return { ...node.log.growthFrom(node.log.heldSize(sync.yours)), yours, tags: tagsFor(node.id, peer.node, [...node.peers.keys()]) }
+      return {
+        ...node.log.growthFrom(node.log.heldSize(sync.yours)),
+        yours,
+        tags: tagsFor(node.id, peer.node, [...node.peers.keys()]),
+      }
     },
   },
   'log/consistency': {
@@ -151,4 +178,3 @@ async function echo(node, peer) {
     return { reached: false, code: error.code, message: error.message }
   }
 }
-

@@ -42,7 +42,9 @@ export function parseNote(note) {
   const text = note.slice(0, split + 1)
   const rows = note.slice(split + 2, -1).split('\n')
   check(rows.length >= 1 && rows.length <= SIGNATURES_MAX, 'too many signatures')
-  const found = /^(trailmesh\/([A-Z2-7-]+)\/(0|[1-9][0-9]{0,9}))\n([1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n$/.exec(text)
+  const found = /^(trailmesh\/([A-Z2-7-]+)\/(0|[1-9][0-9]{0,9}))\n([1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n$/.exec(
+    text,
+  )
   check(found, 'not three lines of a checkpoint')
   const [, log, node, number, size, root] = found
   check(isNodeId(node) && Number(number) < 2 ** 31 && Number(size) <= 2 ** 53, 'name or size')
@@ -72,7 +74,10 @@ export function openCheckpoint(note, node, keys) {
   check(found.node === node, "of another node's log")
   const signed = keys.some((key) => {
     const ours = linesOf(found, found.log, keyHash(found.log, ED25519, key))
-    check(ours.every((one) => verify(key, Buffer.from(found.text), one.signature)), 'a signature does not verify')
+    check(
+      ours.every((one) => verify(key, Buffer.from(found.text), one.signature)),
+      'a signature does not verify',
+    )
     return ours.length > 0
   })
   check(signed, 'not signed by its node')

@@ -13,7 +13,10 @@ import { bytes, exactly, list, optional, parse, text } from './records.mjs'
 const NONCE_BYTES = 16
 const isPrintable = (v) => text(64, 1)(v) && v === v.trim() && !/[\p{C}\p{Zl}\p{Zp}]/u.test(v)
 const INTRODUCTION = {
-  log: bytes(65_536), name: isPrintable, addresses: optional(list(text(), 8), []), grants: optional(isScopes, []),
+  log: bytes(65_536),
+  name: isPrintable,
+  addresses: optional(list(text(), 8), []),
+  grants: optional(isScopes, []),
   nonce: optional(bytes(NONCE_BYTES), Buffer.alloc(0)),
 }
 const SIGNED = { body: bytes(), proof: exactly(32), signature: exactly(64) }

@@ -22,7 +22,14 @@ const ACTION = encode({ type: 'click', target: { role: 'link', name: 'Next' } })
 function visited(visits) {
   const root = rootKey(search.spec.id)
   const child = childKey(root, ACTION)
-  const stats = writeStats({ visits, valueSum: visits * 250_000, best: 250_000, costMs: visits * 40, successes: 0, failures: 0 })
+  const stats = writeStats({
+    visits,
+    valueSum: visits * 250_000,
+    best: 250_000,
+    costMs: visits * 40,
+    successes: 0,
+    failures: 0,
+  })
   const made = visits === 1 ? [['nodes', child, encode({ parent: root, action: ACTION, prior: 500_000, risk: 1 })]] : []
   return [...made, ['stats', root, stats], ['stats', child, stats]]
 }
@@ -65,8 +72,17 @@ const COMMANDS = {
   pull: () => pullDeltas(node, peer, search),
   /** What others told of the search they opened here: how many entries, how many branches were declined. */
   searches() {
-    const told = (one) => Object.fromEntries(['nodes', 'stats', 'lease'].map((map) => [map, one.entries.flatMap((entry) => entry[map]).length]))
-    return [...node.searches.values()].map((one) => ({ id: one.spec.id, goal: one.spec.goal, declined: one.assigned.length, closed: one.closed, ...told(one) }))
+    const told = (one) =>
+      Object.fromEntries(
+        ['nodes', 'stats', 'lease'].map((map) => [map, one.entries.flatMap((entry) => entry[map]).length]),
+      )
+    return [...node.searches.values()].map((one) => ({
+      id: one.spec.id,
+      goal: one.spec.goal,
+      declined: one.assigned.length,
+      closed: one.closed,
+      ...told(one),
+    }))
   },
 }
 
@@ -74,7 +90,8 @@ function plain(value) {
   if (Buffer.isBuffer(value)) return value.toString('hex')
   if (value instanceof Map) return plain(Object.fromEntries(value))
   if (Array.isArray(value)) return value.map(plain)
-  if (value && typeof value === 'object') return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]))
+  if (value && typeof value === 'object')
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]))
   return value
 }
 

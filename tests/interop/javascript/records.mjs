@@ -8,18 +8,41 @@ export const WHOLE_MAX = 2 ** 53
 /** A check whose records within are those of another one. */
 const of = (check, inner) => Object.defineProperty(check, 'fields', { get: () => inner().fields })
 
-export const text = (most = Infinity, least = 0) => (v) =>
-  typeof v === 'string' && [...v].length >= least && [...v].length <= most
-export const bytes = (most = Infinity, least = 0) => (v) => Buffer.isBuffer(v) && v.length >= least && v.length <= most
+export const text =
+  (most = Infinity, least = 0) =>
+  (v) =>
+    typeof v === 'string' && [...v].length >= least && [...v].length <= most
+export const bytes =
+  (most = Infinity, least = 0) =>
+  (v) =>
+    Buffer.isBuffer(v) && v.length >= least && v.length <= most
 export const exactly = (size) => bytes(size, size)
-export const whole = (most = WHOLE_MAX, least = 0) => (v) => isInteger(v) && v >= least && v <= most
+export const whole =
+  (most = WHOLE_MAX, least = 0) =>
+  (v) =>
+    isInteger(v) && v >= least && v <= most
 export const matching = (pattern) => (v) => typeof v === 'string' && pattern.test(v)
 export const bool = (v) => typeof v === 'boolean'
-export const list = (item, most = Infinity) => of((v) => Array.isArray(v) && v.length <= most && v.every((one) => item(one)), () => item)
-export const among = (...values) => (v) => values.includes(v)
+export const list = (item, most = Infinity) =>
+  of(
+    (v) => Array.isArray(v) && v.length <= most && v.every((one) => item(one)),
+    () => item,
+  )
+export const among =
+  (...values) =>
+  (v) =>
+    values.includes(v)
 export const anything = () => true
-export const orNull = (check) => of((v) => v === null || check(v), () => check)
-export const either = (one, other) => of((v) => one(v) || other(v), () => other)
+export const orNull = (check) =>
+  of(
+    (v) => v === null || check(v),
+    () => check,
+  )
+export const either = (one, other) =>
+  of(
+    (v) => one(v) || other(v),
+    () => other,
+  )
 /** A check that is named before it is made, for records that hold themselves. */
 export const lazy = (check) => of((v) => check()(v), check)
 export const record = (fields) => Object.assign((v) => fits(v, fields), { fields })

@@ -48,8 +48,16 @@ const searchOf = (node, id) => {
 /** Open a search here and at `peer`, with us as its coordinator. */
 export async function coordinate(node, peer, { goal, startUrl, condition, seconds }) {
   const spec = {
-    id: freshId('sea'), coordinator: node.id, goal, start_url: startUrl, condition, profile: {}, participants: [node.id, peer.node], seconds,
-    created_ms: Date.now(), seed: 0,
+    id: freshId('sea'),
+    coordinator: node.id,
+    goal,
+    start_url: startUrl,
+    condition,
+    profile: {},
+    participants: [node.id, peer.node],
+    seconds,
+    created_ms: Date.now(),
+    seed: 0,
   }
   node.searches.set(spec.id, new Search(node, spec))
   await node.ask(peer, 'search/open', { spec: node.sign('search', encode(spec)) })
@@ -65,7 +73,10 @@ export async function pushDeltas(node, peer, search, from = 0) {
 /** Fetch what `peer` wrote since; how many deltas came. */
 export async function pullDeltas(node, peer, search) {
   const { epoch, seq } = search.readerOf(peer)
-  const batch = read(await node.ask(peer, 'deltas/pull', { search: search.spec.id, epoch, after_seq: seq }), M.DeltaBatch)
+  const batch = read(
+    await node.ask(peer, 'deltas/pull', { search: search.spec.id, epoch, after_seq: seq }),
+    M.DeltaBatch,
+  )
   for (const artefact of batch.deltas) search.receive(peer, artefact)
   return batch.deltas.length
 }

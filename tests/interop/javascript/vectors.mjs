@@ -74,7 +74,8 @@ for (const vector of load('invite')) {
   hold('invite', vector, vector.invite, () => {
     const invite = parseInvite(vector.text, vector.now_s)
     const { address, node, token, expires_s, scopes } = invite
-    if (encodeInvite({ address, node, token, expires_s, scopes }) !== vector.text.replace(/\s/g, '')) return 'another string'
+    if (encodeInvite({ address, node, token, expires_s, scopes }) !== vector.text.replace(/\s/g, ''))
+      return 'another string'
     return { address, node, token: token.toString('hex'), expires_s, scopes }
   })
 }
@@ -95,7 +96,11 @@ for (const vector of keylog.logs) {
   })
 }
 for (const vector of keylog.periods) {
-  hold('keylog', vector, vector.keys, () => readKeyLog(hex(vector.log)).keysAt(vector.at_s).map((key) => key.toString('hex')))
+  hold('keylog', vector, vector.keys, () =>
+    readKeyLog(hex(vector.log))
+      .keysAt(vector.at_s)
+      .map((key) => key.toString('hex')),
+  )
 }
 
 const witness = load('witness_log')
@@ -125,8 +130,12 @@ const WRITER = hex('689fdd4af33ace353950268275d35e99') // the actor; docs/protoc
 /** Whether a chunk written here for what was read from `chunk` says the same: how values form runs is free. */
 function rewritten(chunk) {
   const { actor, seq, startOp, dependencies, operations } = readChunk(chunk)
-  const puts = operations.filter(({ object }) => object !== null).map(({ object, key, value, pred }) => [MAPS[object - 1], key, value, pred])
-  const { operations: again } = readChunk(writeChunk({ actor, seq, startOp, dependency: dependencies[0] ?? null, puts }))
+  const puts = operations
+    .filter(({ object }) => object !== null)
+    .map(({ object, key, value, pred }) => [MAPS[object - 1], key, value, pred])
+  const { operations: again } = readChunk(
+    writeChunk({ actor, seq, startOp, dependency: dependencies[0] ?? null, puts }),
+  )
   return isDeepStrictEqual(again, operations)
 }
 
@@ -158,14 +167,27 @@ const pairing = load('pairing')
 const [token, leaf, inviterKey] = [pairing.token, pairing.leaf, pairing.inviter_key].map(hex)
 for (const vector of pairing.requests) {
   hold('pairing', vector, { node: vector.node, key: vector.key }, () => {
-    const { log } = openRequest(hex(vector.request), { token, leaf, inviterKey, inviter: pairing.inviter, expires: pairing.expires_s, now: vector.now_s })
+    const { log } = openRequest(hex(vector.request), {
+      token,
+      leaf,
+      inviterKey,
+      inviter: pairing.inviter,
+      expires: pairing.expires_s,
+      now: vector.now_s,
+    })
     return { node: log.node, key: log.key.toString('hex') }
   })
 }
 for (const vector of pairing.answers) {
   hold('pairing', vector, { node: vector.node, key: vector.key, granted: vector.granted }, () => {
     const invite = { node: pairing.inviter, token }
-    const { node, key, grants } = openAnswer(hex(vector.answer), hex(pairing.requests[0].request), leaf, inviterKey, invite)
+    const { node, key, grants } = openAnswer(
+      hex(vector.answer),
+      hex(pairing.requests[0].request),
+      leaf,
+      inviterKey,
+      invite,
+    )
     return { node, key: key.toString('hex'), granted: grants }
   })
 }

@@ -56,8 +56,13 @@ export class WitnessLog {
     demand(index >= 0, 'log.not_logged', 'not in this log')
     const signer = { node: this.node, public_key: this.key.public.toString('base64') }
     return JSON.stringify({
-      format: 'trailmesh-log-inclusion-v1', signer, digest: digest.toString('base64'), index,
-      hashes: inclusionPath(this.leaves, index).map((hash) => hash.toString('base64')), checkpoint: this.head, cosigners: [],
+      format: 'trailmesh-log-inclusion-v1',
+      signer,
+      digest: digest.toString('base64'),
+      index,
+      hashes: inclusionPath(this.leaves, index).map((hash) => hash.toString('base64')),
+      checkpoint: this.head,
+      cosigners: [],
     })
   }
 }
