@@ -201,16 +201,20 @@ class LogExchange:
             await self._hear_claim(data)
 
     async def _hear_of_us(self, node: str, data: bytes) -> None:
-        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …"""
-        if not data:  # nothing yet: whoever has only the opening, holds size 1
-            self._holds[node] = Checkpoint(node=self._peers.me, number=-1, size=1, root=b"")
-            return
+        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …
+
+        What it has not cosigned it was shown by others and does not hold.
+        """
         me = self._peers.me
+        nothing = Checkpoint(node=me, number=-1, size=1, root=b"")  # whoever has only the opening, holds size 1
+        if not data:
+            self._holds[node] = nothing
+            return
         seen, signed = witness_log.open_checkpoint(data, me, *self._witness.public_keys)
         await self._witness.compare(seen, signed)
-        self._holds[node] = seen
         key = self._peers.public_key(node)
         time_s = witness_log.cosigned_at(signed, node, key)
+        self._holds[node] = nothing if time_s is None else seen
         named = key_of(node, key, self._peers.key_log(node))
         if time_s is not None and len(named.key_log) <= limits.LOG_COSIGNER_KEYS_BYTES_MAX:
             name = witness_log.cosigner(node)

@@ -213,6 +213,7 @@ class Peers:
         if not self._is_active(node):
             with contextlib.suppress(MeshError):
                 await self.follow(node)  # its owner may have recovered it meanwhile
+            self.genesis_key(node)  # it may have been removed meanwhile
             self._logs[node].check_active()
             known = self._records[node]
         try:

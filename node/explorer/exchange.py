@@ -13,11 +13,16 @@ from node.tasks import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import DeltaBatch, DeltaHave, DeltaPull, DeltaPush
+from protocol.trust import Scope
 
 log = logging.getLogger(__name__)
 
 _PAUSE_S = 0.5
 _PAUSE_MAX_S = 8.0
+_PAUSE_REFUSED_S = 30.0
+"""After a refusal that people or time may mend: a key not heard of yet, a clock that is wrong, a scope not granted."""
+_FOR_GOOD = frozenset({"delta.invalid", "delta.equivocation", "peer.unknown"})
+"""Refusals that last as long as the search: our share was dropped there, or the peer is none of ours any more."""
 _BATCH_BYTES_MAX = limits.PEER_BODY_BYTES_MAX // 2
 
 
@@ -76,9 +81,12 @@ class Exchange:
             except MeshError as error:
                 if error.code == "delta.gap":
                     epoch, seq = _count(error.detail.get("epoch"), 0), _count(error.detail.get("seq"), 1) - 1
-                elif not error.retryable and error.code != "input.not_found":
+                elif error.code in _FOR_GOOD:
                     log.warning("deltas to %s stop: %s", ids.short(peer), error)
                     return
+                elif not error.retryable and error.code != "input.not_found":
+                    log.info("deltas to %s wait: %s", ids.short(peer), error)
+                    pause_s = _PAUSE_REFUSED_S
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             self._wake[peer].set()
@@ -92,10 +100,14 @@ class Exchange:
         return bounded(stored)
 
     async def pull_from(self, peer: str) -> None:
-        """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later."""
+        """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later.
+
+        What is fetched is merged like what is pushed, so the peer needs the same scope here.
+        """
         try:
             more = True
             while more:
+                self._peers.require(peer, Scope.DELTAS_WRITE)
                 epoch, seq = self._replica.have(peer)
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
                 batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)

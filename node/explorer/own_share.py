@@ -129,7 +129,7 @@ class OwnShare:
     def take(self) -> Iterator[TreeUpdate]:
         """What is new since the last ``take``, in updates of a bounded size; nothing is new any more once it has begun."""
         new = [(self._new_nodes, 0), (self._new_registers, 1), (self._new_leases, 2)]
-        keys = [(key, part) for found, part in new for key in found]
+        keys = [(key, part) for found, part in new for key in sorted(found)]  # one order for one seed
         self._new_nodes, self._new_registers, self._new_leases = set(), set(), set()
         for start in range(0, len(keys), _TAKEN_AT_ONCE):
             chosen = keys[start : start + _TAKEN_AT_ONCE]

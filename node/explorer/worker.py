@@ -64,7 +64,7 @@ class Worker:
             spend = Spend(
                 iterations=spend.iterations + 1,
                 steps=self._steps - began_steps,
-                milliseconds=self._clock.now_ms() - began_ms,
+                milliseconds=max(0, self._clock.now_ms() - began_ms),  # the clock may have been set back
             )
             await self._replica.flush()
             wanted = await after_iteration(spend)

@@ -1,6 +1,6 @@
 // Session bundles: a recorded session in one canonical ZIP file (docs/protocol/bundle.md).
 
-import { decode, encode } from './cbor.mjs'
+import { encode } from './cbor.mjs'
 import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
 import { sha256 } from './ids.mjs'
@@ -104,7 +104,7 @@ const directoryEntry = ({ path, crc, size, at, made, mode }) =>
     Buffer.from(path),
   ])
 
-/** Steps 1 and 2: the entries, back to back from byte 0, as a directory lists them that ends where the end record starts. */
+/** Steps 1 and 2: the entries, back to back from byte 0, by a directory that ends where the end record starts. */
 function readDirectory(file) {
   check(file.length <= FILE_BYTES_MAX && file.length >= 22, 'size of the file')
   const end = file.subarray(-22)

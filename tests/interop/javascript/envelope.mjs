@@ -17,8 +17,8 @@ const ISSUER = 1,
 const EDDSA = -8
 const SKEW_S = 60
 const LIFETIME_S = 120
-export const MESSAGE_BYTES_MAX = 2 * 1024 * 1024
-export const ARTEFACT_BYTES_MAX = 1024 * 1024
+const MESSAGE_BYTES_MAX = 2 * 1024 * 1024
+const ARTEFACT_BYTES_MAX = 1024 * 1024
 
 export const mediaType = (kind) => `application/vnd.trailmesh.${kind}+cose`
 export const keyId = (publicKey) => publicKey.subarray(0, 8)

@@ -13,7 +13,7 @@ export const sha256 = (...parts) =>
 /** SHA-256 over a domain string, a zero byte and the parts: how this protocol hashes nearly everything. */
 export const hashIn = (domain, ...parts) => sha256(domain, [0], ...parts)
 
-export function base32(bytes) {
+function base32(bytes) {
   let bits = ''
   for (const byte of bytes) bits += byte.toString(2).padStart(8, '0')
   return bits
@@ -23,7 +23,7 @@ export function base32(bytes) {
 }
 
 /** Luhn mod 32. */
-export function checkDigit(characters) {
+function checkDigit(characters) {
   let [factor, sum] = [1, 0]
   for (const character of characters) {
     const product = factor * ALPHABET.indexOf(character)

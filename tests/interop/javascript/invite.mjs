@@ -8,7 +8,7 @@ import { exactly, list, optional, parse, text, whole } from './records.mjs'
 
 const PREFIX = 'tmi1.'
 const CHARS_MAX = 1024
-export const SCOPES = [
+const SCOPES = [
   'attest:consume',
   'branch:accept',
   'branch:assign',

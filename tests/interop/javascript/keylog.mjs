@@ -28,7 +28,7 @@ const FIELDS = {
 const RAWS = list(bytes(EVENT_BYTES_MAX), EVENTS_MAX)
 const LOG = { version: among(1), events: RAWS, parts_at: optional(whole(63), 0), other: optional(RAWS, []) }
 
-export const recoveryHash = (key) => hashIn('trailmesh-recovery-v1', key)
+const recoveryHash = (key) => hashIn('trailmesh-recovery-v1', key)
 
 /** The first event of a new node, as bytes. */
 export function genesis(key, recoveryPublic, issued) {

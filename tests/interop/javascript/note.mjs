@@ -14,7 +14,7 @@ const keyHash = (name, algorithm, key) => sha256(`${name}\n`, [algorithm], key).
 const line = (name, hash, signature) => `${DASH} ${name} ${Buffer.concat([hash, signature]).toString('base64')}\n`
 const cosignedText = (text, seconds) => Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`)
 export const logName = (node, number) => `trailmesh/${node}/${number}`
-export const cosignerName = (node) => `trailmesh/${node}`
+const cosignerName = (node) => `trailmesh/${node}`
 
 /** A checkpoint of log `name`, signed by its node's key, as text. */
 export function signCheckpoint(key, name, size, root) {
@@ -34,7 +34,7 @@ export function cosign(note, key, node, seconds) {
 const check = (ok, why) => demand(ok, 'log.invalid', why)
 
 /** The parts of a note whose form is right: text, log (name), node, number, size, root, lines. */
-export function parseNote(note) {
+function parseNote(note) {
   check(Buffer.byteLength(note) <= NOTE_BYTES_MAX && note.endsWith('\n'), 'size or end')
   check(!/[\u0000-\u0009\u000b-\u001f\u007f]/.test(note), 'control characters')
   const split = note.lastIndexOf('\n\n')

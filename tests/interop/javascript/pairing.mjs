@@ -23,8 +23,8 @@ const SIGNED = { body: bytes(), proof: exactly(32), signature: exactly(64) }
 
 const hmac = (token, transcript) => createHmac('sha256', token).update(transcript).digest()
 
-export const joinTranscript = (inviterKey, leaf, body) => encode(['trailmesh-join-v1', inviterKey, sha256(leaf), body])
-export const answerTranscript = (request, leaf, body) =>
+const joinTranscript = (inviterKey, leaf, body) => encode(['trailmesh-join-v1', inviterKey, sha256(leaf), body])
+const answerTranscript = (request, leaf, body) =>
   encode(['trailmesh-join-answer-v1', sha256(request), sha256(leaf), body])
 
 function signedBody(introduction, key, token, transcriptOf) {
@@ -46,7 +46,7 @@ function openIntroduction(raw, { token, transcriptOf, nonceBytes, now }) {
   return { ...found, log, node: log.node, key: log.key }
 }
 
-/** Whom an inviter pairs with after `raw`, a request to its open invite; every other failure than expiry looks alike. */
+/** Whom an inviter pairs with after `raw`, a request to its open invite; all failures but expiry look alike. */
 export function openRequest(raw, { token, leaf, inviter, inviterKey, expires, now }) {
   demand(now < expires, 'invite.expired', 'expired')
   return as('invite.refused', () => {
@@ -67,8 +67,8 @@ export function openAnswer(raw, request, leaf, inviterKey, invite) {
 }
 
 /**
- * The inviter as a peer: `{node, key, log, name, addresses, grants}`. `introduce` is ours: log (bytes), name, addresses,
- * grants, and `key`, the witness key that signs.
+ * The inviter as a peer: `{node, key, log, name, addresses, grants}`. `introduce` is ours: log (bytes), name,
+ * addresses, grants, and `key`, the witness key that signs.
  */
 export async function join(pasted, { key, ...introduce }) {
   const invite = parseInvite(pasted, nowSeconds())

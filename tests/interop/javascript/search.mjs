@@ -1,4 +1,4 @@
-// Taking part in searches: their shares are read and written; branches are declined (docs/protocol/leases.md, deltas.md).
+// Taking part in searches: their shares are read and written, branches declined (leases.md, deltas.md).
 
 import { encode } from './cbor.mjs'
 import { actorOf, DeltaReader, DeltaWriter } from './delta.mjs'
