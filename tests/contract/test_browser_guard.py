@@ -109,6 +109,7 @@ def leaks(site: PageServer) -> list[str]:
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("channel", POP_UPS)
 async def test_no_window_sends_anything(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
+    """Guard: adapters/browser/judge.py, _refused."""
     html, refused = POP_UPS[channel]
     page = await browser.open(Profile(), GuardPolicy())
     seen = await blocked(page, site, html, frame)
@@ -120,6 +121,7 @@ async def test_no_window_sends_anything(browser: Browser, site: PageServer, chan
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("channel", OTHERS)
 async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
+    """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     html, refused = OTHERS[channel]
     page = await browser.open(Profile(), GuardPolicy())
     seen = await blocked(page, site, html, frame)
@@ -134,6 +136,7 @@ async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, chann
 
 @pytest.mark.parametrize("frame", FRAMES)
 async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser, site: PageServer, frame: str) -> None:
+    """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     if browser.info.backend == "attached":
         pytest.skip("routing does not see shared workers")
     page = await browser.open(Profile(), GuardPolicy())

@@ -93,6 +93,7 @@ def _seen(replica: Replica) -> dict[str, Any]:
 async def test_after_a_drop_everything_is_as_if_the_peer_had_never_been_met(
     replica: Replica, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: node/explorer/replica.py, Replica._forget."""
     monkeypatch.setattr(tree_module, "_DROPPED_AT_ONCE", 7)
     gone, stays = Writer(replica.spec.id, 9), Writer(replica.spec.id, 10)
     never = Replica(replica.spec, replica._witness, type(replica._store)(), TreeWriter)
@@ -124,6 +125,7 @@ async def test_a_dropped_peer_stays_out_after_a_restart_that_trusts_it(replica: 
 
 
 async def test_an_offender_stays_out_after_a_restart_and_is_told_the_same(replica: Replica) -> None:
+    """Guard: node/explorer/expulsions.py, Expulsions.of."""
     one, other = Writer(replica.spec.id, 9), Writer(replica.spec.id, 9)
     (said,), (denied,) = one.deltas(1), other.deltas(2)
     await _receive(replica, one, said)
