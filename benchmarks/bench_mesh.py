@@ -7,13 +7,12 @@ The bare side is aiohttp over TLS 1.3 with the same kind of keys (Ed25519) and t
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import ssl
 import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import aiohttp
@@ -25,6 +24,7 @@ from adapters.transport.certificates import ChannelIdentity, Credentials, client
 from adapters.transport.client import MeshClient
 from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
+from benchmarks.loop import longest_block
 from benchmarks.registry import benchmark
 from protocol import envelope, limits
 from protocol.ids import node_id
@@ -206,25 +206,6 @@ def connect_ratio() -> float:
 # --- changes of the trust set ----------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _blocks() -> Iterator[list[float]]:
-    """The longest time in seconds that the event loop did not get a turn; filled in at the end."""
-    longest, running = [0.0], True
-
-    async def watch() -> None:
-        while running:
-            began = time.perf_counter()
-            await asyncio.sleep(0)
-            longest[0] = max(longest[0], time.perf_counter() - began)
-
-    task = asyncio.get_running_loop().create_task(watch())
-    try:
-        yield longest
-    finally:
-        running = False
-        task.cancel()
-
-
 async def _change() -> tuple[float, float]:
     """Milliseconds of a change among ``PEERS`` peers until Bob, who is new, is answered; and of the longest block."""
     crowd = _crowd(PEERS)
@@ -234,8 +215,7 @@ async def _change() -> tuple[float, float]:
             client = MeshClient(BOB)
             # One peer leaves, Bob comes: no certificate of the others has to be minted, as in a running node.
             trusted = {node: key for place, (node, key) in enumerate(crowd.items()) if place != number} | BOB_ONLY
-            with _blocks() as longest:
-                await asyncio.sleep(0)  # the watch has begun
+            with longest_block() as longest:
                 began = time.perf_counter()
                 server.trust(trusted)
                 await client.call(alice, ROUTE, _message(), content_type=MEDIA)
@@ -255,34 +235,3 @@ def trust_change() -> float:
 def trust_change_block() -> float:
     """The longest time the event loop stands still during such a change; the worst of all rounds."""
     return asyncio.run(_change())[1]
-
-
-async def _revoke() -> float:
-    """Seconds until Bob's open connection has ended, after he left a trust set of ``PEERS`` peers."""
-    crowd, times = _crowd(PEERS - 1), []
-    server = MeshServer(ALICE, bounds=BOUNDS)
-    server.trust(crowd | BOB_ONLY)
-    port = int((await server.start(_echo)).rpartition(":")[2])
-    context = _client_context()
-    try:
-        for _ in range(CHANGE_ROUNDS):
-            server.trust(crowd | BOB_ONLY)
-            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="")
-            head = f"POST /peer/v1/{ROUTE} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n"
-            writer.write(f"{head}Content-Type: {MEDIA}\r\n\r\n".encode())
-            await reader.readuntil(b"\r\n\r\n")  # answered: the connection was admitted
-            began = time.perf_counter()
-            server.trust(crowd)
-            with contextlib.suppress(OSError):
-                await reader.read()
-            times.append(time.perf_counter() - began)
-            writer.transport.abort()
-    finally:
-        await server.close()
-    return max(times)
-
-
-@benchmark("mesh.revoke_seconds", unit="s", target=1, direction="at most")
-def revoke_seconds() -> float:
-    """Time from a peer's removal from a trust set of 1,000 until its open connection is closed; the worst of rounds."""
-    return asyncio.run(_revoke())

@@ -159,6 +159,12 @@ CODES: dict[str, Code] = {
         "The peer has no scope for this.",
         "Grant it when pairing: `trailmesh node invite --grant …` or `trailmesh node join --grant …`.",
     ),
+    "peer.distrusted": Code(
+        _P,
+        False,
+        "The owner of this node has distrusted the peer: nothing of it is believed, and nothing is asked of it.",
+        "`trailmesh node trust NAME` takes it back, if that is what you want.",
+    ),
     "peer.unreachable": Code(
         _E,
         True,
@@ -423,16 +429,22 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer signed two different deltas with one sequence number.",
-        "Its share is dropped and both are kept as proof.",
+        "Its share of the search is dropped for good; find out who else holds its key.",
     ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
     "lease.busy": Code(
         _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
     ),
+    "claim.invalid": Code(
+        _P,
+        False,
+        "The claim is none its lease could give: it leaves the branch, or is no path of actions a search performs.",
+        "It counts as a false claim; both nodes should run the same protocol version.",
+    ),
     "policy.refused": Code(
         _P,
         False,
-        "This node's own policy does not allow the assignment.",
+        "This node's own policy, or its owner, does not allow the assignment.",
         "Assign it elsewhere: a coordinator cannot relax a peer's policy.",
     ),
 }

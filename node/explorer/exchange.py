@@ -35,21 +35,32 @@ class Exchange:
         self._store = store
         self._clock = clock
         self._wake: dict[str, asyncio.Event] = {}
+        self._pushing: dict[str, asyncio.Task[None]] = {}
         self._tasks = Tasks()
 
     def start(self) -> None:
         """Begin pushing to every participant that is a peer of this node."""
         spec = self._replica.spec
         for peer in spec.participants:
-            if peer != self._peers.me and self._peers.knows(peer):
+            if peer != self._peers.me and peer not in self._replica.expelled and self._peers.acts(peer):
                 self._wake[peer] = asyncio.Event()
                 self._wake[peer].set()
-                self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
+                self._pushing[peer] = self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
         self._tasks.start(self._wake_all(), "deltas")
 
     async def close(self) -> None:
         """Stop pushing. What was not delivered is stored and goes out when the search is opened again."""
         await self._tasks.close()
+
+    def drop(self, peer: str) -> None:
+        """Push nothing more to ``peer``, and pull nothing from it."""
+        if peer in self._pushing:
+            self._pushing.pop(peer).cancel()
+
+    @property
+    def pushes_to(self) -> frozenset[str]:
+        """The peers that own deltas are pushed to now."""
+        return frozenset(peer for peer, task in self._pushing.items() if not task.done())
 
     async def _wake_all(self) -> None:
         while True:

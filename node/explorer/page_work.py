@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Store
-from node.acting import Gate
+from node.acting import Driver, Gate
 from node.browsers import Browsers
 from node.config import Config
 from node.explorer.progress import Verified
@@ -14,7 +14,7 @@ from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
 from node.recorder import Recording, record
 from node.witness import Witness
-from protocol.action import Action, Goto, Wait
+from protocol.action import Action, Goto
 from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
@@ -24,11 +24,6 @@ from protocol.session import Verdict
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
-
-
-async def always(spend: Spend) -> bool:
-    """Goes on after every iteration."""
-    return True
 
 
 class PageWork:
@@ -51,11 +46,11 @@ class PageWork:
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin says why.
 
-        Errors: ``search.start_failed``, ``browser.*``.
+        Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
         async with self._browsers.page(spec.profile, self._guard()) as page:
             try:
-                await page.perform(Goto(url=spec.start_url))
+                await Driver(page, self._gate).act(Goto(url=spec.start_url))
             except MeshError as error:
                 if error.code not in _NOT_LOADED:
                     raise
@@ -73,11 +68,7 @@ class PageWork:
 
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
-        claimed = [decode_action(step) for step in path]
-        if any(isinstance(action, Goto | Wait) for action in claimed):
-            # No policy names these: they would let a peer aim this node's browser, or hold it up.
-            raise MeshError("delta.invalid", "a claim neither opens addresses nor waits")
-        actions: list[Action] = [Goto(url=spec.start_url), *claimed]
+        actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
         plan = Recording(
             title=spec.goal,
             start_url=spec.start_url,

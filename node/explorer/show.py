@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -21,8 +21,16 @@ from protocol import envelope, ids
 from protocol.action import describe
 from protocol.entry import SCALE, decode_action, node_key
 from protocol.errors import CODES, MeshError
-from protocol.messages import SearchSpec, Spend
+from protocol.messages import SearchSpec
 from protocol.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
+
+_MARKS: Final = {
+    "peer.distrusted": " (distrusted)",
+    "keylog.revoked": " (revoked)",
+    "keylog.fork": " (frozen)",
+    "log.equivocation": " (frozen)",
+}
+"""What stands behind the name of a peer that is not what it was when it took part."""
 
 
 class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,10 +41,12 @@ class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     visits: int
     steps: int
-    """Actions performed in a browser, as its results say."""
+    """Actions performed in a browser, as it said last."""
     cost_ms: int
     leases: int
     claims_false: int
+    standing: str = ""
+    """Error code of why the peer is not relied on any more."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +103,8 @@ async def show_search(rooms: Rooms, search_id: str, html: str) -> Summary:
 def _name(rooms: Rooms, peer: str) -> str:
     if peer == rooms.identity.node:
         return rooms.config.name
-    return next((record.name for record in rooms.peers.records() if record.node == peer), ids.short(peer))
+    mark = _MARKS.get(rooms.peers.standing(peer), "")
+    return (rooms.peers.name_of(peer) or ids.short(peer)) + mark
 
 
 def _summary(
@@ -103,17 +114,18 @@ def _summary(
     spend = []
     for peer in spec.participants:
         seen = replica.tree.spend(peer)
-        spent = progress.spend.get(peer, Spend())
+        leased = [lease for lease in leases if lease.worker == peer]
         spend.append(
             PeerSpend(
                 node=peer,
                 name=_name(rooms, peer),
                 role="coordinator" if peer == spec.coordinator else "worker",
                 visits=seen.visits,
-                steps=spent.steps,
-                cost_ms=spent.milliseconds,
-                leases=sum(lease.worker == peer for lease in leases),
+                steps=sum(lease.spend.steps for lease in leased),
+                cost_ms=sum(lease.spend.milliseconds for lease in leased),
+                leases=len(leased),
                 claims_false=progress.claims_false.get(peer, 0),
+                standing="" if peer == rooms.identity.node else rooms.peers.standing(peer),
             )
         )
     return Summary(

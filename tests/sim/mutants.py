@@ -10,7 +10,6 @@ from unittest import mock
 
 from adapters.ports import ArtefactRecord
 from node.explorer import lease_desk
-from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.replica import Replica
 from node.log_exchange import LogExchange
@@ -91,7 +90,11 @@ def overlooks_two_histories() -> Iterator[None]:
 @contextlib.contextmanager
 def keeps_the_share_of_the_distrusted() -> Iterator[None]:
     """Trust taken back leaves everything where it is."""
-    with mock.patch.object(Replica, "drop", lambda self, peer: None):
+
+    async def keep(self: Replica, peer: str, code: str) -> None:
+        """Nothing."""
+
+    with mock.patch.object(Replica, "drop", keep):
         yield
 
 
@@ -108,19 +111,6 @@ def leases_twice() -> Iterator[None]:
         mock.patch.object(LeaseBook, "grant", generous),
         mock.patch.object(lease_desk.LeaseDesk, "branches", frozenset()),
     ):
-        yield
-
-
-@contextlib.contextmanager
-def counts_results_twice() -> Iterator[None]:
-    """A repeated result is as good as the first."""
-    take_result = Coordinator.take_result
-
-    async def again(self: Coordinator, worker: str, result: Any, sealed: bytes) -> None:
-        await take_result(self, worker, result, sealed)
-        self.progress.add_spend(worker, result.spend)
-
-    with mock.patch.object(Coordinator, "take_result", again):
         yield
 
 
@@ -145,6 +135,5 @@ MUTANTS = {
     overlooks_two_histories: "3",
     loses_deltas: "4",
     leases_twice: "5",
-    counts_results_twice: "5",
 }
 """Each with the promise it breaks."""

@@ -160,7 +160,6 @@ class Scenario:
                 await machine.boot()
         world.truth.told.clear()
         await self._until(self._trees_apart, _TREES_WITHIN_S, "4: trees differ")
-        await self._check_spend()
         for machine, search in self._open():
             if search.spec.coordinator == machine.id and machine.life is not None:
                 await machine.life.rooms.explorer.stop(search.spec.id)
@@ -235,18 +234,6 @@ class Scenario:
                 size = held[0].size if held else 0
                 return f"{here.name} holds {size} of {newest.size} entries of {there.name} {frozen or ''}"
         return ""
-
-    async def _check_spend(self) -> None:
-        """No result counts twice."""
-        for machine, search in self._open():
-            if search.coordinator is None:
-                continue
-            counted = search.coordinator.progress.spend
-            told = await machine.spend_told(search.spec.id)
-            for worker, spend in counted.items():
-                if spend.iterations > told.get(worker, 0):
-                    name = self.world.truth.name(worker)
-                    self.world.violate(f"5: {machine.name} counts {spend.iterations} of {name}, who told {told}")
 
     async def _unnoticed(self) -> str:
         """Who was shown two histories of one log and still relies on its node; empty if nobody does."""

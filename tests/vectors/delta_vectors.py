@@ -19,7 +19,7 @@ import cbor2
 from protocol import limits
 from protocol.chunk import decode_change
 from protocol.delta import Delta, decode_delta, encode_delta
-from protocol.entry import SCALE, Register, key_text
+from protocol.entry import SCALE, Register, key_text, node_key
 from tests.chunks import Put, Shape, change_hash, sealed, sized, sleb, uleb
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node
 
@@ -50,8 +50,9 @@ AFTER: dict[str, Any] = {"deps": [change_hash(FIRST_CHUNK)], "seq": 2, "start_op
 
 def entry_put(**changed: Any) -> Put:
     """A node value with some fields changed, or removed when None."""
-    fields = {"parent": ENTRY.parent, "action": ENTRY.action, "prior": 1, "risk": 1} | changed
-    return 0, KEY, cbor({name: value for name, value in fields.items() if value is not None})
+    fields: dict[str, Any] = {"parent": ENTRY.parent, "action": ENTRY.action, "prior": 1, "risk": 1} | changed
+    key = node_key(fields["parent"] or ENTRY.parent, fields["action"])  # so that nothing else is wrong with the entry
+    return 0, key_text(key).encode(), cbor({name: value for name, value in fields.items() if value is not None})
 
 
 def register_put(**changed: Any) -> Put:
@@ -130,7 +131,8 @@ def _columns() -> Iterator[tuple[str, bytes]]:
 
 
 def _entries() -> Iterator[tuple[str, bytes]]:
-    explicit = cbor({"type": "extract", "name": "x", "target": {"nth": 0}})
+    explicit = cbor({"type": "click", "target": {"role": "link", "name": "x", "nth": 0}})
+    secret = cbor({"type": "fill", "target": {"role": "textbox", "name": "x"}, "value": {"secret": "password"}})
     large = cbor({"type": "click", "target": {"role": "link", "name": "x" * 2_100}})
     puts: dict[str, Put] = {
         "a key that is not base64url": (1, b"*" * 22, STAT[2]),
@@ -146,6 +148,10 @@ def _entries() -> Iterator[tuple[str, bytes]]:
         "a prior above one": entry_put(prior=SCALE + 1),
         "a negative prior": entry_put(prior=-1),
         "an action of no known type": entry_put(action=cbor({"type": "explode"})),
+        "an action that opens an address": entry_put(action=cbor({"type": "goto", "url": "http://shop.example/"})),
+        "an action that waits": entry_put(action=cbor({"type": "wait"})),
+        "an action that extracts": entry_put(action=cbor({"type": "extract", "name": "x"})),
+        "an action that types a secret": entry_put(action=secret),
         "an action that is not CBOR": entry_put(action=b"\xff"),
         "an action with a default written out": entry_put(action=explicit),
         "an action that is too large": entry_put(action=large),
@@ -217,7 +223,13 @@ def accepted() -> list[dict[str, Any]]:
     extra = Peer("alice")
     extra.share.name(node("x" * 1_500))
     extra.publish()
-    chains = {"three deltas and a new epoch": peer.payloads, "a long action": extra.payloads}
+    other_key = (1, key_text(ROOT_KEY).encode(), STAT[2])
+    replacing = wrap(Shape(puts=[other_key], replaces=[4], **AFTER).encode(), seq=2)
+    chains = {
+        "three deltas and a new epoch": peer.payloads,
+        "a long action": extra.payloads,
+        "a put that names the put of another key as the one it replaces": [FIRST, replacing],
+    }
     return [{"name": name, "payloads": [_told(payload) for payload in chain]} for name, chain in chains.items()]
 
 
