@@ -207,6 +207,7 @@ class Answers:
 
     def __init__(self) -> None:
         self.sent: list[str] = []
+        self.answered = asyncio.Event()
         self.pause: Callable[[Mapping[str, object]], None] = lambda _: None
 
     def on(self, event: str, listener: Callable[[Mapping[str, object]], None]) -> None:
@@ -215,6 +216,8 @@ class Answers:
 
     async def send(self, method: str, params: Mapping[str, object]) -> None:
         self.sent.append(method)
+        if "requestId" in params:
+            self.answered.set()
 
 
 @pytest.mark.parametrize("event", [{}, {"frameId": "unknown"}, {"frameId": None, "request": {}}])
@@ -222,7 +225,5 @@ async def test_a_request_that_cannot_be_judged_is_refused(event: dict[str, objec
     session = Answers()
     await BrowserJudge(cast(CDPSession, session)).start()
     session.pause({"requestId": "1", **event})
-    async with asyncio.timeout(5):
-        while len(session.sent) < 2:
-            await asyncio.sleep(0)
+    await asyncio.wait_for(session.answered.wait(), 5)
     assert session.sent == ["Fetch.enable", "Fetch.failRequest"]
