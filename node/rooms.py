@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,8 @@ class Rooms:
     own_keys: OwnKeys
     reach: Reach
     discovery: Discovery
+    words: Callable[[bytes], str]
+    """A digest as six words for people to compare."""
     address: str = ""
     """Where peers reach this node; empty while it does not serve."""
 

@@ -58,9 +58,9 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
             scheduler.add_job(
                 rooms.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
             )
-            # At once as well: while this node was down, peers may have changed their keys.
+            # At once as well: while this node was down, peers may have changed their keys, and what we may do there.
             follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
-            scheduler.add_job(rooms.peers.follow_all, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
+            scheduler.add_job(rooms.peers.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
             scheduler.start()
             ready(
                 {

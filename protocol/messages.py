@@ -13,6 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.condition import Condition
+from protocol.grants import Grants
 from protocol.session import Profile
 from protocol.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 
@@ -114,8 +115,14 @@ class StatusTell(_Record, frozen=True, kw_only=True):
     version: Annotated[str, msgspec.Meta(max_length=32)]
     protocol: Count
     now_ms: Count
-    scopes: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)]
+    grants: Grants
     """What the asker may do here."""
+
+
+class GrantsPush(_Record, frozen=True, kw_only=True):
+    """What the reader may do at the sender from now on."""
+
+    grants: Grants
 
 
 class KeysPush(_Record, frozen=True, kw_only=True):
@@ -290,6 +297,7 @@ class Route(NamedTuple):
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
     "reach/echo": Route(None, EchoAsk, EchoTell),
+    "grants/push": Route(None, GrantsPush, Done),
     "keys/push": Route(None, KeysPush, Done),
     "keys/pull": Route(None, KeysAsk, KeysTell),
     "search/open": Route("branch:assign", SearchOpen, Done),

@@ -1,4 +1,4 @@
-"""Moves deltas: pushes the own ones to every participant that wants them, and pulls what was missed."""
+"""Moves deltas: pushes the own ones to every participant that may read them, and pulls what was missed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from node.peers import Peers
 from node.tasks import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.grants import Scope
 from protocol.messages import DeltaBatch, DeltaHave, DeltaPull, DeltaPush
 
 log = logging.getLogger(__name__)
 
 _PAUSE_S = 0.5
 _PAUSE_MAX_S = 8.0
+_MAY_CHANGE = frozenset({"input.not_found", "peer.scope"})
+"""Refusals that may end without us: the search is not open there yet, the peer does not let us write now."""
 _BATCH_BYTES_MAX = limits.PEER_BODY_BYTES_MAX // 2
 
 
@@ -60,7 +63,8 @@ class Exchange:
             await self._wake[peer].wait()
             self._wake[peer].clear()
             try:
-                while batch := await self._after(epoch, seq):
+                # A peer that may read again later gets everything from where it stood.
+                while self._may_read(peer) and (batch := await self._after(epoch, seq)):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._peers.call(peer, "deltas/push", push, DeltaHave)
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
@@ -70,12 +74,15 @@ class Exchange:
             except MeshError as error:
                 if error.code == "delta.gap":
                     epoch, seq = _count(error.detail.get("epoch"), 0), _count(error.detail.get("seq"), 1) - 1
-                elif not error.retryable and error.code != "input.not_found":
+                elif not error.retryable and error.code not in _MAY_CHANGE:
                     log.warning("deltas to %s stop: %s", ids.short(peer), error)
                     return
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             self._wake[peer].set()
+
+    def _may_read(self, peer: str) -> bool:
+        return self._peers.may(peer, Scope.DELTAS_READ, self._replica.spec.start_url)
 
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""

@@ -64,8 +64,8 @@ async def serve(node: Node) -> None:
 
 
 async def pair(inviter: Rooms, joiner: Rooms) -> None:
-    invite, _ = await inviter.pairing.invite([], 5)
-    await joiner.pairing.join(invite, [])
+    invite, _ = await inviter.pairing.invite([], [], 5)
+    await joiner.pairing.join(invite, [], [], lambda found: None)
 
 
 async def until(condition: Callable[[], bool]) -> None:

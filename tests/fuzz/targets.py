@@ -19,7 +19,22 @@ from adapters.transport import answers, certificates
 from node.action_files import parse_actions
 from node.config import parse as parse_config
 from node.replayer import Recorded, open_report
-from protocol import cbor, condition, delta, entry, envelope, flat_zip, graphql, ids, limits, pairing, redaction, replay
+from protocol import (
+    address,
+    cbor,
+    condition,
+    delta,
+    entry,
+    envelope,
+    flat_zip,
+    graphql,
+    ids,
+    invite,
+    limits,
+    pairing,
+    redaction,
+    replay,
+)
 from protocol.action import Locator, describe
 from protocol.bundle import MEDIA_TYPE, open_bundle, verify_bundle
 from protocol.chunk import decode_change
@@ -148,11 +163,11 @@ def _register_messages() -> None:
 
 def _invite(raw: bytes) -> object:
     """The content of an invite under a right checksum."""
-    return pairing.parse_invite(generate.invite(raw=raw), _NOW_S)
+    return invite.parse_invite(generate.invite(raw=raw), _NOW_S)
 
 
 def _joiner() -> tuple[pairing.Joiner, bytes]:
-    own = pairing.Invite(address="https://a.lan:1", node=NODE, token=_TOKEN, expires_s=2 * _NOW_S)
+    own = invite.Invite(address="https://a.lan:1", node=NODE, token=_TOKEN, expires_s=2 * _NOW_S)
     joiner = pairing.Joiner(own, _JOINER, log=log_of(_JOINER), name="joiner", nonce=bytes(pairing.NONCE_BYTES))
     return joiner, joiner.request(bytes(KEY.verify_key), _LEAF)
 
@@ -172,12 +187,12 @@ def _register_pairing() -> None:
     answer = _inviter().handle(request, _LEAF, _NOW_S)[0]
     said = pairing.Introduction(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
     texts = [case["text"].encode() for case in seeds.vectors("invite")]
-    _add("invite.text", _as_text(lambda text: pairing.parse_invite(text, _NOW_S)), *texts)
+    _add("invite.text", _as_text(lambda text: invite.parse_invite(text, _NOW_S)), *texts)
     _add("invite.content", _invite, cbor.encode(generate._INVITE))
     _add("pairing.request", lambda data: _inviter().handle(data, _LEAF, _NOW_S), request)
     _add("pairing.body", _join_body, cbor.encode(said))
     _add("pairing.answer", lambda data: _joiner()[0].finish(data), answer)
-    _add("address", _as_text(pairing.parse_address), b"https://192.168.1.7:7443", b"https://[fd00::1]:1")
+    _add("address", _as_text(address.parse_address), b"https://192.168.1.7:7443", b"https://[fd00::1]:1")
     _add("id", _as_text(_ids), NODE.encode(), b"ses-AAAQEAYEAUDAOCAJBIFQD", *map(str.encode, sorted(ids.KINDS)))
 
 

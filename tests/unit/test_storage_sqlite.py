@@ -30,7 +30,7 @@ def mode(path: Path) -> int:
 
 
 def peer(node: str) -> PeerRecord:
-    return PeerRecord(node=node, name="p", public_key=bytes(32), addresses=(), scopes=(), paired_ms=1)
+    return PeerRecord(node=node, name="p", public_key=bytes(32), addresses=(), grants={}, paired_ms=1)
 
 
 async def refused(directory: Path) -> MeshError:
