@@ -50,8 +50,8 @@ e2e: install            ## Real browsers, sockets, processes
 	$(PYTHON) -m pytest tests/e2e tests/contract
 
 # Fuzzing and interoperability have environments of their own: their packages must not decide what the node runs on.
-.venv-fuzz/.ready: requirements.lock tests/fuzz/requirements.lock
-	python3.11 -m venv .venv-fuzz
+.venv-fuzz/.ready: .venv/.ready requirements.lock tests/fuzz/requirements.lock
+	$(PYTHON) -m venv .venv-fuzz
 	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/fuzz/requirements.lock
 	touch $@
@@ -59,8 +59,8 @@ e2e: install            ## Real browsers, sockets, processes
 fuzz: .venv-fuzz/.ready            ## Coverage-guided fuzzing of TARGET (default: all in turn) for SECONDS each
 	.venv-fuzz/bin/python -m scripts.fuzz $(TARGET) --seconds $(SECONDS)
 
-.venv-interop/.ready: tests/interop/requirements.lock
-	python3.11 -m venv .venv-interop
+.venv-interop/.ready: .venv/.ready tests/interop/requirements.lock
+	$(PYTHON) -m venv .venv-interop
 	.venv-interop/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/interop/requirements.lock
 	touch $@
 
@@ -80,4 +80,4 @@ docs-check: install
 	$(PYTHON) -m scripts.docs --check
 
 clean:            ## Remove what the commands above made
-	rm -rf .venv .venv-fuzz .venv-interop build demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-fuzz .venv-interop .venv-real build demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,7 +23,7 @@ from nacl.signing import SigningKey
 from adapters.ports import PeerAddress
 from adapters.transport.certificates import ChannelIdentity, Credentials, client_context, server_context
 from adapters.transport.client import MeshClient
-from adapters.transport.guard import Bounds
+from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from benchmarks.registry import benchmark
 from protocol import envelope, limits

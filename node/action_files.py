@@ -17,7 +17,6 @@ from protocol.session import Profile
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
-_PIXELS = range(200, 8_193)
 _PROFILE = Profile()
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
@@ -157,8 +156,6 @@ def _profile(node: Node, default: Profile) -> Profile:
         profile: Profile = msgspec.convert({**msgspec.to_builtins(default), **plain}, Profile, strict=False)
     except msgspec.ValidationError as error:
         raise _bad(node, str(error)[:200]) from error
-    if profile.width_px not in _PIXELS or profile.height_px not in _PIXELS:
-        raise _bad(node, f"width and height lie between {_PIXELS[0]} and {_PIXELS[-1]} pixels")
     return profile
 
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 
-from node.api.control import CONTROL_FILE, ControlInfo, socket_path
-from node.api.errors import from_dict
+from node.api.control_file import CONTROL_FILE, ControlInfo, socket_path
+from node.api.statuses import from_dict
 from node.plain import plain
+from node.verb import Tell
 from protocol.errors import MeshError
 
-Tell = Callable[[dict[str, Any]], None]
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 

@@ -20,11 +20,11 @@ HOME_VARIABLE = "TRAILMESH_HOME"
 PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*$")]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*\Z")]
 
 
 Origin = Annotated[
-    str, msgspec.Meta(max_length=300, pattern=r"^https?://(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$")
+    str, msgspec.Meta(max_length=300, pattern=r"^https?://(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?\Z")
 ]
 
 

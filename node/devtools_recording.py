@@ -29,7 +29,6 @@ _ARIA_ROLE: Final = re.compile(r'\[role="([^"]*)"\]')
 _LEFT_OUT: Final = frozenset({"hover", "emulateNetworkConditions", "close"})
 _STEPS_MAX: Final = 5 * limits.SESSION_STEPS_MAX
 _SELECTORS_MAX: Final = 64
-_PIXELS: Final = (200, 8_192)
 
 
 class DevtoolsRecording(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +151,7 @@ class _Reader:
         if self.actions:
             self._note("the later change of the window's size is left out")
             return
-        low, high = _PIXELS
+        low, high = limits.VIEWPORT_PX_MIN, limits.VIEWPORT_PX_MAX
         width = min(max(self._integer(step, "width", self.profile.width_px), low), high)
         height = min(max(self._integer(step, "height", self.profile.height_px), low), high)
         self.profile = msgspec.structs.replace(self.profile, width_px=width, height_px=height)

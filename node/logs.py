@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Store
-from node.bundles import signed_manifest
 from node.files import write_atomic
+from node.handover import signed_manifest
 from node.log_audit import OwnAudit, audit_own
 from node.log_exchange import LogExchange
 from node.peers import Peers

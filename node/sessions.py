@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,13 +14,14 @@ from adapters.ports import ArtefactRecord, Clock, Store
 from node.acting import Gate
 from node.action_files import parse_actions
 from node.browsers import Browsers
-from node.bundles import export_session, import_bundle, signed_manifest
 from node.config import Config
 from node.files import write_atomic
+from node.handover import export_session, import_bundle, signed_manifest
 from node.identity import artefact_record
 from node.peers import Peers
 from node.recorder import Recording, record, record_actions
 from node.replayer import Recorded, ReplayPlan, open_report, replay
+from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
 from protocol.action import describe
@@ -31,7 +31,6 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.risk import GuardPolicy
 from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 
-Tell = Callable[[dict[str, Any]], None]
 _ZIP_START = b"PK"
 
 

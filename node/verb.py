@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 Tell = Callable[[dict[str, Any]], None]
-"""Hands progress to whoever asked."""
+"""Hands progress to whoever asked; never blocks, drops what nobody reads."""
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

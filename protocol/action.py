@@ -38,7 +38,7 @@ class Locator(_Record, frozen=True, kw_only=True):
 class Secret(_Record, frozen=True, kw_only=True):
     """A value that is named here and handed in when the action is performed; it is stored nowhere."""
 
-    secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern="^[A-Za-z0-9_.-]+$")]
+    secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=r"^[A-Za-z0-9_.-]+\Z")]
 
 
 class Goto(_Record, frozen=True, kw_only=True, tag="goto", tag_field="type"):

@@ -22,7 +22,7 @@ class ElementTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """An element of this role whose name contains this text, without regard to case."""
 
     role: _Text
-    name: str = ""
+    name: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX)] = ""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

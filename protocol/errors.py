@@ -1,7 +1,7 @@
 """Every failure of trailmesh: one exception type, one register of codes.
 
 A code never changes its meaning and is never reused. ``docs/errors.md`` is printed from ``CODES`` (``make docs``), and one
-module maps codes to HTTP status and exit codes: ``node/api/errors.py``.
+module maps codes to HTTP status and exit codes: ``node/api/statuses.py``.
 """
 
 from __future__ import annotations

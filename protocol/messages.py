@@ -7,7 +7,7 @@ inside messages as bytes.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -42,6 +42,9 @@ LogProof = Annotated[bytes, msgspec.Meta(max_length=limits.LOG_PROOF_BYTES_MAX)]
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
+
+
+BranchOutcome = Literal["claim", "spent", "closed", "failed"]
 
 
 class BranchLimits(_Record, frozen=True, kw_only=True):
@@ -96,7 +99,7 @@ class BranchResult(_Record, frozen=True, kw_only=True):
     search: Id
     lease: Id
     branch: Key
-    outcome: Annotated[str, msgspec.Meta(pattern="^(claim|spent|closed|failed)$")]
+    outcome: BranchOutcome
     """claim: the goal was reached along ``claim``; spent: limits used up; closed: nothing left below; failed: could not work."""
     spend: Spend
     claim: Path = ()

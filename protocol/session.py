@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+from typing import Annotated, Literal
 
 import msgspec
 
+from protocol import limits
 from protocol.action import Action
 
 
@@ -31,12 +33,12 @@ class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is fixed so that a page looks the same on every machine."""
 
-    width_px: int = 1280
-    height_px: int = 800
-    locale: str = "en-GB"
-    timezone: str = "UTC"
+    width_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 1280
+    height_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 800
+    locale: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")] = "en-GB"
+    timezone: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_+/-]{1,64}\Z")] = "UTC"
     reduced_motion: bool = True
-    color_scheme: str = "light"
+    color_scheme: Literal["light", "dark"] = "light"
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """Writes the generated pages of docs/ from the code: ``python -m scripts.docs [--check]``.
 
 ``docs/errors.md`` comes from ``protocol.errors.CODES``, ``docs/cli.md`` from the help texts of the commands,
-``docs/protocol/limits.md`` from ``protocol/limits.py``.
+``docs/protocol/limits.md`` from ``protocol/limits.py``, ``docs/protocol/messages.md`` from ``protocol/messages.py``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Final
 
 import click
 
-from node.api.errors import exit_code
+from node.api.statuses import exit_code
 from node.cli import main as cli
 from protocol import limits
 from protocol.errors import CODES, Blame
+from scripts.docs_messages import messages_page
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PROGRAM: Final = "trailmesh"
@@ -38,6 +39,7 @@ _UNITS: Final = {
     "DAYS": "days",
     "MINUTES": "minutes",
     "MS": "milliseconds",
+    "PX": "pixels",
     "S": "seconds",
 }
 """The word of a limit's name that says its unit; a limit without one counts things."""
@@ -171,6 +173,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/errors.md": errors_page,
     "docs/cli.md": cli_page,
     "docs/protocol/limits.md": limits_page,
+    "docs/protocol/messages.md": lambda: messages_page(_NOTICE.format(source="`protocol/messages.py`")),
 }
 """Path below the root of the repository, and what writes it."""
 

@@ -20,7 +20,7 @@ from adapters.clock.manual import START_MS
 from adapters.ports import Clock, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
-from adapters.transport.guard import Bounds
+from adapters.transport.listener import Bounds
 from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
 from node.browsers import Browsers

@@ -26,9 +26,9 @@ from adapters.transport.certificates import (
     signer_of,
 )
 from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached, translate
-from adapters.transport.guard import Bounds
 from adapters.transport.held import Answering, HeldTable
 from adapters.transport.leaf import fetch_leaf
+from adapters.transport.listener import Bounds
 from adapters.transport.signed_client import SignedCalls
 from adapters.transport.ways import HELD, Ways
 from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect

@@ -15,7 +15,7 @@ from typing import Protocol
 from adapters.ports import PeerHandler
 from adapters.transport import answers
 from adapters.transport.failures import LostError, NotReachedError
-from adapters.transport.guard import Bounds
+from adapters.transport.listener import Bounds
 from adapters.transport.quota import Quota
 from protocol import frames, limits
 from protocol.errors import MeshError

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from aiolimiter import AsyncLimiter
 
-from adapters.transport.guard import Bounds
+from adapters.transport.listener import Bounds
 from protocol.errors import MeshError
 
 

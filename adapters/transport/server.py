@@ -17,8 +17,8 @@ from adapters.ports import PeerHandler
 from adapters.transport import answers
 from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
-from adapters.transport.guard import Bounds, Connection, Listener
 from adapters.transport.held import HeldLink, HeldTable
+from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.quota import Quota
 from adapters.transport.websocket import HOLD_PATH, accept
 from protocol.errors import MeshError

@@ -11,7 +11,7 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.transport.guard import Bounds, Connection, Listener
+from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
 from protocol import http_signature as signed
 from protocol.envelope import ReplayWindow

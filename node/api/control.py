@@ -18,28 +18,18 @@ import msgspec
 from aiohttp import web
 
 from adapters.ports import Clock
-from node.api.errors import http_status
+from node.api.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
+from node.api.statuses import http_status
 from node.files import write_private
 from node.plain import plain
+from node.verb import Tell
 from protocol import limits
 from protocol.errors import MeshError
 
-CONTROL_FILE: Final = "control.json"
-SOCKET_FILE: Final = "control.sock"
-_SOCKET_PATH_BYTES_MAX: Final = 100
 _EVENTS_MAX: Final = 1_000
 
-Tell = Callable[[dict[str, Any]], None]
-"""Reports progress; never blocks, drops events nobody reads."""
 Dispatch = Callable[[str, bytes, Tell], Awaitable[Any]]
 """``(verb, JSON body, tell) -> result record``."""
-
-
-class ControlInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client needs to reach the running node."""
-
-    pid: int
-    token: str
 
 
 class ControlServer:
@@ -121,11 +111,3 @@ def _refusal(error: MeshError) -> web.Response:
 
 def _line(value: dict[str, Any]) -> bytes:
     return msgspec.json.encode(plain(value)) + b"\n"
-
-
-def socket_path(home: Path, directory: int) -> str:
-    """A path of the control socket that fits ``sun_path`` (108 bytes), through the open ``directory`` if need be."""
-    direct = str(home / SOCKET_FILE)
-    if len(direct.encode()) <= _SOCKET_PATH_BYTES_MAX:
-        return direct
-    return f"/proc/self/fd/{directory}/{SOCKET_FILE}"

@@ -18,7 +18,7 @@ from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
 from protocol.goal import parse_goal
-from protocol.messages import Assignment, BranchResult, Spend
+from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
 from protocol.observation import Observation
 from protocol.policy import candidates, value
 
@@ -57,7 +57,7 @@ class Worker:
         """
         began_ms, began_steps = self._clock.now_ms(), self._steps
         spend = Spend()
-        outcome = "spent"
+        outcome: BranchOutcome = "spent"
         claim: tuple[bytes, ...] = ()
         while True:
             found, exhausted = await self._iterate(assignment.branch)

@@ -11,8 +11,8 @@ from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress, PeerClient, PeerServer
 from adapters.transport.client import MeshClient
-from adapters.transport.guard import Bounds
 from adapters.transport.held import HeldTable
+from adapters.transport.listener import Bounds
 from adapters.transport.memory import Leg, MemoryNetwork
 from adapters.transport.server import MeshServer
 from protocol import ids, limits

@@ -19,7 +19,7 @@ from adapters.ports import PeerAddress
 from adapters.transport.certificates import Credentials, channel_certificate, client_context
 from adapters.transport.client import MeshClient
 from adapters.transport.contexts import Contexts
-from adapters.transport.guard import Bounds
+from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from protocol import ids
 from protocol.envelope import content_type

@@ -12,8 +12,8 @@ import pytest
 from adapters.transport.certificates import ChannelIdentity, client_context, server_context
 from adapters.transport.client import MeshClient
 from adapters.transport.failures import LostError
-from adapters.transport.guard import Bounds
 from adapters.transport.held import HeldLink, HeldTable
+from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from protocol import frames, limits
 from protocol.errors import MeshError

@@ -20,7 +20,7 @@ from adapters.ports import Browser, Page
 from adapters.storage.sqlite import SqliteStore
 from node.acting import Gate
 from node.action_files import parse_actions
-from node.bundles import export_session, import_bundle, signed_manifest
+from node.handover import export_session, import_bundle, signed_manifest
 from node.identity import Identity
 from node.recorder import Recorder, Recording, record, record_actions
 from node.replayer import Recorded, Replayed, ReplayPlan, open_report, replay

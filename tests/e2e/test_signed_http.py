@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
 
 from adapters.transport.client import MeshClient
-from adapters.transport.guard import Bounds
+from adapters.transport.listener import Bounds
 from adapters.transport.signed_server import SignedServer
 from node import wiring
 from node.config import Listen

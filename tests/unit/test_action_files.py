@@ -110,7 +110,7 @@ def test_the_first_step_may_open_the_address_itself() -> None:
         ("start: http://a/\nsteps:\n  - press: [[[[[[[[[a]]]]]]]]]", 3, "deeper"),
         ("start: [http://a/\nsteps: {", 2, ""),
         ("start: http://a/\n---\nsteps: [press: a]", 2, "one document"),
-        ("profile: {width_px: 3}\nstart: http://a/\nsteps: [press: a]", 1, "pixels"),
+        ("profile: {width_px: 3}\nstart: http://a/\nsteps: [press: a]", 1, "width_px"),
         ("profile: {width_px: wide}\nstart: http://a/\nsteps: [press: a]", 1, "int"),
     ],
 )

@@ -12,7 +12,8 @@ import aiohttp
 import pytest
 
 from adapters.clock.system import SystemClock
-from node.api.control import CONTROL_FILE, SOCKET_FILE, ControlServer
+from node.api.control import ControlServer
+from node.api.control_file import CONTROL_FILE, SOCKET_FILE
 from node.client import call, control_info
 from protocol import limits
 from protocol.errors import MeshError

@@ -1,0 +1,27 @@
+"""Where the control API of a running node is found: what its clients need, and no more, so that they start fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+CONTROL_FILE: Final = "control.json"
+SOCKET_FILE: Final = "control.sock"
+_SOCKET_PATH_BYTES_MAX: Final = 100
+
+
+class ControlInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client needs to reach the running node."""
+
+    pid: int
+    token: str
+
+
+def socket_path(home: Path, directory: int) -> str:
+    """A path of the control socket that fits ``sun_path`` (108 bytes), through the open ``directory`` if need be."""
+    direct = str(home / SOCKET_FILE)
+    if len(direct.encode()) <= _SOCKET_PATH_BYTES_MAX:
+        return direct
+    return f"/proc/self/fd/{directory}/{SOCKET_FILE}"

@@ -1,0 +1,158 @@
+"""Writes ``docs/protocol/messages.md`` from ``protocol/messages.py``: routes, records, fields and their bounds."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import inspect as types
+
+from protocol import messages
+from protocol.messages import ROUTES
+
+_INTRODUCTION = """\
+# Messages
+
+A request is `POST /peer/v1/<route>` with a message envelope ([envelope](envelope.md)) as body; the answer's body is the
+bare record, since the channel says whose it is. A refusal is an error record with its code ([errors](../errors.md)).
+
+Records are strict CBOR maps ([cbor](cbor.md)) with text keys: the names of the fields. A field with a default may be left
+out; any other is required. A field that is not listed is refused, as is a value outside of its bounds:
+`message.invalid`. What is signed within a record is an artefact envelope and travels as a byte string.
+"""
+
+
+def messages_page(notice: str) -> str:
+    """The page, below ``notice``."""
+    lines = [
+        notice,
+        _INTRODUCTION,
+        "## Routes",
+        "",
+        "| route | scope of the caller | request | answer |",
+        "|---|---|---|---|",
+    ]
+    for name, route in ROUTES.items():
+        scope = f"`{route.scope}`" if route.scope else "any peer"
+        lines.append(f"| `{name}` | {scope} | {_link(route.request)} | {_link(route.answer)} |")
+    lines += ["", "## Records"]
+    for record in _records():
+        lines += ["", f"### {record.__name__}", "", _sentences(record)]
+        fields = types.type_info(record).fields  # type: ignore[attr-defined]
+        if fields:
+            notes = _field_notes(record)
+            lines += ["", "| field | content | default | |", "|---|---|---|---|"]
+            lines += [_row(field, notes.get(field.name, "")) for field in fields]
+    return "\n".join(lines) + "\n"
+
+
+def _records() -> list[type[msgspec.Struct]]:
+    """Every record of the routes and of the artefacts they carry: those of ``messages`` in their order, then what they hold."""
+    made = [value for value in vars(messages).values() if isinstance(value, type) and issubclass(value, msgspec.Struct)]
+    found = [record for record in made if not record.__name__.startswith("_")]
+    for record in found:  # grows on the way: a condition holds conditions
+        found += [inner for inner in dict.fromkeys(_inside(types.type_info(record))) if inner not in found]
+    return found
+
+
+def _inside(found: types.Type, *, top: bool = True) -> Iterator[type[msgspec.Struct]]:
+    """The records that the fields of ``found`` hold."""
+    match found:
+        case types.StructType() if not top:
+            yield found.cls
+        case types.StructType():
+            for field in found.fields:
+                yield from _inside(field.type, top=False)
+        case types.VarTupleType() | types.ListType():
+            yield from _inside(found.item_type, top=False)
+        case types.UnionType():
+            for each in found.types:
+                yield from _inside(each, top=False)
+
+
+def _row(field: types.Field, note: str) -> str:
+    if field.required:
+        default = "required"
+    elif field.default is not msgspec.NODEFAULT:
+        default = _value(field.default)
+    else:
+        default = _value(field.default_factory())
+    return f"| `{field.encode_name}` | {_words(field.type)} | {default} | {note} |"
+
+
+def _value(value: Any) -> str:
+    if value in ("", b"", ()):
+        return "empty"
+    return "none" if value is None else f"`{msgspec.json.encode(value).decode()}`"
+
+
+def _words(found: types.Type) -> str:
+    """What a value may be, for people."""
+    match found:
+        case types.StructType():
+            return _link(found.cls)
+        case types.IntType():
+            return f"integer{_between(found.ge, found.le)}"
+        case types.StrType():
+            if found.pattern:
+                return f"text, `{found.pattern}`".replace("|", "\\|")
+            return f"text{_length(found.min_length, found.max_length, 'characters')}"
+        case types.BytesType():
+            return f"bytes{_length(found.min_length, found.max_length, 'bytes')}"
+        case types.VarTupleType() | types.ListType():
+            return f"list of {_words(found.item_type)}{_length(found.min_length, found.max_length, 'items')}"
+        case types.UnionType():
+            return " or ".join(_words(each) for each in found.types)
+        case types.LiteralType():
+            return " or ".join(f"`{value}`" for value in found.values)
+        case types.DictType():
+            return f"map of {_words(found.key_type)} to {_words(found.value_type)}"
+        case types.BoolType():
+            return "true or false"
+        case types.NoneType():
+            return "null"
+        case types.TupleType():
+            return f"list of exactly {', '.join(_words(each) for each in found.item_types)}"
+        case _:
+            raise NotImplementedError(f"no words for {found}")  # a record with a new kind of field: name it here
+
+
+def _between(low: int | None, high: int | None) -> str:
+    if low is None and high is None:
+        return ""
+    return f", {'' if low is None else f'{low:,}'} to {'' if high is None else f'{high:,}'}"
+
+
+def _length(low: int | None, high: int | None, unit: str) -> str:
+    if low is not None and low == high:
+        return f", exactly {low:,} {unit}"
+    if low is None and high is None:
+        return ""
+    return f", {f'{low:,} to ' if low else 'at most '}{high:,} {unit}"
+
+
+def _link(record: type[msgspec.Struct]) -> str:
+    return f"[{record.__name__}](#{record.__name__.lower()})"
+
+
+def _sentences(record: type[msgspec.Struct]) -> str:
+    return _markdown(inspect.getdoc(record) or "")
+
+
+def _field_notes(record: type[msgspec.Struct]) -> dict[str, str]:
+    """The text below each field of a record in the source: Python keeps no docstring of a field."""
+    body = ast.parse(inspect.getsource(record).lstrip()).body[0]
+    assert isinstance(body, ast.ClassDef)
+    notes: dict[str, str] = {}
+    for field, text in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
+            assert isinstance(text.value, ast.Constant)
+            notes[field.target.id] = _markdown(str(text.value.value)).replace("|", "\\|")
+    return notes
+
+
+def _markdown(text: str) -> str:
+    return " ".join(text.replace("``", "`").split())
