@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -142,10 +142,13 @@ class SasDesk:
     def _register(self, side: _Side, digits: str, pin: Pin | None) -> Meeting:
         meeting = Meeting(id=self._clock.random(8).hex(), digits=digits, other=side.other, pinned=pin is not None)
         self._meetings[meeting.id] = side
-        task = asyncio.create_task(self._expire(meeting.id), name=f"meeting {meeting.id}")
+        self._begin(self._expire(meeting.id))
+        return meeting
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name="pairing")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return meeting
 
     async def _expire(self, meeting: str) -> None:
         await self._clock.sleep(limits.PAIRING_WINDOW_S)
@@ -161,7 +164,7 @@ class SasDesk:
         if side is None:
             raise MeshError("input.not_found", "no pairing waits for this word: it has ended")
         if not agreed:
-            await side.decline()
+            self._begin(side.decline())  # who said no does not wait for the other side to hear it
             raise MeshError("pairing.declined", "said no here")
         try:
             async with asyncio.timeout(limits.PAIRING_WINDOW_S):
@@ -222,7 +225,7 @@ class _Waiting:
     async def agree(self) -> None:
         """As ``_Side.agree``; stores first, so that ``agreed`` is never said of what is not there."""
         self._window.decide(True)
-        while not self._window.both_agree:
+        while not self._window.settle():
             if self._window.state == "declined":
                 raise MeshError("pairing.declined", "the other side said no")
             await self._changed.wait()

@@ -278,6 +278,7 @@ class SasWindow:
         self._transcript = b""
         self._own_word: bool | None = None
         self._their_word: bool | None = None
+        self._settled = False
         self._stored = False
         self.other: Paired | None = None
         """Who joined, once it has revealed and signed."""
@@ -300,19 +301,19 @@ class SasWindow:
             return "agreed"  # who says no after both said yes withdraws from a peer, not from a pairing
         return "declined" if self._own_word is False or self._their_word is False else "waiting"
 
-    @property
-    def both_agree(self) -> bool:
-        """Whether both people said yes: the moment to store the other side, and to call ``store``."""
-        return self._own_word is True and self._their_word is True
+    def settle(self) -> bool:
+        """Whether both people have said yes. From then on the joiner's word counts no more: the other side may be stored."""
+        self._settled = self._settled or (self._own_word is True and self._their_word is True)
+        return self._settled
 
     def decide(self, agreed: bool) -> None:
-        """What the person here said. A no stays a no."""
+        """What the person here said. A no stays a no; after ``settle`` it means that the other side could not be stored."""
         assert self.other is not None
         self._own_word = agreed and self._own_word is not False
 
     def store(self) -> None:
         """The other side was stored: it may be told."""
-        assert self.both_agree
+        assert self._settled and self._own_word
         self._stored = True
 
     def handle(self, request: bytes, leaf_hash: bytes, now_s: int, nonce: bytes) -> bytes:
@@ -369,6 +370,7 @@ class SasWindow:
         if self.other is None:
             raise MeshError("pairing.refused", "nobody has joined")
         _verify(self.other.public_key, signature, _DECIDE, self._transcript, agreed)
-        self._their_word = agreed and self._their_word is not False
+        if not self._settled:
+            self._their_word = agreed and self._their_word is not False
         signed = _sign(self._party.key, _DECIDED, self._transcript, self.state)
         return Decided(state=self.state, signature=signed)

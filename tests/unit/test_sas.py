@@ -86,7 +86,7 @@ def test_the_joiner_hears_agreed_only_once_both_said_yes_and_the_window_has_stor
         window.decide(True)
     assert joiner.decided(ask(window, joiner.decide(True))) == "waiting"
     window.decide(True)
-    assert window.both_agree
+    assert window.settle()
     assert joiner.decided(ask(window, joiner.decide(True))) == "waiting", "not stored yet"
     window.store()
     assert joiner.decided(ask(window, joiner.decide(True))) == "agreed"
@@ -98,13 +98,28 @@ def test_a_no_of_either_side_stays_a_no() -> None:
     window.decide(False)
     window.decide(True)
     assert joiner.decided(ask(window, joiner.decide(True))) == "declined"
-    assert not window.both_agree
+    assert not window.settle()
     window, joiner = alice(), bob()
     meet(window, joiner)
     window.decide(True)
     ask(window, joiner.decide(False))
     ask(window, joiner.decide(True))
-    assert (window.state, window.both_agree) == ("declined", False)
+    assert (window.state, window.settle()) == ("declined", False)
+
+
+def test_a_no_that_comes_while_the_window_stores_changes_nothing_and_one_that_could_not_store_is_heard() -> None:
+    for stores in (True, False):
+        window, joiner = alice(), bob()
+        meet(window, joiner)
+        window.decide(True)
+        ask(window, joiner.decide(True))
+        assert window.settle()
+        assert joiner.decided(ask(window, joiner.decide(False))) == "waiting"
+        if stores:
+            window.store()
+        else:
+            window.decide(False)
+        assert joiner.decided(ask(window, joiner.decide(True))) == ("agreed" if stores else "declined")
 
 
 # --- somebody in between ---------------------------------------------------------------------------------------------
@@ -206,7 +221,6 @@ def test_who_comes_second_is_refused_and_does_not_disturb_the_first() -> None:
     window, joiner = alice(), bob()
     meet(window, joiner)
     before = window.digits
-    mallory = SasJoiner(party(MALLORY), nonce=fresh())
     for _ in range(limits.PAIRING_FAILURES_MAX + 1):
         assert code(ask, window, SasJoiner(party(MALLORY), nonce=fresh()).commit(key(ALICE), LEAF)) == "pairing.refused"
     assert window.digits == before
@@ -214,10 +228,9 @@ def test_who_comes_second_is_refused_and_does_not_disturb_the_first() -> None:
     yes = cbor.encode(sas.Request(ask=sas.Decide(agreed=True, signature=signature)))
     assert code(ask, window, yes) == "pairing.refused"
     window.decide(True)
-    assert not window.both_agree
-    assert mallory is not None
+    assert not window.settle()
     assert joiner.decided(ask(window, joiner.decide(True))) == "waiting"
-    assert window.both_agree
+    assert window.settle()
 
 
 def test_nothing_is_answered_after_the_end() -> None:
