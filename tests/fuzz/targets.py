@@ -27,13 +27,16 @@ from protocol import (
     entry,
     envelope,
     flat_zip,
+    grants,
     graphql,
     ids,
     invite,
     limits,
+    origin,
     pairing,
     redaction,
     replay,
+    sas,
 )
 from protocol.action import Locator, describe
 from protocol.bundle import MEDIA_TYPE, open_bundle, verify_bundle
@@ -182,6 +185,51 @@ def _join_body(body: bytes) -> object:
     return _inviter().handle(pairing._sign(body, transcript, _TOKEN, _JOINER), _LEAF, _NOW_S)
 
 
+def _party(key: SigningKey) -> sas.Party:
+    return sas.Party(key, log=log_of(key), name="n", addresses=(), grants={}, asks={})
+
+
+def _sas_joiner() -> tuple[sas.SasJoiner, bytes]:
+    joiner = sas.SasJoiner(_party(_JOINER), nonce=bytes(pairing.NONCE_BYTES))
+    return joiner, joiner.commit(bytes(KEY.verify_key), _LEAF)
+
+
+def _sas_window(*requests: bytes) -> tuple[sas.SasWindow, bytes]:
+    """A window that was asked ``requests``, and its last answer."""
+    window, answer = sas.SasWindow(_party(KEY), expires_s=2 * _NOW_S), b""
+    for request in requests:
+        answer = window.handle(request, _LEAF, _NOW_S, bytes(pairing.NONCE_BYTES))
+    return window, answer
+
+
+def _sas_body(body: bytes) -> object:
+    """A body that was committed to and is signed, whatever it holds."""
+    window, offer = _sas_window(cbor.encode(sas.Request(ask=sas.Commit(commitment=sas.commitment(_LEAF, body)))))
+    said = sas.transcript(_LEAF, body, cbor.decode_as(offer, sas.Offer).body)
+    reveal = sas.Reveal(body=body, signature=sas._sign(_JOINER, "trailmesh-sas-reveal-v1", said))
+    return window.handle(cbor.encode(sas.Request(ask=reveal)), _LEAF, _NOW_S, bytes(pairing.NONCE_BYTES))
+
+
+def _sas_sealed(data: bytes) -> object:
+    joiner, commit = _sas_joiner()
+    joiner.reveal(_sas_window(commit)[1])
+    return joiner.verify(data)
+
+
+def _register_sas() -> None:
+    joiner, commit = _sas_joiner()
+    _, offer = _sas_window(commit)
+    reveal = joiner.reveal(offer)
+    _, sealed = _sas_window(commit, reveal)
+    said = pairing.Introduction(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
+    _add("sas.request", lambda data: _sas_window(commit)[0].handle(data, _LEAF, _NOW_S, bytes(16)), commit, reveal)
+    _add("sas.body", _sas_body, cbor.encode(said))
+    _add("sas.offer", lambda data: _sas_joiner()[0].reveal(data), offer)
+    _add("sas.sealed", _sas_sealed, sealed)
+    _add("grants", _as_text(grants.parse_grants), b"explore=https://a,https://*.b.example:81,audit", b"status,*")
+    _add("origin", _as_text(origin.origin_of), b"https://shop.example:8443/a?b", b"http://[::1]/")
+
+
 def _register_pairing() -> None:
     request = _joiner()[1]
     answer = _inviter().handle(request, _LEAF, _NOW_S)[0]
@@ -317,5 +365,6 @@ def _register_texts() -> None:
 
 _register_messages()
 _register_pairing()
+_register_sas()
 _register_files()
 _register_texts()
