@@ -49,6 +49,10 @@ unit: install            ## The fast tests
 e2e: install            ## Real browsers, sockets, processes
 	$(PYTHON) -m pytest tests/e2e tests/contract
 
+.PHONY: sim
+sim: install            ## Whole meshes in trouble, deterministic: 200 seeds, or SEED with every event
+	$(PYTHON) -m tests.sim $(if $(SEED),--seed $(SEED))
+
 # Fuzzing and interoperability have environments of their own: their packages must not decide what the node runs on.
 .venv-fuzz/.ready: .venv/.ready requirements.lock tests/fuzz/requirements.lock
 	$(PYTHON) -m venv .venv-fuzz

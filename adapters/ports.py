@@ -13,11 +13,14 @@ from typing import NoReturn, Protocol
 import msgspec
 from nacl.signing import SigningKey
 
+from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from protocol.action import Action
+from protocol.audit import Draft, Head
 from protocol.delta import Delta
 from protocol.entry import TreeUpdate
 from protocol.grants import Grants
+from protocol.messages import Spend
 from protocol.observation import Observation
 from protocol.risk import GuardPolicy
 from protocol.session import BrowserInfo, Profile, Session, Step
@@ -141,7 +144,7 @@ class SearchRecord(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     coordinator: str
     status: str
-    """``running``, ``done``, ``failed``, ``stopped``."""
+    """``running``, ``done``, ``failed``, ``stopped``; ``declined``: the owner of this node takes no part in it any more."""
     created_ms: int
     updated_ms: int
     spec: bytes
@@ -174,6 +177,8 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The signed assignment envelope; empty for the coordinator's own work."""
     result: bytes = b""
     """The signed result envelope, once there is one."""
+    spend: Spend = Spend()
+    """What its worker last said that it has cost."""
 
 
 class Store(Protocol):
@@ -183,6 +188,10 @@ class Store(Protocol):
     record, ``input.invalid`` and ``input.too_large`` (it could not be read back). A missing record is ``None`` or an empty
     list.
     """
+
+    @property
+    def waiting(self) -> int:
+        """How many calls have begun and not ended."""
 
     async def get_meta(self, key: str) -> bytes | None: ...
     async def put_meta(self, key: str, value: bytes) -> None: ...
@@ -271,6 +280,21 @@ class Store(Protocol):
 
     async def equivocations(self) -> list[EquivocationRecord]:
         """By node id."""
+
+    async def append_audit(self, draft: Draft) -> AuditLine:
+        """Add a row to the audit trail, chained to the last one. Rows are never changed nor removed."""
+
+    async def audit_head(self) -> Head:
+        """The end of the audit trail."""
+
+    async def audit_lines(self, *, after: int = 0, limit: int = 1_000) -> list[AuditLine]:
+        """By number, those above ``after``; as they are stored, whatever state they are in."""
+
+    async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
+        """The newest rows that fit, oldest first."""
+
+    async def usage(self) -> dict[str, int]:
+        """Bytes that are kept of each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""
 
     async def put_blob(self, data: bytes) -> bytes:
         """Keep ``data`` under its SHA-256 (returned), written atomically."""
@@ -362,6 +386,10 @@ class PeerServer(Protocol):
     @property
     def held(self) -> frozenset[str]:
         """The peers that keep a connection open over which they can be called."""
+
+    @property
+    def peers(self) -> frozenset[str]:
+        """The peers that have a connection to this listener open now."""
 
     @property
     def refusals(self) -> Mapping[str, int]:

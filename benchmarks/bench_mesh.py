@@ -12,8 +12,8 @@ import secrets
 import ssl
 import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import aiohttp
@@ -25,6 +25,7 @@ from adapters.transport.certificates import ChannelIdentity, Credentials, client
 from adapters.transport.client import MeshClient
 from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
+from benchmarks.loop import longest_block
 from benchmarks.registry import benchmark
 from protocol import envelope, limits
 from protocol.ids import node_id
@@ -206,25 +207,6 @@ def connect_ratio() -> float:
 # --- changes of the trust set ----------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _blocks() -> Iterator[list[float]]:
-    """The longest time in seconds that the event loop did not get a turn; filled in at the end."""
-    longest, running = [0.0], True
-
-    async def watch() -> None:
-        while running:
-            began = time.perf_counter()
-            await asyncio.sleep(0)
-            longest[0] = max(longest[0], time.perf_counter() - began)
-
-    task = asyncio.get_running_loop().create_task(watch())
-    try:
-        yield longest
-    finally:
-        running = False
-        task.cancel()
-
-
 async def _change() -> tuple[float, float]:
     """Milliseconds of a change among ``PEERS`` peers until Bob, who is new, is answered; and of the longest block."""
     crowd = _crowd(PEERS)
@@ -234,8 +216,7 @@ async def _change() -> tuple[float, float]:
             client = MeshClient(BOB)
             # One peer leaves, Bob comes: no certificate of the others has to be minted, as in a running node.
             trusted = {node: key for place, (node, key) in enumerate(crowd.items()) if place != number} | BOB_ONLY
-            with _blocks() as longest:
-                await asyncio.sleep(0)  # the watch has begun
+            with longest_block() as longest:
                 began = time.perf_counter()
                 server.trust(trusted)
                 await client.call(alice, ROUTE, _message(), content_type=MEDIA)

@@ -29,6 +29,7 @@ from adapters.clock.system import SystemClock
 from adapters.ports import Browser
 from adapters.storage.memory import MemoryStore
 from benchmarks.registry import benchmark
+from node.acting import Gate
 from node.identity import Identity
 from node.recorder import Recording, record, record_actions
 from node.replayer import Recorded, ReplayPlan, replay
@@ -88,7 +89,9 @@ async def _replayed(browser: Browser, recorded: Recorded, witness: Witness) -> f
     """Seconds a replay takes."""
     page = await browser.open(Profile(), GuardPolicy())
     began = time.perf_counter()
-    done = await replay(recorded, page, SystemClock(), witness, ReplayPlan(browser=browser.info))
+    done = await replay(
+        recorded, page, SystemClock(), witness, ReplayPlan(browser=browser.info, gate=Gate(report=witness.trail.gate))
+    )
     taken = time.perf_counter() - began
     assert done.report.verdict == Verdict.PASS, "a replay that diverges measures something else"
     await page.close()
@@ -100,7 +103,9 @@ async def _recorded(browser: Browser, witness: Witness, url: str) -> Recorded:
     actions: list[Action] = [Goto(url=f"{url}/")]
     actions += [Click(target=Locator(role="link", name=name)) for name, _ in LINKS]
     actions.append(Extract(name="heading", target=Locator(selectors=("css=h1",))))
-    plan = Recording(title="ten steps", start_url=url, profile=Profile(), browser=browser.info)
+    plan = Recording(
+        title="ten steps", start_url=url, profile=Profile(), browser=browser.info, gate=Gate(report=witness.trail.gate)
+    )
     async with record(store, page, SystemClock(), witness, plan) as recorder:
         await record_actions(recorder, actions)
     await page.close()

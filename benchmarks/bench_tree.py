@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import statistics
+import time
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from benchmarks.registry import benchmark, interleaved
 from protocol.action import Click, Locator
 from protocol.chunk import decode_change
 from protocol.delta import read_change
-from protocol.entry import SCALE, STATE_UNKNOWN, NodeEntry, Register, TreeUpdate, encode_action, make_update, root_key
+from protocol.entry import SCALE, STATE_UNKNOWN, NodeEntry, Register, TreeUpdate, encode_action, make_update
 from protocol.tree import SearchTree
 from protocol.uct import Uct
 
@@ -20,10 +22,10 @@ _BRANCHING = 10
 _ACTIONS = [encode_action(Click(target=Locator(role="link", name=f"link {n}"))) for n in range(_BRANCHING)]
 
 
-def _grown_tree(nodes: int) -> tuple[SearchTree, list[bytes]]:
-    """A tree of ``nodes`` nodes, ten children each, visits falling with depth; its keys, breadth first."""
+def grow(tree: SearchTree, nodes: int, peer: str = "alice", state: bytes = STATE_UNKNOWN) -> list[bytes]:
+    """Let ``peer`` name and visit ``nodes`` nodes, ten children each, visits falling with depth; the keys, breadth first."""
     generator = random.Random(7)
-    tree, keys = SearchTree(_SEARCH), [root_key(_SEARCH)]
+    keys = [tree.root_key]
     entries: dict[bytes, NodeEntry] = {}
     for number in range(1, nodes):
         prior, risk = generator.randrange(SCALE), generator.choice((1, 1, 1, 2, 3, 4))
@@ -31,15 +33,20 @@ def _grown_tree(nodes: int) -> tuple[SearchTree, list[bytes]]:
         entry = NodeEntry(parent=parent, action=action, prior=prior, risk=risk)
         keys.append(entry.key)
         entries[keys[-1]] = entry
-    stats = {key: _register(max(2, nodes // (number + 1)), generator) for number, key in enumerate(keys)}
-    tree.apply("alice", 1, TreeUpdate(nodes=entries))
-    tree.apply("alice", 1, make_update(stats=stats))
-    return tree, keys
+    stats = {key: _register(max(2, nodes // (number + 1)), generator, state) for number, key in enumerate(keys)}
+    tree.apply(peer, 1, TreeUpdate(nodes=entries))
+    tree.apply(peer, 1, make_update(stats=stats))
+    return keys
 
 
-def _register(visits: int, generator: random.Random) -> Register:
+def _grown_tree(nodes: int) -> tuple[SearchTree, list[bytes]]:
+    tree = SearchTree(_SEARCH)
+    return tree, grow(tree, nodes)
+
+
+def _register(visits: int, generator: random.Random, state: bytes) -> Register:
     value = generator.randrange(SCALE)
-    return Register(visits=visits, value_sum=visits * value, best=value, cost_ms=visits * 800, state=STATE_UNKNOWN)
+    return Register(visits=visits, value_sum=visits * value, best=value, cost_ms=visits * 800, state=state)
 
 
 @benchmark("delta.apply_growth", unit="ratio", target=2.0, direction="at most")
@@ -87,3 +94,28 @@ def descent_us() -> float:
     path = np.array(uct.descend(tree.root), np.intp)
     _, seconds = interleaved(lambda: uct.refresh(path), lambda: uct.descend(tree.root), rounds=5_000)
     return seconds * 1e6 * 5 / (len(path) - 1)
+
+
+def _dropped() -> tuple[float, float]:
+    """Milliseconds for a share of 100,000 nodes to leave a tree, and of its longest slice."""
+    tree, _ = _grown_tree(100_000)
+    uct = Uct(tree, "bob")
+    slices, began = [], time.perf_counter()
+    for rows in tree.dropping("alice"):
+        uct.refresh(rows)
+        now = time.perf_counter()
+        slices.append(now - began)
+        began = now
+    return sum(slices) * 1_000, max(slices) * 1_000
+
+
+@benchmark("tree.drop_ms_100k", unit="ms", target=200.0, direction="at most")
+def drop_ms() -> float:
+    """Time for the share of one peer, 100,000 nodes, to leave the tree and the scores; the median of rounds."""
+    return statistics.median(_dropped()[0] for _ in range(5))
+
+
+@benchmark("tree.drop_block_ms_100k", unit="ms", target=50.0, direction="at most")
+def drop_block_ms() -> float:
+    """The longest time that such a drop lets nobody else have a turn; the median of rounds."""
+    return statistics.median(_dropped()[1] for _ in range(5))

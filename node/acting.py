@@ -1,15 +1,15 @@
 """The one way from an action to a page: find the element, judge the risk, and only then perform.
 
-Recording and replaying both go through ``prepare``; nothing else in the node calls ``Page.perform``.
+Recording, replaying and exploring all go through ``Driver.act``; nothing else in the node reaches ``Page.perform``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
-from adapters.ports import Page
+from adapters.ports import Outcome, Page
 from protocol.action import Action, Check, Fill, Goto, Locator, Select, target_of, with_target
 from protocol.errors import MeshError
 from protocol.locator import locate, resolve
@@ -28,16 +28,24 @@ def never(action: Action, risk: Risk) -> bool:
     return False
 
 
+Report = Callable[[Action, Risk, bool], Awaitable[None]]
+"""Told of every decision that needs an approval, and whether there was one, before the action is performed."""
+
+
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """Which risk classes may be performed."""
 
+    report: Report
     risk_max: int = APPROVAL_CLASS - 1
-    """The highest class that needs no approval."""
+    """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
     approve: Approve = never
 
-    def admit(self, action: Action, risk: Risk) -> None:
-        """Let ``action`` pass. Errors: ``risk.refused``."""
-        if risk.level > self.risk_max and not self.approve(action, risk):
+    async def admit(self, action: Action, risk: Risk) -> None:
+        """Let ``action`` pass, once the decision is reported. Errors: ``risk.refused``, those of ``report``."""
+        admitted = risk.level <= self.risk_max or self.approve(action, risk)
+        if risk.level >= APPROVAL_CLASS or not admitted:
+            await self.report(action, risk, admitted)
+        if not admitted:
             raise MeshError(
                 "risk.refused", f"risk class {risk.level}: {risk.reason}", level=risk.level, reason=risk.reason
             )
@@ -56,11 +64,35 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
         return self.element.ref if self.element else None
 
 
-async def look(page: Page, seen: Observation | None, action: Action) -> Observation:
-    """The page ``action`` starts from: as it was last seen, else as it is; opening an address depends on no page."""
-    if seen is not None:
-        return seen
-    return BLANK if isinstance(action, Goto) else await page.observe()
+class Driver:
+    """A page, the gate before it, and what was last seen there. One task at a time."""
+
+    def __init__(self, page: Page, gate: Gate, secrets: Mapping[str, str] | None = None) -> None:
+        self._page = page
+        self._gate = gate
+        self._secrets = secrets
+        self.observation: Observation | None = None
+        """The page as it was last seen; None makes the next action look first."""
+        self.prepared: Prepared | None = None
+        """The last action, once its element was found; None when it was not."""
+
+    async def act(self, action: Action, *, expect: bytes | None = None) -> Outcome:
+        """Do one action: look, find its element, ask the gate, perform.
+
+        ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``, ``Gate.admit`` and
+        ``Page.perform``.
+        """
+        self.prepared = None
+        if self.observation is None:
+            # Opening an address depends on no page.
+            self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
+        self.prepared, self.observation = await prepare(self._page, self.observation, action)
+        await self._gate.admit(self.prepared.action, self.prepared.risk)
+        outcome = await self._page.perform(
+            self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
+        )
+        self.observation = outcome.observation
+        return outcome
 
 
 async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:

@@ -29,6 +29,8 @@ class Browsers:
         self._navigation_timeout_ms = navigation_timeout_ms
         self._browser: Browser | None = None
         self._lock = asyncio.Lock()
+        self.contexts = 0
+        """How many pages are open, each in a context of its own."""
 
     async def info(self) -> BrowserInfo:
         """Which browser it is; starts it if need be. Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``."""
@@ -54,6 +56,7 @@ class Browsers:
                 raise
             await self._discard(browser)
             page = await (await self._running()).open(profile, guard)
+        self.contexts += 1
         try:
             yield _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms)
         except MeshError as error:
@@ -61,6 +64,7 @@ class Browsers:
                 await self._discard(browser)
             raise
         finally:
+            self.contexts -= 1
             await page.close()
 
     async def _discard(self, crashed: Browser) -> None:

@@ -89,6 +89,18 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; 4 and above never are."""
+    peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
+    """How much of the store one peer may fill, in MiB; more is refused."""
+
+
+class MetricsConfig(_Record, frozen=True, kw_only=True):
+    """Where Prometheus finds this node: ``GET /metrics``, plain HTTP without a password."""
+
+    port: Port = 0
+    """0 closes the door."""
+    host: str = "127.0.0.1"
+    public: bool = False
+    """Must be true for a host that is not loopback: whoever reaches it reads the metrics."""
 
 
 class ExploreConfig(_Record, frozen=True, kw_only=True):
@@ -111,6 +123,7 @@ class Config(_Record, frozen=True, kw_only=True):
     browser: BrowserConfig = BrowserConfig()
     policy: PolicyConfig = PolicyConfig()
     explore: ExploreConfig = ExploreConfig()
+    metrics: MetricsConfig = MetricsConfig()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

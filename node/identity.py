@@ -35,6 +35,7 @@ class Identity:
         self.log = log or keylog.begin(key, bytes(HASH_BYTES), now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
         self.node = self.log.node
         assert self.log.key == bytes(key.verify_key)
+        self._speaks = key
 
     @property
     def public_key(self) -> bytes:
@@ -47,9 +48,16 @@ class Identity:
         return self.log.genesis_key
 
     def become(self, log: KeyLog, key: SigningKey) -> None:
-        """Sign with ``key``, the current key of ``log``, from now on."""
+        """Sign artefacts and checkpoints with ``key``, the current key of ``log``, from now on.
+
+        Messages as well once ``speak`` is called: until peers have seen ``log`` they believe only the key before.
+        """
         assert log.node == self.node and log.key == bytes(key.verify_key)
         self.log, self.key = log, key
+
+    def speak(self) -> None:
+        """Sign messages with the current key from now on."""
+        self._speaks = self.key
 
     def __repr__(self) -> str:
         return f"Identity({ids.short(self.node)})"
@@ -60,7 +68,8 @@ class Identity:
         Only ``node.witness`` calls this: an artefact that is not in the log must not leave the node.
         """
         payload = record if isinstance(record, bytes) else cbor.encode(record)
-        issued_s = self._clock.now_ms() // 1000
+        # A clock that was set back does not make the key younger than it is: nobody would ever believe what it signed then.
+        issued_s = max(self._clock.now_ms() // 1000, self.log.since_s)
         claims = envelope.Claims(
             issuer=self.node, issued_s=issued_s, unique=self._clock.random(envelope.UNIQUE_ID_BYTES)
         )
@@ -77,7 +86,7 @@ class Identity:
             unique=self._clock.random(envelope.UNIQUE_ID_BYTES),
         )
         binding = envelope.route_binding("POST", path)
-        return envelope.seal(cbor.encode(record), kind=KIND_MESSAGE, key=self.key, claims=claims, binding=binding)
+        return envelope.seal(cbor.encode(record), kind=KIND_MESSAGE, key=self._speaks, claims=claims, binding=binding)
 
 
 def artefact_record(sealed: bytes, kind: str, subject: str, claims: envelope.Claims) -> ArtefactRecord:

@@ -20,6 +20,7 @@ from node.peers import Peers
 from node.tasks import Tasks
 from node.witness import Witness, open_opening
 from protocol import ids, limits, log_proof, merkle, note, witness_log
+from protocol.audit import NODE
 from protocol.errors import MeshError
 from protocol.log_proof import Equivocation, key_of
 from protocol.messages import (
@@ -200,16 +201,20 @@ class LogExchange:
             await self._hear_claim(data)
 
     async def _hear_of_us(self, node: str, data: bytes) -> None:
-        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …"""
-        if not data:  # nothing yet: whoever has only the opening, holds size 1
-            self._holds[node] = Checkpoint(node=self._peers.me, number=-1, size=1, root=b"")
-            return
+        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …
+
+        What it has not cosigned it was shown by others and does not hold.
+        """
         me = self._peers.me
+        nothing = Checkpoint(node=me, number=-1, size=1, root=b"")  # whoever has only the opening, holds size 1
+        if not data:
+            self._holds[node] = nothing
+            return
         seen, signed = witness_log.open_checkpoint(data, me, *self._witness.public_keys)
         await self._witness.compare(seen, signed)
-        self._holds[node] = seen
         key = self._peers.public_key(node)
         time_s = witness_log.cosigned_at(signed, node, key)
+        self._holds[node] = nothing if time_s is None else seen
         named = key_of(node, key, self._peers.key_log(node))
         if time_s is not None and len(named.key_log) <= limits.LOG_COSIGNER_KEYS_BYTES_MAX:
             name = witness_log.cosigner(node)
@@ -252,7 +257,7 @@ class LogExchange:
             elif standing is Standing.CONTRADICTS and held is not None:
                 await self._found(node, held, (told, signed), link)
             elif standing is Standing.UNPROVEN:
-                self._suspend(node)
+                await self._suspend(node)
 
     async def _hold(self, told: Checkpoint, signed: Note) -> None:
         kept = witness_log.bare(signed, *self._peers.public_keys_of(told.node))
@@ -265,11 +270,22 @@ class LogExchange:
         }
         self._claims[told.node] = open_claims
         if not open_claims:
-            self._peers.thaw(told.node)
+            await self._thaw(told.node)
 
-    def _suspend(self, node: str) -> None:
+    async def _suspend(self, node: str) -> None:
         log.warning("the log of %s could not be shown to continue what was seen of it", ids.short(node))
-        self._peers.freeze(node, "log.unproven")
+        await self._distrust(node, "log.unproven")
+
+    async def _distrust(self, node: str, code: str) -> None:
+        before = self._peers.frozen.get(node)
+        self._peers.freeze(node, code)  # before the row: a full disk must not keep trust alive
+        if self._peers.frozen[node] != before:
+            await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=code)
+
+    async def _thaw(self, node: str) -> None:
+        if self._peers.frozen.get(node) == "log.unproven":
+            await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
+            self._peers.thaw(node)
 
     async def _found(self, node: str, one: Signed, other: Signed, link: Link) -> NoReturn:
         """Two checkpoints that contradict each other: keep them and freeze their node. Errors: ``log.equivocation``."""
@@ -292,7 +308,7 @@ class LogExchange:
         if await self._store.put_equivocation(found):
             log.error("%s has signed two histories of its log: it is frozen", ids.short(node))
             self._proofs[node] = data
-        self._peers.freeze(node, "log.equivocation")
+        await self._distrust(node, "log.equivocation")
 
     # --- what others say ---------------------------------------------------------------------------------------------
 
@@ -347,7 +363,7 @@ class LogExchange:
                     await self._hold(*claim)
                 held = self._held[node]
         if held is not None and not self._claims.get(node):
-            self._peers.thaw(node)
+            await self._thaw(node)
 
     async def _ask_link(self, node: str, first: Checkpoint, second: Checkpoint) -> Link:
         """How ``node`` says the first became the second; the proof holds, the root may be another. Errors: ``log.unproven``, …"""
@@ -361,9 +377,9 @@ class LogExchange:
         except MeshError as error:
             if error.retryable:
                 raise
-            self._suspend(node)
+            await self._suspend(node)
             raise MeshError("log.unproven", f"asked for its log, the peer answered: {error.code}", node=node) from error
         if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):
-            self._suspend(node)
+            await self._suspend(node)
             raise MeshError("log.unproven", node=node)
         return Link(base_size=first.size, base_root=told.old_root, proof=told.hashes)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from node import __version__
+from node import __version__, privileged
 from node.api.federation import FederationApi, Handler
 from node.rooms import Rooms
 from node.verb import Tell, Verbs
@@ -15,6 +15,7 @@ from node.verbs.explore import ExploreVerbs
 from node.verbs.mesh import MeshVerbs
 from node.verbs.pairing import PairingVerbs
 from node.verbs.session import SessionVerbs
+from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
 
@@ -26,7 +27,7 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
-        self.federation = FederationApi(rooms.peers, rooms.clock)
+        self.federation = FederationApi(rooms.peers, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
             "grants/push": self._on_grants,
@@ -44,6 +45,7 @@ class Node:
             **ExploreVerbs(rooms).table,
             **rooms.own_keys.verbs,
             **rooms.logs.verbs(),
+            **rooms.audit.verbs(),
         }
         """Everything a command can ask."""
 
@@ -56,8 +58,12 @@ class Node:
             params = msgspec.json.decode(body, type=takes)
         except msgspec.DecodeError as error:
             raise MeshError("input.invalid", str(error)[:200]) from error
+        declared = privileged.VERBS.get(verb, privileged.UNDECLARED)
         try:
-            return await run(params, tell)
+            if declared is None:
+                return await run(params, tell)
+            async with privileged.doing(self.rooms.witness.trail, verb, declared, OWNER, params):
+                return await run(params, tell)
         except MeshError:
             raise
         except Exception as error:

@@ -156,10 +156,11 @@ class OwnKeys:
         old = self._own.key
         await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
         await asyncio.to_thread(identity.write_log, self._home, changed)
-        # Peers know the old key, so they are told under it. Each of them drops the connection once it has understood:
-        # whether it has, only a call under the new key shows.
-        await self._peers.push_keys(changed)
+        # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told under
+        # it. Each of them drops the connection once it has understood: whether it has, only a call under the new key shows.
         self._own.become(changed, new)
+        await self._peers.push_keys(changed)
+        self._own.speak()
         for end in self._channel:
             end.rekey(new)
         await self._pairing.close()

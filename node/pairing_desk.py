@@ -44,6 +44,8 @@ class PairingDesk:
         Errors: ``input.invalid``, ``input.too_large``, ``node.address_in_use``.
         """
         grants = parse_grants(grant)
+        if len(self._open) >= limits.INVITES_OPEN_MAX:
+            raise MeshError("input.invalid", f"{limits.INVITES_OPEN_MAX} invites are open: wait until one has expired")
         token = self._clock.random(limits.INVITE_TOKEN_BYTES)
         expires_s = self._clock.now_ms() // 1000 + minutes * 60
         await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, grants=grants))

@@ -22,12 +22,14 @@ from adapters.ports import (
 from node.config import Config
 from node.contacts import Contacts
 from node.identity import Identity
+from node.trail import Trail
+from node.usage import Usage
 from node.witness import Witness
 from protocol import cbor, ids, limits
 from protocol.address import parse_address
 from protocol.envelope import content_type
 from protocol.errors import MeshError
-from protocol.grants import Grants, Scope, check_grants
+from protocol.grants import Grants, Scope, check_grants, each_in_words
 from protocol.keylog import KeyLog
 from protocol.messages import (
     KIND_DELTA,
@@ -84,6 +86,8 @@ class Peers:
         self._writing = asyncio.Lock()
         """Held while a record is changed: what one change reads, no other one may have in hand."""
         self.contacts = Contacts(clock)
+        self.usage = Usage(store, clock, config.policy.peer_disk_mib * limits.MIB)
+        """How much disk each peer takes up here."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every change of the trust set."""
         self.addresses: tuple[str, ...] = config.listen.advertise
@@ -94,8 +98,14 @@ class Peers:
         """This node's id."""
         return self._identity.node
 
+    @property
+    def trail(self) -> Trail:
+        """This node's audit trail."""
+        return self._witness.trail
+
     async def load(self) -> None:
         """Trust what the store says."""
+        await self.usage.load()
         self._use({record.node: record for record in await self._store.peers()})
 
     def _use(self, records: dict[str, PeerRecord]) -> None:
@@ -233,6 +243,7 @@ class Peers:
         if not self._is_active(node):
             with contextlib.suppress(MeshError):
                 await self.follow(node)  # its owner may have recovered it meanwhile
+            self.genesis_key(node)  # it may have been removed meanwhile
             self._logs[node].check_active()
             known = self._records[node]
         try:
@@ -313,6 +324,9 @@ class Peers:
             if merged is known:
                 return False
             record = msgspec.structs.replace(record, public_key=merged.key, key_log=merged.encode())
+            became = "frozen" if merged.frozen else "revoked" if merged.revoked_s else "another key"
+            note = {"became": became, "events": str(len(merged))}
+            await self.trail.write("peer.keys", who=record.node, subject=record.node, note=note)
             await self._put(record)
         state = "is frozen" if merged.frozen else "has revoked itself" if merged.revoked_s else "changed its key"
         log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
@@ -379,6 +393,9 @@ class Peers:
                 granted_us=paired.granted_us,
                 paired_ms=self._clock.now_ms(),
             )
+            before = self._records.get(paired.node)
+            had = each_in_words(before.grants) if before else None
+            await self.trail.paired(record.node, record.name, each_in_words(record.grants), had)
             await self._put(record)
         log.info("paired with %s (%s)", record.name, ids.short(record.node))
         return record

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.acting import Gate, Prepared, look, prepare
+from node.acting import Driver, Gate
 from protocol import cbor, ids, limits
 from protocol.action import Action, describe
 from protocol.bundle import KIND, blobs_of, make_manifest
@@ -41,9 +41,9 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     start_url: str
     profile: Profile
     browser: BrowserInfo
+    gate: Gate
     secrets: Mapping[str, str] = {}
     """Values by name; only the names are stored."""
-    gate: Gate = Gate()
     screenshots: bool = True
     parent: str = ""
     search: str = ""
@@ -68,9 +68,8 @@ class Recorder:
         self._began_ms = clock.now_ms()
         self._blob_sizes: dict[bytes, int] = {}
         self._names: set[str] = set()
+        self._driver = Driver(page, plan.gate, plan.secrets)
         self.steps: list[Step] = []
-        self.observation: Observation | None = None
-        """The page after the last step."""
         self.session = Session(
             id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
             node=signer.node,
@@ -87,6 +86,11 @@ class Recorder:
         )
 
     @property
+    def observation(self) -> Observation | None:
+        """The page after the last step."""
+        return self._driver.observation
+
+    @property
     def elapsed_ms(self) -> int:
         """Since the session began."""
         return max(0, self._clock.now_ms() - self._began_ms)
@@ -94,38 +98,24 @@ class Recorder:
     async def perform(self, action: Action) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not.
 
-        In order: a free step index; the element on the page at hand; the risk gate; the action; snapshot, screenshot,
-        step. Errors: ``input.too_large``, ``risk.refused``, those of ``acting.prepare`` and ``Page.perform``. All but
-        the first are recorded before they are raised.
+        In order: a free step index; the action (``Driver.act``); snapshot, screenshot, step. Errors: ``input.too_large``,
+        those of ``Driver.act``. All but the first are recorded before they are raised.
         """
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
         started_ms = self.elapsed_ms
-        prepared: Prepared | None = None
         try:
-            self.observation = await look(self._page, self.observation, action)
-            prepared, self.observation = await prepare(self._page, self.observation, action)
-            self._plan.gate.admit(prepared.action, prepared.risk)
-            outcome = await self._page.perform(prepared.action, ref=prepared.ref, secrets=self._plan.secrets)
+            outcome = await self._driver.act(action)
         except MeshError as error:
-            await self._keep(prepared, action, started_ms, error=error.code)
+            await self._keep(action, started_ms, error=error.code)
             raise
-        self.observation = outcome.observation
-        await self._keep(prepared, action, started_ms, outcome=outcome)
+        await self._keep(action, started_ms, outcome=outcome)
         return outcome
 
-    async def _keep(
-        self,
-        prepared: Prepared | None,
-        action: Action,
-        started_ms: int,
-        *,
-        outcome: Outcome | None = None,
-        error: str = "",
-    ) -> None:
+    async def _keep(self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "") -> None:
         """Store what there is to see, then the step."""
         secrets = self._plan.secrets
-        page = self.observation
+        page, prepared = self._driver.observation, self._driver.prepared
         performed = redact_action(prepared.action if prepared else action, secrets)
         if error:
             # What was typed may be a password that was refused, and a replay does not drive failed steps anyway.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Page
-from node.acting import Gate, look, prepare
+from node.acting import Driver, Gate
 from node.recorder import Signer
 from protocol import ids
 from protocol.cbor import decode_as
@@ -15,7 +15,6 @@ from protocol.envelope import KeyFinder, verify
 from protocol.errors import MeshError
 from protocol.limits import ARTEFACT_BYTES_MAX
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.observation import Observation
 from protocol.redaction import redact_address, reveal_action, secrets_named
 from protocol.replay import Rebase, check_report, compare, not_performed, rebase, rebased, replayable, verdict
 from protocol.session import BrowserInfo, ReplayReport, Session, Step, StepMatch
@@ -34,8 +33,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How a session is replayed."""
 
     browser: BrowserInfo
+    gate: Gate
     secrets: Mapping[str, str] = {}
-    gate: Gate = Gate()
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
@@ -60,7 +59,7 @@ class _Run:
         self._clock = clock
         self._plan = plan
         self._mapping = mapping
-        self._observation: Observation | None = None
+        self._driver = Driver(page, plan.gate, plan.secrets)
         self.matches: list[StepMatch] = []
         self.blocked: list[str] = []
         self.screenshots: dict[int, bytes] = {}
@@ -84,13 +83,9 @@ class _Run:
         # The state hash holds the origin, so on another one there is nothing to wait for but a page that is still.
         expect = None if self._mapping.active else step.state
         try:
-            observation = await look(self._page, self._observation, action)
-            prepared, self._observation = await prepare(self._page, observation, action)
-            self._plan.gate.admit(prepared.action, prepared.risk)
-            outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect, secrets=secrets)
+            outcome = await self._driver.act(action, expect=expect)
         except MeshError as error:
             return not_performed(step, error.code, self._since(began_ms))
-        self._observation = outcome.observation
         self.blocked += [redact_address(item, secrets) for item in outcome.blocked]
         return compare(
             step,

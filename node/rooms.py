@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.ports import Clock, Discovery, PeerServer, Store
+from adapters.refusals import Refusals
+from node.audit import Audit
 from node.browsers import Browsers
 from node.config import Config
 from node.explorer.explorer import Explorer
 from node.identity import Identity
 from node.log_exchange import LogExchange
 from node.logs import Logs
+from node.loop_watch import LoopWatch
 from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.peers import Peers
@@ -38,14 +41,17 @@ class Rooms:
     pairing: PairingDesk
     log_exchange: LogExchange
     logs: Logs
+    audit: Audit
     sessions: Sessions
     explorer: Explorer
     server: PeerServer
+    refusals: Refusals
     own_keys: OwnKeys
     reach: Reach
     discovery: Discovery
     words: Callable[[bytes], str]
     """A digest as six words for people to compare."""
+    loop_watch: LoopWatch = field(default_factory=LoopWatch)
     address: str = ""
     """Where peers reach this node; empty while it does not serve."""
 

@@ -92,6 +92,10 @@ class Sessions:
         policy = self._config.policy
         return GuardPolicy(read_only=True, allow=(*policy.allow_requests, *allow), origins=policy.origins)
 
+    def _gate(self, approve_class: int) -> Gate:
+        risk_max = max(self._config.policy.risk_class_max, approve_class)
+        return Gate(report=self._witness.trail.gate, risk_max=risk_max)
+
     # --- making ------------------------------------------------------------------------------------------------------
 
     async def record(
@@ -112,7 +116,7 @@ class Sessions:
             profile=file.profile,
             browser=await self._browsers.info(),
             secrets=secrets,
-            gate=Gate(risk_max=max(self._config.policy.risk_class_max, approve_class)),
+            gate=self._gate(approve_class),
         )
 
         def on_step(step: Step) -> None:
@@ -121,6 +125,7 @@ class Sessions:
         async with self._browsers.page(file.profile, self.guard(allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
+                self._witness.trail.about(recorder.session.id)
                 try:
                     await record_actions(recorder, file.actions)
                 except MeshError as error:
@@ -144,7 +149,7 @@ class Sessions:
         plan = ReplayPlan(
             browser=await self._browsers.info(),
             secrets=secrets,
-            gate=Gate(risk_max=max(self._config.policy.risk_class_max, approve_class)),
+            gate=self._gate(approve_class),
             base_url=base_url,
         )
         total = len(recorded.steps)
@@ -295,7 +300,9 @@ class Sessions:
     async def import_bundle(self, source: str) -> Verified:
         """Verify a bundle, then keep it. Nothing of one that fails is kept. Errors: ``bundle.*``, ``envelope.*``, ``input.*``."""
         with _open_file(Path(source)) as file:
-            return self._verified("bundle", await import_bundle(self._store, file, self._peers.find_key))
+            bundle = await import_bundle(self._store, file, self._peers.find_key)
+            self._witness.trail.about(bundle.session.id)
+            return self._verified("bundle", bundle)
 
 
 def _field(payload: bytes, name: str) -> Any:

@@ -34,3 +34,14 @@ class Tasks:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+async def either(event: asyncio.Event, sleep: Coroutine[Any, Any, None]) -> None:
+    """Until ``event`` is set or ``sleep`` has ended; the event is cleared."""
+    waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(sleep)]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+    event.clear()

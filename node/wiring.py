@@ -18,6 +18,7 @@ from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.ports import Clock, KeyStore
+from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -28,6 +29,7 @@ from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node import config as configuration
 from node import identity
+from node.audit import Audit
 from node.browsers import Browsers
 from node.explorer.explorer import Explorer
 from node.files import write_private
@@ -122,17 +124,21 @@ def _assemble(
 ) -> Rooms:
     listen = config.listen
     host = advertised_host(listen)
-    held = HeldTable()
+    held, refusals = HeldTable(), Refusals()
 
     def now_s() -> float:
         return clock.now_ms() / 1000
 
     server = (
-        _signed_server(own, listen, now_s)
+        _signed_server(own, listen, now_s, refusals)
         if listen.proxy == "rfc9421"
-        else MeshServer(own.key, listen.host, listen.port, node=own.node, advertise=host, now_s=now_s, held=held)
+        else MeshServer(
+            own.key, listen.host, listen.port, node=own.node, advertise=host, now_s=now_s, held=held, refusals=refusals
+        )
     )
-    client = MeshClient(own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file)
+    client = MeshClient(
+        own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file, refusals=refusals
+    )
     settings = browser_settings(config.browser)
     browsers = Browsers(
         attacher(settings) if settings.cdp_url else launcher(settings),
@@ -159,7 +165,9 @@ def _assemble(
         store,
         clock,
         peers,
-        new_server=lambda: TlsPairingServer(own.key, listen.host, node=own.node, advertise=host, now_s=now_s),
+        new_server=lambda: TlsPairingServer(
+            own.key, listen.host, node=own.node, advertise=host, now_s=now_s, refusals=refusals
+        ),
         client=TlsPairingClient(now_s=now_s),
     )
     log_exchange = LogExchange(witness, peers, store, clock)
@@ -175,9 +183,11 @@ def _assemble(
         pairing=pairing,
         log_exchange=log_exchange,
         logs=Logs(witness, log_exchange, peers, store, config.name),
+        audit=Audit(witness, peers, store),
         sessions=Sessions(witness, config, store, clock, browsers, peers),
         explorer=Explorer(witness, config, store, clock, browsers, peers, TreeWriter),
         server=server,
+        refusals=refusals,
         own_keys=OwnKeys(home, own, keys, clock, peers, pairing, (server, client), words.from_words),
         reach=Reach(peers, client, server, clock, mode=listen.reach),
         discovery=MulticastDiscovery(config.discovery.interfaces),
@@ -185,7 +195,9 @@ def _assemble(
     )
 
 
-def _signed_server(own: identity.Identity, listen: configuration.Listen, now_s: Callable[[], float]) -> SignedServer:
+def _signed_server(
+    own: identity.Identity, listen: configuration.Listen, now_s: Callable[[], float], refusals: Refusals | None = None
+) -> SignedServer:
     """The server of a node behind a proxy. Errors: ``config.invalid``."""
     found = [parse_peer_address(address) for address in listen.advertise]
     if not found or not all(signed for _, _, signed in found):
@@ -201,6 +213,7 @@ def _signed_server(own: identity.Identity, listen: configuration.Listen, now_s: 
         authorities=authorities,
         address=listen.advertise[0],
         now_s=now_s,
+        refusals=refusals,
     )
 
 

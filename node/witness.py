@@ -19,6 +19,7 @@ from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, Clock, Store
 from node.identity import Identity
 from node.log_audit import own_artefacts
+from node.trail import Trail
 from protocol import cbor, envelope, ids, limits, note, witness_log
 from protocol.errors import MeshError
 from protocol.log_proof import InclusionProof, KeyOf, key_of
@@ -46,6 +47,8 @@ class Witness:
 
     def __init__(self, identity: Identity, store: Store, clock: Clock) -> None:
         self.identity = identity
+        self.trail = Trail(identity, store, clock)
+        """What this node does, as the witness log is what it signs."""
         self._store = store
         self._clock = clock
         self._log: OwnLog | None = None
@@ -84,6 +87,11 @@ class Witness:
             signed = witness_log.sign(now.checkpoint, self.identity.key)
             self._log = now = msgspec.structs.replace(now, signed=signed)
         return now
+
+    @property
+    def waiting(self) -> int:
+        """How many artefacts wait for the next append."""
+        return len(self._waiting)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 

@@ -80,6 +80,22 @@ def read_change(change: Change, *, may_lease: bool) -> TreeUpdate:
     )
 
 
+class Decoded(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chunk says, by itself: whether it follows in its chain is not checked yet."""
+
+    change: Change
+    update: TreeUpdate
+
+
+def decode_chunk(chunk: bytes, *, may_lease: bool) -> Decoded:
+    """The change in ``chunk`` and its entries. Pure, and most of the work of reading a delta: large ones belong on a thread.
+
+    Errors: ``delta.invalid``.
+    """
+    change = decode_change(chunk)
+    return Decoded(change=change, update=read_change(change, may_lease=may_lease))
+
+
 class DeltaReader:
     """Follows the deltas of one peer in one search.
 
@@ -91,7 +107,7 @@ class DeltaReader:
         """``public_key``: the peer's, 32 bytes. ``may_lease``: the peer is the coordinator of the search."""
         self._actor = actor_of(public_key)
         self._search = search_id
-        self._may_lease = may_lease
+        self.may_lease = may_lease
         self._puts = 0
         self._max_op = 0
         self._hash: bytes | None = None
@@ -110,41 +126,51 @@ class DeltaReader:
         """Hash of the last change that was read, None before the first."""
         return self._hash
 
-    def read(self, payload: bytes) -> TreeUpdate | None:
-        """What the delta says; None when it was read before or belongs to an epoch that was replaced.
+    def wants(self, payload: bytes) -> Delta | None:
+        """The delta in ``payload`` if it is the next one; None when it was read before or belongs to an epoch that was replaced.
 
-        Checks, in order: form and search; place in the chain (old epoch, repeated, or missing predecessors); the
-        chunk; actor, sequence, predecessor and operation numbers; puts per epoch; every entry. A delta of a higher
-        epoch with ``seq`` 1 starts that epoch; its update replaces all earlier ones of the peer.
-        Errors: ``delta.invalid``; ``delta.gap`` (detail ``epoch`` and ``seq``: what is wanted);
-        ``delta.equivocation``.
+        Checks, in order: form and search; place in the chain (old epoch, repeated, or missing predecessors). Errors: those
+        of ``read``.
         """
         delta = decode_delta(payload)
         if delta.search != self._search:
             raise MeshError("delta.invalid", "the delta belongs to another search")
         if delta.epoch < self.epoch:
             return None
-        fresh = delta.epoch > self.epoch
-        wanted = 1 if fresh else self.next_seq
-        digest = hashlib.sha256(payload).digest()
+        wanted = 1 if delta.epoch > self.epoch else self.next_seq
         if delta.seq < wanted:
-            if self._digests[delta.seq - 1] != digest:
+            if self._digests[delta.seq - 1] != hashlib.sha256(payload).digest():
                 raise MeshError("delta.equivocation", epoch=delta.epoch, seq=delta.seq)
             return None
         if delta.seq > wanted:
             raise MeshError("delta.gap", epoch=delta.epoch, seq=wanted)
-        change = decode_change(delta.chunk)
+        return delta
+
+    def read(self, payload: bytes, decoded: Decoded | None = None) -> TreeUpdate | None:
+        """What the delta says; None when it was read before or belongs to an epoch that was replaced.
+
+        ``decoded``: what ``decode_chunk`` made of its chunk, if somebody has decoded it already. Checks, in order: those of
+        ``wants``; the chunk and every entry; actor, sequence, predecessor and operation numbers; puts per epoch. A delta of
+        a higher epoch with ``seq`` 1 starts that epoch; its update replaces all earlier ones of the peer.
+        Errors: ``delta.invalid``; ``delta.gap`` (detail ``epoch`` and ``seq``: what is wanted); ``delta.equivocation``.
+        """
+        delta = self.wants(payload)
+        if delta is None:
+            return None
+        fresh = delta.epoch > self.epoch
+        if decoded is None:
+            decoded = decode_chunk(delta.chunk, may_lease=self.may_lease)
+        change = decoded.change
         self._check_chain(change, delta.seq, fresh)
         puts = change.puts + (0 if fresh else self._puts)
         if puts > limits.EPOCH_PUTS_MAX:
             raise MeshError("delta.invalid", "too many puts in one epoch")
-        update = read_change(change, may_lease=self._may_lease)
         self._before = (self.epoch, self._puts, self._hash, self._max_op, self._digests)
         if fresh:
             self._digests = []
-        self._digests.append(digest)
+        self._digests.append(hashlib.sha256(payload).digest())
         self.epoch, self._puts, self._hash, self._max_op = delta.epoch, puts, change.hash, change.max_op
-        return update
+        return decoded.update
 
     def unread(self) -> None:
         """Take back the last ``read`` that returned an update, because the tree refused it: it is wanted again."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import cbor, limits
-from protocol.action import Action
+from protocol.action import Action, Check, Click, Fill, Press, Scroll, Secret, Select
 from protocol.errors import MeshError
 
 T = TypeVar("T")
@@ -49,6 +49,11 @@ REGISTER: Final = np.dtype(
 assert REGISTER.itemsize == _REGISTER.size
 
 Key = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
+
+TreeAction = Click | Fill | Select | Check | Press | Scroll
+"""What a search does to a page. Opening an address, waiting and reading under a name are steps of a recording: from a
+peer they would aim this node's browser, hold it up, or collect what it sees.
+"""
 
 
 def root_key(search_id: str) -> bytes:
@@ -171,23 +176,32 @@ def make_update(
 
 
 def encode_action(action: Action) -> bytes:
-    """The one encoding of ``action`` in a node. Errors: ``input.too_large``."""
+    """The one encoding of ``action`` in a node. Errors: ``input.too_large``, ``delta.invalid`` (no action of a search)."""
+    if not isinstance(action, TreeAction):
+        raise MeshError("delta.invalid", "a search does not open addresses, wait or extract")
+    _check_value(action)
     data = cbor.encode(action)
     if len(data) > limits.TREE_ACTION_BYTES_MAX:
         raise MeshError("input.too_large", "the encoded action is too large for the search tree", bytes=len(data))
     return data
 
 
-def decode_action(data: bytes) -> Action:
+def decode_action(data: bytes) -> TreeAction:
     """The action of a node. Errors: ``delta.invalid``."""
     try:
-        action = cbor.decode_as(data, cast("type[Action]", Action), bytes_max=limits.TREE_ACTION_BYTES_MAX)
+        action = cbor.decode_as(data, cast("type[TreeAction]", TreeAction), bytes_max=limits.TREE_ACTION_BYTES_MAX)
         if cbor.encode(action) != data:
             # A default that is written out would give one action two keys.
             raise MeshError("delta.invalid", "the action is not in its one encoding")
     except MeshError as error:
         raise MeshError("delta.invalid", f"action: {error.message}") from error
+    _check_value(action)
     return action
+
+
+def _check_value(action: TreeAction) -> None:
+    if isinstance(action, Fill) and isinstance(action.value, Secret):
+        raise MeshError("delta.invalid", "a search types no secrets")
 
 
 def _check_node(key: bytes, entry: NodeEntry) -> None:

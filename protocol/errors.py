@@ -180,6 +180,12 @@ CODES: dict[str, Code] = {
     "peer.protocol": Code(
         _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
     ),
+    "peer.quota": Code(
+        _P,
+        False,
+        "The peer has used up the disk it is given here.",
+        "Raise `policy.peer_disk_mib` in the configuration, if more of it is wanted; `node status` shows who takes what.",
+    ),
     "peer.limit": Code(_P, True, "The peer exceeded a limit of size, rate or time.", "Send less, or slower."),
     "peer.clock": Code(
         _E,
@@ -441,16 +447,22 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer signed two different deltas with one sequence number.",
-        "Its share is dropped and both are kept as proof.",
+        "Its share of the search is dropped for good; find out who else holds its key.",
     ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
     "lease.busy": Code(
         _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
     ),
+    "claim.invalid": Code(
+        _P,
+        False,
+        "The claim is none its lease could give: it leaves the branch, or is no path of actions a search performs.",
+        "It counts as a false claim; both nodes should run the same protocol version.",
+    ),
     "policy.refused": Code(
         _P,
         False,
-        "This node's own policy does not allow the assignment.",
+        "This node's own policy, or its owner, does not allow the assignment.",
         "Assign it elsewhere: a coordinator cannot relax a peer's policy.",
     ),
 }

@@ -108,11 +108,13 @@ class Forest:
         self._detach(row)
         above = self.parent[row]
         siblings = self.children[above]
-        siblings.remove(row)
-        if not siblings:
+        if len(siblings) > 1:
+            siblings.remove(row)
+        else:
             del self.children[above]
         self.parent[row], self.action[row] = _DETACHED, b""
-        self.touched.update((row, above))
+        self.touched.add(row)
+        self.touched.add(above)
         self.release(above)
 
     def _attach(self, row: int) -> None:
@@ -127,6 +129,9 @@ class Forest:
                 pending.extend(self.children.get(row, ()))
 
     def _detach(self, row: int) -> None:
+        if row not in self.children:
+            self.depth[row] = _DETACHED
+            return
         pending = [row]
         while pending:
             row = pending.pop()

@@ -153,7 +153,11 @@ def withdrawn(before: Grants, less: Grants) -> Grants:
     return kept
 
 
+def each_in_words(grants: Grants) -> list[str]:
+    """Each of ``grants`` as people write it."""
+    return [name if ANY in origins else f"{name}={','.join(origins)}" for name, origins in grants.items()]
+
+
 def in_words(grants: Grants) -> str:
     """``grants`` as people write them; what every peer may, if there are none."""
-    words = [name if ANY in origins else f"{name}={','.join(origins)}" for name, origins in grants.items()]
-    return ", ".join(words) or "status only"
+    return ", ".join(each_in_words(grants)) or "status only"

@@ -126,6 +126,11 @@ class KeyLog:
         return tuple(dict.fromkeys(kept))
 
     @property
+    def since_s(self) -> int:
+        """Since when the current key is the node's, seconds since 1970."""
+        return self._state.periods[-1].from_s
+
+    @property
     def recovery(self) -> bytes:
         """The hash of the recovery key, as committed to now."""
         return self._state.recovery

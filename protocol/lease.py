@@ -1,19 +1,21 @@
 """Leases: who works on which branch of a search, for how long.
 
 The coordinator keeps one ``LeaseBook`` per search. A lease is live until its result arrives, its time is over, or
-it is revoked; what has ended never lives again. A branch has at most one live lease, and every new lease of a
-branch has a higher *term*. Whatever arrives late or twice changes nothing and is no error.
+it is revoked; what has ended never lives again. Renewing moves its end, but never beyond the latest end it was granted
+with: nobody holds a branch for ever. A branch has at most one live lease, and every new lease of a branch has a higher
+*term*. Whatever arrives late or twice changes nothing and is no error.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from protocol import limits
-from protocol.entry import LeaseEntry
+from protocol.entry import LeaseEntry, decode_action
 from protocol.errors import MeshError
 
 
@@ -64,6 +66,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     expires_ms: int
     """Milliseconds since 1970."""
+    latest_ms: int
+    """No renewal moves the end beyond this."""
 
     @property
     def live(self) -> bool:
@@ -86,9 +90,11 @@ class LeaseBook:
         self._live: dict[bytes, str] = {}
         self._terms: dict[bytes, int] = {}
 
-    def grant(self, lease_id: str, *, branch: bytes, worker: str, now_ms: int, lifetime_ms: int) -> Lease:
-        """A new lease of ``branch`` for ``worker``; asking again with the same id, branch and worker returns the
-        same lease.
+    def grant(
+        self, lease_id: str, *, branch: bytes, worker: str, now_ms: int, lifetime_ms: int, latest_ms: int
+    ) -> Lease:
+        """A new lease of ``branch`` for ``worker`` that can be renewed until ``latest_ms``; asking again with the same id,
+        branch and worker returns the same lease.
 
         Errors: ``lease.busy`` (the branch has a live lease); ``input.invalid`` (the id belongs to another lease).
         """
@@ -100,21 +106,30 @@ class LeaseBook:
         if branch in self._live:
             raise MeshError("lease.busy", "the branch has a live lease", lease=self._live[branch])
         term = self._terms.get(branch, 0) + 1
-        expires_ms = now_ms + lifetime_ms
-        lease = Lease(id=lease_id, branch=branch, worker=worker, term=term, state=State.GRANTED, expires_ms=expires_ms)
+        lease = Lease(
+            id=lease_id,
+            branch=branch,
+            worker=worker,
+            term=term,
+            state=State.GRANTED,
+            expires_ms=min(now_ms + lifetime_ms, latest_ms),
+            latest_ms=latest_ms,
+        )
         self._forget_ended()
         self._leases[lease_id] = lease
         self._live[branch], self._terms[branch] = lease_id, term
         return lease
 
     def renew(self, lease_id: str, *, worker: str, now_ms: int, lifetime_ms: int) -> Lease:
-        """The lease with a new expiry (never an earlier one). Errors: ``lease.unknown``: not live, or of another
-        worker.
+        """The lease with a new expiry: never an earlier one, and never after its latest end.
+
+        Errors: ``lease.unknown``: not live, or of another worker.
         """
         lease = self._leases.get(lease_id)
         if lease is None or not lease.live or lease.worker != worker or lease.expires_ms <= now_ms:
             raise MeshError("lease.unknown", lease=lease_id)
-        return self._move(lease, Event.RENEW, max(lease.expires_ms, now_ms + lifetime_ms))
+        wanted_ms = max(lease.expires_ms, now_ms + lifetime_ms)
+        return self._move(lease, Event.RENEW, min(wanted_ms, lease.latest_ms))
 
     def close(self, lease_id: str, event: Event) -> Lease:
         """The lease after ``event`` (a result or a revocation); one that has ended stays as it is.
@@ -125,9 +140,13 @@ class LeaseBook:
         lease = self.get(lease_id)
         return self._move(lease, event, lease.expires_ms)
 
-    def expire_due(self, now_ms: int) -> list[Lease]:
-        """End the live leases whose time is over; those leases, by branch. Their branches can be granted again."""
-        due = [lease for lease in self.live_by_branch().values() if lease.expires_ms <= now_ms]
+    def expire_due(self, now_ms: int, *, but: str = "") -> list[Lease]:
+        """End the live leases whose time is over; those leases, by branch. Their branches can be granted again.
+
+        ``but``: a worker whose leases stay: the book's owner, who need not be asked whether it still works.
+        """
+        live = self.live_by_branch().values()
+        due = [lease for lease in live if lease.expires_ms <= now_ms and lease.worker != but]
         return [self._move(lease, Event.EXPIRE, lease.expires_ms) for lease in due]
 
     def get(self, lease_id: str) -> Lease:
@@ -162,3 +181,17 @@ class LeaseBook:
         if oldest is None:
             raise MeshError("lease.busy", f"more than {limits.LEASES_KEPT_MAX} live leases")
         del self._leases[oldest.id]
+
+
+def check_claim(prefix: Sequence[bytes], claim: Sequence[bytes]) -> None:
+    """Nothing, if a lease of the branch at ``prefix`` could give ``claim`` (encoded actions from the start page, both).
+
+    Checks, in order: it goes through the branch; every step is an action a search performs. Errors: ``claim.invalid``.
+    """
+    if tuple(claim[: len(prefix)]) != tuple(prefix):
+        raise MeshError("claim.invalid", "the claim does not go through the leased branch")
+    for number, step in enumerate(claim, 1):
+        try:
+            decode_action(step)
+        except MeshError as error:
+            raise MeshError("claim.invalid", f"step {number}: {error.message}", step=number) from error

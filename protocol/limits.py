@@ -36,6 +36,14 @@ PEER_BODY_BYTES_MAX: Final = 2 * MIB
 PEER_REQUESTS_PER_S: Final = 20
 PEER_REQUESTS_BURST: Final = 50
 PEERS_MAX: Final = 1_000
+PEER_DISK_MIB: Final = 256
+REFUSALS_PEERS_MAX: Final = 64
+MESSAGE_BYTES_MAX: Final = 4 * KIB
+KEYS_MESSAGE_BYTES_MAX: Final = 68 * KIB  # a key log
+GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
+SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
+BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
+LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
 
 # Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
 HELD_KEEPALIVE_S: Final = 20
@@ -50,6 +58,7 @@ DISCOVERED_NODES_MAX: Final = 256
 
 # Pairing
 INVITE_MINUTES_MAX: Final = 60
+INVITES_OPEN_MAX: Final = 16
 INVITE_TOKEN_BYTES: Final = 16
 INVITE_CHARS_MAX: Final = 1_024
 PAIRING_FAILURES_MAX: Final = 3
@@ -73,6 +82,10 @@ PASSPHRASE_CHARS_MIN: Final = 8
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+
+# Metrics
+METRICS_CONNECTIONS_MAX: Final = 8
+METRICS_HEADER_BYTES_MAX: Final = 8 * KIB
 
 # Sessions and bundles
 VIEWPORT_PX_MIN: Final = 200
@@ -109,6 +122,8 @@ EPOCH_DELTAS_MAX: Final = 20_000
 LEASES_KEPT_MAX: Final = 10_000
 SEARCH_PARTICIPANTS_MAX: Final = 32
 SEARCHES_OPEN_MAX: Final = 32
+SEARCHES_OPEN_PER_PEER_MAX: Final = 8
+CLAIM_REPLAY_TIMEOUT_S: Final = 60
 GOAL_CHARS_MAX: Final = 1_000
 CONDITION_PARTS_MAX: Final = 32
 CONDITION_DEPTH_MAX: Final = 4
@@ -127,6 +142,14 @@ LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
 LOG_START_SYNC_TIMEOUT_S: Final = 5
+
+# Audit trail (docs/adr/0022-audit-trail.md)
+AUDIT_NAME_CHARS_MAX: Final = 80
+AUDIT_TEXT_CHARS_MAX: Final = 256
+AUDIT_NOTES_MAX: Final = 8
+AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
+AUDIT_LIST_ROWS_MAX: Final = 1_000
+AUDIT_ANCHOR_EVERY_S: Final = 600
 
 # Browser
 NAVIGATION_TIMEOUT_MS: Final = 15_000

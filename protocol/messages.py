@@ -303,23 +303,33 @@ class Route(NamedTuple):
     """The scope the caller needs here; None for any peer."""
     request: type[msgspec.Struct]
     answer: type[msgspec.Struct]
+    bytes_max: int = limits.MESSAGE_BYTES_MAX
+    """Of the request, in its envelope; no more of it is ever read."""
+    keeps: bool = False
+    """Whether what the caller sends is stored: it is put down to the caller's account of disk."""
 
 
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
     "reach/echo": Route(None, EchoAsk, EchoTell),
-    "grants/push": Route(None, GrantsPush, Done),
-    "keys/push": Route(None, KeysPush, Done),
+    "grants/push": Route(None, GrantsPush, Done, limits.GRANTS_MESSAGE_BYTES_MAX),
+    "keys/push": Route(None, KeysPush, Done, limits.KEYS_MESSAGE_BYTES_MAX),
     "keys/pull": Route(None, KeysAsk, KeysTell),
-    "search/open": Route("branch:assign", SearchOpen, Done),
+    "search/open": Route("branch:assign", SearchOpen, Done, limits.SEARCH_MESSAGE_BYTES_MAX, keeps=True),
     "search/close": Route("branch:assign", SearchClose, Done),
-    "branch/assign": Route("branch:assign", BranchAssign, Done),
+    "branch/assign": Route("branch:assign", BranchAssign, Done, limits.BRANCH_MESSAGE_BYTES_MAX, keeps=True),
     "branch/revoke": Route("branch:assign", BranchRevoke, Done),
     "branch/renew": Route("branch:accept", BranchRenew, BranchRenewed),
-    "branch/return": Route("branch:accept", BranchReturn, Done),
-    "deltas/push": Route("deltas:write", DeltaPush, DeltaHave),
+    "branch/return": Route("branch:accept", BranchReturn, Done, limits.BRANCH_MESSAGE_BYTES_MAX),
+    "deltas/push": Route("deltas:write", DeltaPush, DeltaHave, limits.PEER_BODY_BYTES_MAX, keeps=True),
     "deltas/pull": Route("deltas:read", DeltaPull, DeltaBatch),
-    "log/checkpoint": Route(None, LogSync, LogSync),
+    "log/checkpoint": Route(None, LogSync, LogSync, limits.LOG_MESSAGE_BYTES_MAX),
     "log/consistency": Route(None, LogConsistencyAsk, LogConsistency),
     "log/prove": Route(None, LogProveAsk, LogProven),
 }
+
+
+def request_bytes_max(route: str) -> int:
+    """The most bytes a request over ``route`` has in its envelope; what no route is may be as large as any."""
+    known = ROUTES.get(route)
+    return known.bytes_max if known else limits.PEER_BODY_BYTES_MAX

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +33,8 @@ SUMMED: Final = 5
 _GROWING: Final = [VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES]
 _NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
 _CAPACITY_MIN: Final = 256
+_DROPPED_AT_ONCE: Final = 2_000
+"""Rows that ``dropping`` and ``states`` work on between two turns of the caller: a few milliseconds."""
 
 Rows = NDArray[np.intp]
 """Rows of the tree, shape ``(count,)``."""
@@ -91,11 +94,10 @@ class SearchTree:
         self.totals: NDArray[np.int64] = np.zeros((_CAPACITY_MIN, FIELDS), np.int64)
         """Shape ``(capacity, FIELDS)``: the fold over all shares."""
         self.lease_count: NDArray[np.int32] = np.zeros(_CAPACITY_MIN, np.int32)
-        """Live leases and local work at or below each row, shape ``(capacity,)``: counted as losses."""
+        """Live leases at or below each row, shape ``(capacity,)``: counted as losses."""
         self._forest = Forest(self.root_key, _CAPACITY_MIN)
         self._shares: dict[str, _Share] = {}
         self._sorted: dict[int, Rows] = {}
-        self._own_work: Counter[bytes] = Counter()
         self._leased: dict[int, int] = {}
 
     # --- change ------------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ class SearchTree:
         self._reserve(self._check(current, share is None, update))
         if current is None:
             if share is not None:
-                self._remove(peer)
+                self._forest.touched.update(self.drop(peer).tolist())
             current = self._shares[peer] = _Share(epoch, len(self.totals))
         rows = self._write(current, update)
         self._fold(rows)
@@ -126,22 +128,26 @@ class SearchTree:
 
     def drop(self, peer: str) -> Rows:
         """Forget everything ``peer`` ever said. Unknown peers are no error."""
-        if peer in self._shares:
-            self._remove(peer)
-        return self._changed(recount=True)
+        changed = [*self.dropping(peer)]
+        return np.unique(np.concatenate(changed)) if changed else np.empty(0, np.intp)
 
-    def begin(self, key: bytes) -> Rows:
-        """Work of this node below ``key`` starts: a virtual loss until ``end``."""
-        self._own_work[key] += 1
-        return self._changed(recount=True)
+    def dropping(self, peer: str) -> Iterator[Rows]:
+        """Forget everything ``peer`` ever said, a slice at a time, so that a large share need not go in one breath.
 
-    def end(self, key: bytes) -> Rows:
-        """Work that was begun has ended. Errors: ``input.invalid`` when it was not begun."""
-        if not self._own_work[key]:
-            raise MeshError("input.invalid", "work that was never begun cannot end")
-        self._own_work[key] -= 1
-        self._own_work += Counter()  # keeps positive counts only
-        return self._changed(recount=True)
+        A node counts with the share until its slice, leases end with the first. Between two slices the tree may be read and
+        changed, but not by ``peer``; it is to be run to its end.
+        """
+        share = self._shares.pop(peer, None)
+        if share is None:
+            return
+        rows = np.flatnonzero(share.held)
+        # The deepest first: what hangs below a node has gone before it.
+        rows = rows[np.argsort(-self._forest.depth[rows], kind="stable")]
+        for start in range(0, max(1, len(rows)), _DROPPED_AT_ONCE):  # once at least: a share may be leases only
+            part = rows[start : start + _DROPPED_AT_ONCE]
+            self._fold(part)
+            self._remove(part.tolist(), (share.table[part, RISK] > 0).tolist())
+            yield self._changed(recount=not start and bool(share.live))
 
     def _check(self, current: _Share | None, is_new: bool, update: TreeUpdate) -> int:
         """How many new rows the update may need, once every check has passed."""
@@ -206,17 +212,15 @@ class SearchTree:
         share.state[rows] = update.stats["state"]
         return np.unique(np.concatenate([rows, np.array(named, np.intp)]))
 
-    def _remove(self, peer: str) -> None:
-        share = self._shares.pop(peer)
-        rows = np.flatnonzero(share.held)
-        self._fold(rows)
-        self._forest.touched.update(rows.tolist())
-        for row in rows.tolist():
-            if share.table[row, RISK]:
-                self._sorted.pop(self._forest.parent[row], None)
-                self._forest.unname(row)
-        for row in rows.tolist():
-            self._forest.release(row)
+    def _remove(self, rows: list[int], named: list[bool]) -> None:
+        """Take one peer's word away from ``rows``: that they exist, and where it ``named`` them, their place."""
+        forest = self._forest
+        forest.touched.update(rows)
+        for row, is_named in zip(rows, named, strict=True):
+            if is_named:
+                self._sorted.pop(forest.parent[row], None)
+                forest.unname(row)
+            forest.release(row)
 
     def _fold(self, rows: Rows) -> None:
         """Compute the totals of ``rows`` from all shares again."""
@@ -230,7 +234,7 @@ class SearchTree:
     def _changed(self, recount: bool) -> Rows:
         """The rows that changed since the last call."""
         touched = self._forest.touched
-        if recount or (touched and (self._leased or self._own_work or self._live())):
+        if recount or (touched and (self._leased or self._live())):
             self._recount()
         rows = np.fromiter(touched, np.intp, len(touched))
         touched.clear()
@@ -241,12 +245,12 @@ class SearchTree:
         return [key for share in self._shares.values() for key in share.live]
 
     def _recount(self) -> None:
-        """Count leases and local work again along the paths they lie on; few are live at a time."""
+        """Count leases again along the paths they lie on; few are live at a time."""
         counts: Counter[int] = Counter()
-        for key, number in [*((key, 1) for key in self._live()), *self._own_work.items()]:
+        for key in self._live():
             row = self._forest.index.get(key, -1)
             while row >= 0:
-                counts[row] += number
+                counts[row] += 1
                 row = self._forest.parent[row]
         for row in counts.keys() | self._leased.keys():
             if counts[row] != self._leased.get(row, 0):
@@ -348,6 +352,24 @@ class SearchTree:
             return StateVote(state=STATE_UNKNOWN, votes=0, peers=0)
         state = min(seen, key=lambda name: (-seen[name], name))
         return StateVote(state=state, votes=seen[state], peers=seen.total())
+
+    def states(self) -> Iterator[dict[bytes, bytes]]:
+        """Where peers saw a state: key of the node by state, in slices of bounded size; of several nodes in one slice the
+        nearest to the root, then the smallest key. Changes in between are missed.
+        """
+        for share in list(self._shares.values()):
+            rows = np.flatnonzero(share.held & share.state.any(axis=1))
+            for start in range(0, len(rows), _DROPPED_AT_ONCE):
+                part = rows[start : start + _DROPPED_AT_ONCE]
+                part = part[share.held[part]]
+                keys = [self._forest.keys[row] for row in part.tolist()]
+                # As unsigned numbers, unattached nodes are the farthest.
+                places = zip(self._forest.depth[part].view(np.uint16).tolist(), keys, strict=True)
+                nearest: dict[bytes, tuple[int, bytes]] = {}
+                for state, place in zip(map(bytes, share.state[part].view("V16")[:, 0].tolist()), places, strict=True):
+                    if state not in nearest or place < nearest[state]:
+                        nearest[state] = place
+                yield {state: key for state, (_, key) in nearest.items()}
 
     def leases(self) -> dict[bytes, LeaseEntry]:
         """Leases by branch key; of two for one branch the one with the higher term, then id."""

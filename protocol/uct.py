@@ -98,7 +98,7 @@ class _Family(NamedTuple):
 
 
 class Uct:
-    """Scores of a ``SearchTree``. Hand every result of ``apply``, ``drop``, ``begin`` and ``end`` to ``refresh``."""
+    """Scores of a ``SearchTree``. Hand every result of ``apply``, ``drop`` and ``dropping`` to ``refresh``."""
 
     def __init__(self, tree: SearchTree, own: str, *, weights: Weights | None = None) -> None:
         """``own``: the node id whose values need no verification, because this node saw them."""

@@ -1,4 +1,4 @@
-"""What speaks for and against a candidate, how much, and why: every weight of the policy."""
+"""What speaks for and against a candidate, how much, and why: every weight of the heuristics."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import inspect as types
 
 from protocol import messages
+from protocol.limits import KIB
 from protocol.messages import ROUTES
 
 _INTRODUCTION = """\
@@ -21,7 +22,8 @@ bare record, since the channel says whose it is. A refusal is an error record wi
 
 Records are strict CBOR maps ([cbor](cbor.md)) with text keys: the names of the fields. A field with a default may be left
 out; any other is required. A field that is not listed is refused, as is a value outside of its bounds:
-`message.invalid`. What is signed within a record is an artefact envelope and travels as a byte string.
+`message.invalid`. A request is no larger, in its envelope, than its route takes: `input.too_large`. What is signed
+within a record is an artefact envelope and travels as a byte string.
 """
 
 
@@ -32,12 +34,14 @@ def messages_page(notice: str) -> str:
         _INTRODUCTION,
         "## Routes",
         "",
-        "| route | scope of the caller | request | answer |",
-        "|---|---|---|---|",
+        "| route | scope of the caller | request | largest, KiB | answer |",
+        "|---|---|---|---|---|",
     ]
     for name, route in ROUTES.items():
         scope = f"`{route.scope}`" if route.scope else "any peer"
-        lines.append(f"| `{name}` | {scope} | {_link(route.request)} | {_link(route.answer)} |")
+        lines.append(
+            f"| `{name}` | {scope} | {_link(route.request)} | {route.bytes_max // KIB} | {_link(route.answer)} |"
+        )
     lines += ["", "## Records"]
     for record in _records():
         lines += ["", f"### {record.__name__}", "", _sentences(record)]

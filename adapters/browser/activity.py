@@ -15,6 +15,8 @@ from protocol.errors import MeshError
 T = TypeVar("T")
 
 _SCRIPTED: Final = frozenset({"fetch", "xhr"})
+_KEPT_MAX: Final = 100
+"""How many pop-ups and dialogs are remembered until somebody asks: a page can open them without end."""
 
 
 class Activity:
@@ -72,7 +74,8 @@ class Activity:
         self._changed.set()
 
     def _window_opened(self, event: Mapping[str, Any]) -> None:
-        self.popups.append(event["url"])
+        if len(self.popups) < _KEPT_MAX:
+            self.popups.append(event["url"])
         self._changed.set()
 
     def _request_began(self, request: Request) -> None:
@@ -90,7 +93,8 @@ class Activity:
             self._changed.set()
 
     def _dialog(self, dialog: Dialog) -> None:
-        self.dialogs.append(dialog.type)
+        if len(self.dialogs) < _KEPT_MAX:
+            self.dialogs.append(dialog.type)
         self.spawn(dialog.dismiss())
 
     def _began(self) -> None:

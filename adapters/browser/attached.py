@@ -24,7 +24,11 @@ def attacher(settings: BrowserSettings) -> OpenBrowser:
             return await driver.chromium.connect_over_cdp(settings.cdp_url, timeout=settings.launch_timeout_ms)
 
         return await connected(
-            connect, backend="attached", otherwise="browser.unreachable", doing="connecting to the running browser"
+            connect,
+            backend="attached",
+            ours=False,
+            otherwise="browser.unreachable",
+            doing="connecting to the running browser",
         )
 
     return attach

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Literal, cast
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 
 from adapters.browser.activity import Activity
 from adapters.browser.faults import translated
+from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage
+from adapters.browser.routing import Routing
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.risk import GuardPolicy
@@ -24,9 +27,11 @@ _CLOSE_TIMEOUT_S = 5.0
 class ChromiumBrowser:
     """``adapters.ports.Browser`` on a connected Playwright browser."""
 
-    def __init__(self, driver: Playwright, browser: Browser, backend: str) -> None:
+    def __init__(self, driver: Playwright, browser: Browser, backend: str, judge: BrowserJudge | None) -> None:
+        """judge: of every request of the browser; None if it is somebody else's too."""
         self._driver = driver
         self._browser = browser
+        self._judge = judge
         self._info = BrowserInfo(backend=backend, name="chromium", version=browser.version)
         self._pages: set[ChromiumPage] = set()
         self._activities: set[Activity] = set()
@@ -66,6 +71,10 @@ class ChromiumBrowser:
         self._pages.discard(page)
         self._activities.discard(activity)
 
+    def _released(self, guard: NetworkGuard, _: object) -> None:
+        if self._judge is not None:
+            self._judge.release(guard)
+
     async def _open(self, profile: Profile, policy: GuardPolicy, activity: Activity) -> ChromiumPage:
         context: BrowserContext = await self._browser.new_context(
             viewport={"width": profile.width_px, "height": profile.height_px},
@@ -81,9 +90,14 @@ class ChromiumBrowser:
         )
         try:
             guard = NetworkGuard(policy, activity)
-            _, page = await asyncio.gather(guard.watch_context(context), context.new_page())
-            guard.own(page)
-            driven = ChromiumPage(context, page, await context.new_cdp_session(page), activity, guard)
+            _, page = await asyncio.gather(guard.watch_sockets(context), context.new_page())
+            session = await context.new_cdp_session(page)
+            if self._judge is None:
+                await Routing(context, guard, activity).admit(page, session)
+            else:
+                await self._judge.admit(page, session, guard)
+                activity.gone.add_done_callback(partial(self._released, guard))
+            driven = ChromiumPage(context, page, session, activity, guard)
             await driven.start()
         except BaseException:
             with contextlib.suppress(Exception):  # the failure above is the one to report
@@ -104,15 +118,22 @@ class ChromiumBrowser:
 
 
 async def connected(
-    connect: Callable[[Playwright], Awaitable[Browser]], *, backend: str, otherwise: str, doing: str
+    connect: Callable[[Playwright], Awaitable[Browser]], *, backend: str, ours: bool, otherwise: str, doing: str
 ) -> ChromiumBrowser:
-    """A browser over a fresh Playwright driver. Errors: ``otherwise`` for whatever Playwright raises."""
+    """A browser over a fresh Playwright driver.
+
+    ours: nobody else uses it, so that each of its requests may wait for us.
+    Errors: ``otherwise`` for whatever Playwright raises.
+    """
     with translated("browser.launch", "starting the browser driver"):
         driver = await async_playwright().start()
     try:
         try:
             with translated(otherwise, doing):
                 browser = await connect(driver)
+                judge = BrowserJudge(await browser.new_browser_cdp_session()) if ours else None
+                if judge is not None:
+                    await judge.start()
         except MeshError as error:
             if error.code in ("browser.crashed", "browser.timeout"):
                 raise MeshError(otherwise, f"{doing} failed") from None
@@ -121,4 +142,4 @@ async def connected(
         with contextlib.suppress(Exception):  # the failure above is the one to report
             await driver.stop()
         raise
-    return ChromiumBrowser(driver, browser, backend)
+    return ChromiumBrowser(driver, browser, backend, judge)

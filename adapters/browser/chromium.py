@@ -30,6 +30,8 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
                 handle_sighup=False,
             )
 
-        return await connected(connect, backend="launched", otherwise="browser.launch", doing="starting Chromium")
+        return await connected(
+            connect, backend="launched", ours=True, otherwise="browser.launch", doing="starting Chromium"
+        )
 
     return launch

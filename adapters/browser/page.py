@@ -31,6 +31,7 @@ _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
+_DISMISS_TIMEOUT_MS: Final = 1_000
 
 
 class ChromiumPage:
@@ -57,15 +58,13 @@ class ChromiumPage:
 
     async def start(self) -> None:
         """Begin to listen; the page must not have navigated yet."""
-        await asyncio.gather(
-            self._session.send("Page.enable"), self._worlds.start(), self._guard.watch_page(self._session)
-        )
+        await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
         self._context.on("page", self._pop_up)
 
     def _pop_up(self, page: PlaywrightPage) -> None:
         if page is not self._page:
-            self._activity.spawn(page.close())
+            self._activity.spawn(_dismiss(page))
 
     # --- observing ---
 
@@ -248,6 +247,8 @@ class ChromiumPage:
             require_web(url)
         except MeshError:
             return False
+        if not await self._guard.may_follow(url):
+            return False
         with contextlib.suppress(MeshError):  # refused by the guard, or it does not load: the page stays as it is
             await self._goto(url, 0)
         return True
@@ -298,6 +299,13 @@ class ChromiumPage:
                 self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
             )
         self._activity.lost()
+
+
+async def _dismiss(page: PlaywrightPage) -> None:
+    """Close a window, and have it give up first what it is on its way to: closing alone may let a paused request go."""
+    with contextlib.suppress(PlaywrightError):
+        await page.goto("about:blank", timeout=_DISMISS_TIMEOUT_MS)
+    await page.close()
 
 
 def _unreadable(name: str) -> MeshError:

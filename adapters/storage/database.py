@@ -43,6 +43,8 @@ class Database:
         self._db = db
         self._executor = executor
         self._closed = False
+        self.waiting = 0
+        """Calls that have begun and not ended."""
 
     @classmethod
     async def open(cls, path: Path) -> Database:
@@ -71,7 +73,11 @@ class Database:
         """What ``work`` returned on this thread, without a transaction. Errors: ``node.stopped`` once closed."""
         if self._closed:
             raise closed()
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        self.waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        finally:
+            self.waiting -= 1
 
     async def close(self) -> None:
         """Finish what was begun, fold the WAL into the file, end the thread. Never raises; twice is once."""

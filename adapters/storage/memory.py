@@ -6,12 +6,17 @@ It keeps encoded bodies, not objects, so that it refuses what the database could
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.records import integer, pack, unpack
+from adapters.storage.usage import ROW_BYTES, added_up
+from protocol import audit
+from protocol.audit import START, Draft, Head
 from protocol.errors import MeshError
 from protocol.session import Session, Step
 
@@ -38,8 +43,13 @@ class MemoryStore:
         self._heads: dict[str, bytes] = {}
         self._cosigned: dict[str, bytes] = {}
         self._equivocations: dict[str, bytes] = {}
+        self._audit: list[AuditLine] = []
         self._blobs: dict[bytes, bytes] = {}
         self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        return 0
 
     # --- meta, peers, invites ---
 
@@ -248,6 +258,38 @@ class MemoryStore:
     async def equivocations(self) -> list[EquivocationRecord]:
         self._open()
         return [unpack(body, EquivocationRecord) for _, body in sorted(self._equivocations.items())]
+
+    # --- audit trail ---
+
+    async def append_audit(self, draft: Draft) -> AuditLine:
+        self._open()
+        line, head = audit.chain(draft, await self.audit_head())
+        made = stored(line, draft, head.number, head.digest)
+        self._audit.append(made)
+        return made
+
+    async def audit_head(self) -> Head:
+        self._open()
+        return Head(self._audit[-1].number, self._audit[-1].digest) if self._audit else START
+
+    async def audit_lines(self, *, after: int = 0, limit: int = 1_000) -> list[AuditLine]:
+        self._open()
+        return [row for row in self._audit if row.number > integer(after)][: records.check_limit(limit)]
+
+    async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
+        self._open()
+        found = [row for row in self._audit if query.fits(row)]
+        return found[max(0, len(found) - records.check_limit(query.limit)) :]
+
+    async def usage(self) -> dict[str, int]:
+        self._open()
+        sums = [(peer, len(envelope)) for (_, peer, _, _), envelope in self._deltas.items()]
+        sums += [(row.who, ROW_BYTES) for row in self._audit]
+        searches = [(unpack(body, SearchRecord), len(body)) for body in self._searches.values()]
+        leases: Counter[str] = Counter()
+        for body in self._leases.values():
+            leases[unpack(body, LeaseRecord).search] += len(body)
+        return added_up(sums, searches, leases)
 
     # --- blobs, whole store ---
 

@@ -62,10 +62,26 @@ _WITNESS_LOG: Final = (
     "CREATE TABLE log_equivocations (node TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
 )
 
+# Append-only for this program and for whoever opens the database by hand; who goes around the triggers breaks the chain.
+_AUDIT_TRAIL: Final = (
+    """CREATE TABLE audit (
+        number INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, line BLOB NOT NULL,
+        digest TEXT NOT NULL) STRICT""",
+    "CREATE INDEX audit_by_time ON audit (at_ms, number)",
+    "CREATE INDEX audit_by_who ON audit (who, number)",
+    """CREATE TRIGGER audit_keeps_rows BEFORE DELETE ON audit BEGIN
+        SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
+    """CREATE TRIGGER audit_changes_no_row BEFORE UPDATE ON audit BEGIN
+        SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
+    """CREATE TRIGGER audit_goes_on_at_its_end BEFORE INSERT ON audit
+        WHEN new.number <> (SELECT coalesce(max(number), 0) + 1 FROM audit) BEGIN
+        SELECT RAISE(ABORT, 'the audit trail goes on at its end'); END""",
+)
+
 # Scopes were granted for every origin; invites do not outlive the process that listens for them.
 _GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _GRANTS)
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS)
 VERSION: Final = len(MIGRATIONS)
 
 

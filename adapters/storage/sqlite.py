@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import log_tables, records
+from adapters.storage import audit_table, log_tables, records
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
+from adapters.storage.usage import usage_of
+from protocol.audit import Draft, Head
 from protocol.errors import MeshError
 from protocol.session import Session, Step
 
@@ -44,6 +47,10 @@ class SqliteStore:
             await database.close()
             raise
         return cls(database, blobs)
+
+    @property
+    def waiting(self) -> int:
+        return self._database.waiting
 
     # --- meta, peers, invites ---
 
@@ -309,6 +316,23 @@ class SqliteStore:
 
     async def equivocations(self) -> list[EquivocationRecord]:
         return await self._database.read(lambda db: log_tables.every(db, log_tables.EQUIVOCATIONS, EquivocationRecord))
+
+    # --- audit trail ---
+
+    async def append_audit(self, draft: Draft) -> AuditLine:
+        return await self._database.write(lambda db: audit_table.append(db, draft))
+
+    async def audit_head(self) -> Head:
+        return await self._database.read(audit_table.head)
+
+    async def audit_lines(self, *, after: int = 0, limit: int = 1_000) -> list[AuditLine]:
+        return await self._database.read(lambda db: audit_table.lines(db, after, limit))
+
+    async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
+        return await self._database.read(lambda db: audit_table.find(db, query))
+
+    async def usage(self) -> dict[str, int]:
+        return await self._database.read(usage_of)
 
     # --- blobs, whole store ---
 

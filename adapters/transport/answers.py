@@ -30,6 +30,7 @@ _STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "input.too_large": 413,
         "cbor.limit": 413,
         "peer.limit": 429,
+        "peer.quota": 429,
         "internal.fault": 500,
     }
 )

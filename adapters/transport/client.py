@@ -15,6 +15,7 @@ from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.ports import PeerAddress, PeerHandler
+from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.addresses import open_socket
 from adapters.transport.certificates import (
@@ -100,18 +101,20 @@ class MeshClient:
         bounds: Bounds | None = None,
         certificate_life_s: float = CERTIFICATE_LIFE_S,
         ca_file: str = "",
+        refusals: Refusals | None = None,
     ) -> None:
         """key: the witness key, it signs channel certificates. node: our node id, if it is not that of ``key``.
 
         connect_timeout_s: per address. request_timeout_s: for a whole call. now_s: seconds since 1970.
         held: the connections that peers keep open to this node's server. bounds: of calls over connections held open.
-        ca_file: PEM of authorities of proxies, for signed HTTP.
+        ca_file: PEM of authorities of proxies, for signed HTTP. refusals: where what is refused to callers over
+        connections held open is counted.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
         self._now_s = now_s
         self._held = held or HeldTable()
         self._bounds = bounds or Bounds()
-        self._answering = Answering(self._bounds)
+        self._answering = Answering(self._bounds, refusals)
         self._ways = Ways()
         self._signed = SignedCalls(
             key, self._identity.node, now_s=now_s, ca_file=ca_file, connect_timeout_s=connect_timeout_s

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from adapters.ports import PeerHandler
+from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.failures import LostError, NotReachedError
 from adapters.transport.listener import Bounds
@@ -174,8 +175,10 @@ class HeldTable:
 class Answering:
     """The holder's end: answers calls as if they had come in through its own listener."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, refusals: Refusals | None = None) -> None:
+        """refusals: where what is refused here, and not by the handler, is counted."""
         self._bounds = bounds
+        self._refusals = refusals or Refusals()
         self._quota = Quota(bounds)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -197,13 +200,19 @@ class Answering:
         except EndedError:
             return MeshError("peer.unreachable", "the held connection ended", peer=node)
         except MeshError as error:
+            self._refusals.count("frame", node=node)
             return MeshError("peer.protocol", f"not a call: {error.message}", peer=node)
         finally:
             await pipe.close()
 
     async def _answer(self, node: str, pipe: Pipe, handler: PeerHandler, call: CallFrame) -> None:
         try:
-            with await self._quota.enter(node):
+            try:
+                place = await self._quota.enter(node)
+            except MeshError:
+                self._refusals.count("quota", node=node)
+                raise
+            with place:
                 body, refused = await answers.guarded(handler, node, call.route, call.body), False
                 if len(body) > limits.PEER_BODY_BYTES_MAX:
                     raise MeshError("peer.protocol", f"an answer of more than {limits.PEER_BODY_BYTES_MAX} bytes")

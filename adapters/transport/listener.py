@@ -21,6 +21,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from adapters.refusals import Refusals
 from adapters.transport import answers
 from protocol import limits
 from protocol.errors import MeshError
@@ -98,7 +99,7 @@ class Connection(web.RequestHandler):
     def log_exception(self, *args: Any, **kw: Any) -> None:
         # What is not HTTP is counted: a stranger must not be able to fill the log, nor to choose what it says.
         if isinstance(kw.get("exc_info"), HttpProcessingError):
-            self._listener.refusals["http"] += 1
+            self._listener.refusals.count("http", node=self.node)
         else:
             super().log_exception(*args, **kw)
 
@@ -116,7 +117,7 @@ class Connection(web.RequestHandler):
         if self._refused:
             return
         self._refused = True
-        self._listener.refusals[reason] += 1
+        self._listener.refusals.count(reason, node=self.node)
         if self.link is not None:
             self.link.abort()
 
@@ -157,7 +158,7 @@ class Listener(web.Server):
         self.admit = admit
         self.bounds = bounds
         self._finish = finish
-        self.refusals: Counter[str] = Counter()
+        self.refusals = Refusals()
         self._per_address: Counter[str] = Counter()
         self._socket: socket.socket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -201,15 +202,15 @@ class Listener(web.Server):
                 sock, address = await loop.sock_accept(listening)
             except OSError:
                 # Out of file descriptors, or a client that went away in the queue: neither may end the listener.
-                self.refusals["accept"] += 1
+                self.refusals.count("accept")
                 await asyncio.sleep(_ACCEPT_PAUSE_S)
                 continue
             origin = _origin(str(address[0]))
             if len(self._tasks) >= self.bounds.connections_max:
-                self.refusals["connections_total"] += 1
+                self.refusals.count("connections_total")
                 sock.close()
             elif self._per_address[origin] >= self.bounds.connections_per_address_max:
-                self.refusals["connections_per_address"] += 1
+                self.refusals.count("connections_per_address")
                 sock.close()
             else:
                 self._per_address[origin] += 1
@@ -236,7 +237,7 @@ class Listener(web.Server):
             )
             await connection.lost
         except OSError as error:
-            self.refusals[_handshake_failure(error)] += 1
+            self.refusals.count(_handshake_failure(error))
         finally:
             if connection.link is not None:
                 connection.link.abort()
@@ -277,17 +278,21 @@ class Listener(web.Server):
                 connection.request_ends()
         return response
 
-    def count(self, reason: str, error: MeshError) -> MeshError:
-        """``error``, once it is counted as ``reason``."""
-        self.refusals[reason] += 1
+    def count(self, reason: str, error: MeshError, node: str = "") -> MeshError:
+        """``error``, once it is counted as ``reason``; node: whom it refuses, if that is known."""
+        self.refusals.count(reason, node=node, code=error.code)
         return error
 
-    async def read_body(self, request: web.BaseRequest) -> bytes:
-        """The whole body, within its limits of size and time. Errors: ``peer.limit``, ``input.too_large``."""
-        size_max = self.bounds.body_bytes_max
+    async def read_body(self, request: web.BaseRequest, *, node: str = "", bytes_max: int = 0) -> bytes:
+        """The whole body, within its limits of size and time.
+
+        node: whose it is, if that is known. bytes_max: if less than the listener takes. Errors: ``peer.limit``,
+        ``input.too_large``.
+        """
+        size_max = min(bytes_max or self.bounds.body_bytes_max, self.bounds.body_bytes_max)
         too_large = f"a body has at most {size_max} bytes"
         if (request.content_length or 0) > size_max:
-            raise self.count("body_size", MeshError("input.too_large", too_large))
+            raise self.count("body_size", MeshError("input.too_large", too_large), node)
         if request.content_length is not None and request.content.is_eof():
             return request.content.read_nowait()  # it came along with its header: nothing to wait for
         body = bytearray()
@@ -296,9 +301,9 @@ class Listener(web.Server):
                 async for chunk in request.content.iter_any():
                     body += chunk
                     if len(body) > size_max:
-                        raise self.count("body_size", MeshError("input.too_large", too_large))
+                        raise self.count("body_size", MeshError("input.too_large", too_large), node)
         except TimeoutError as error:
-            raise self.count("body_timeout", MeshError("peer.limit", "the body took too long")) from error
+            raise self.count("body_timeout", MeshError("peer.limit", "the body took too long"), node) from error
         return bytes(body)
 
 

@@ -20,6 +20,7 @@ from adapters.transport.quota import Quota
 from adapters.transport.ways import HELD, Ways
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.messages import request_bytes_max
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,6 +148,11 @@ class MemoryServer:
         self.public_key = bytes(key.verify_key)
 
     @property
+    def peers(self) -> frozenset[str]:
+        """The peers that are calling now, or keep a connection open."""
+        return frozenset(node for node, _ in self._open.values()) | self.held
+
+    @property
     def refusals(self) -> Mapping[str, int]:
         """Calls that were refused, by reason."""
         return MappingProxyType(self._refusals)
@@ -217,11 +223,10 @@ class MemoryServer:
                 self._refusals["quota"] += 1
                 raise
             with place:
-                if len(body) > self._network.bounds.body_bytes_max:
+                size_max = min(self._network.bounds.body_bytes_max, request_bytes_max(route))
+                if len(body) > size_max:
                     self._refusals["body_size"] += 1
-                    raise MeshError(
-                        "input.too_large", f"a body has at most {self._network.bounds.body_bytes_max} bytes"
-                    )
+                    raise MeshError("input.too_large", f"a body has at most {size_max} bytes")
                 return await self._handler(node, route, body)
         except MeshError as error:
             # Through the wire form, so that what a peer would not get to see is not seen here either.

@@ -10,10 +10,8 @@ import asyncio
 import hashlib
 import ssl
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import MappingProxyType
 from typing import Final
 
 import aiohttp
@@ -21,6 +19,7 @@ from aiohttp import web
 from nacl.signing import SigningKey
 from yarl import URL
 
+from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.addresses import ForbiddenAddressError, open_socket
 from adapters.transport.certificates import ChannelIdentity, pairing_client_context, pairing_server_context, signer_of
@@ -57,6 +56,7 @@ class TlsPairingServer:
         advertise: str = "",
         bounds: Bounds = PAIRING_BOUNDS,
         now_s: Callable[[], float] = time.time,
+        refusals: Refusals | None = None,
     ) -> None:
         """key: the witness key. node: our node id, if it is not that of ``key`` (after a rotation).
 
@@ -68,7 +68,7 @@ class TlsPairingServer:
         self._host, self._port, self._advertise, self._bounds = host, port, advertise, bounds
         self._handler: Callable[[bytes, bytes], Awaitable[bytes]] | None = None
         self._listener: Listener | None = None
-        self._refusals: Counter[str] = Counter()
+        self._refusals = refusals or Refusals()
 
     async def start(self, handler: Callable[[bytes, bytes], Awaitable[bytes]]) -> str:
         """Listen; the address for the invite. Errors: ``node.address_in_use``, ``config.invalid``."""
@@ -83,7 +83,7 @@ class TlsPairingServer:
     @property
     def refusals(self) -> Mapping[str, int]:
         """Connections and requests that were refused, by reason."""
-        return MappingProxyType(self._refusals)
+        return self._refusals.reasons
 
     async def close(self) -> None:
         """Stop listening and drop every connection. Twice is once."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
+from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
@@ -22,6 +21,7 @@ from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.quota import Quota
 from adapters.transport.websocket import HOLD_PATH, accept
 from protocol.errors import MeshError
+from protocol.messages import request_bytes_max
 
 PATH_PREFIX: Final = "/peer/v1/"
 PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
@@ -48,12 +48,13 @@ class MeshServer:
         now_s: Callable[[], float] = time.time,
         held: HeldTable | None = None,
         certificate_life_s: float = CERTIFICATE_LIFE_S,
+        refusals: Refusals | None = None,
     ) -> None:
         """key: the witness key, it signs channel certificates. port: 0 for any free one.
 
         node: our node id, if it is not that of ``key`` (after a rotation). advertise: the host name peers reach us
         by, if it is not ``host``. now_s: seconds since 1970. held: where this node's client finds the connections that
-        peers keep open.
+        peers keep open. refusals: where what is refused is counted.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
         self._held = held or HeldTable()
@@ -65,7 +66,7 @@ class MeshServer:
         self._bounds = bounds or Bounds()
         self._handler: PeerHandler | None = None
         self._listener: Listener | None = None
-        self._refusals: Counter[str] = Counter()
+        self._refusals = refusals or Refusals()
 
     async def start(self, handler: PeerHandler) -> str:
         """Listen; the address peers can use. Errors: ``node.address_in_use``, ``config.invalid``."""
@@ -102,9 +103,14 @@ class MeshServer:
         self._contexts.rekey(self._identity)
 
     @property
+    def peers(self) -> frozenset[str]:
+        """The peers that have a connection to this listener open now."""
+        return frozenset(connection.node for connection in self._connections() if connection.node)
+
+    @property
     def refusals(self) -> Mapping[str, int]:
         """Connections and requests that were refused, by reason."""
-        return MappingProxyType(self._refusals)
+        return self._refusals.reasons
 
     @property
     def held(self) -> frozenset[str]:
@@ -158,7 +164,7 @@ class MeshServer:
             return await self._hold(connection, request)
         path = PATH.fullmatch(request.raw_path)
         if request.method != "POST" or path is None:
-            raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
+            raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"), node)
         if (
             not MEDIA_TYPE_OF_BODY.fullmatch(request.headers.get("Content-Type", ""))
             or "Content-Encoding" in request.headers
@@ -166,13 +172,16 @@ class MeshServer:
             raise count(
                 "media_type",
                 MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
+                node,
             )
         try:
             place = await self._quota.enter(node)
         except MeshError as error:
-            raise count("quota", error) from None
+            raise count("quota", error, node) from None
         with place:
-            return await self._handle(node, path[1], await self._listener.read_body(request))
+            return await self._handle(
+                node, path[1], await self._listener.read_body(request, node=node, bytes_max=request_bytes_max(path[1]))
+            )
 
     async def _handle(self, node: str, route: str, body: bytes) -> bytes:
         assert self._handler is not None
@@ -189,11 +198,11 @@ class MeshServer:
             with await self._quota.enter(node):
                 pass
         except MeshError as error:
-            raise count("quota", error) from None
+            raise count("quota", error, node) from None
         try:
             pipe, response = await accept(request, self._bounds.held_keepalive_s)
         except MeshError as error:
-            raise count("route", error) from None
+            raise count("route", error, node) from None
         assert connection.link is not None
         link = HeldLink(
             node,
@@ -203,5 +212,5 @@ class MeshServer:
             bounds=self._bounds,
         )
         if reason := await self._held.attend(link):
-            self._refusals[reason] += 1
+            self._refusals.count(reason, node=node)
         return response

@@ -11,11 +11,13 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
+from adapters.refusals import Refusals
 from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
 from protocol import http_signature as signed
 from protocol.envelope import ReplayWindow
 from protocol.errors import MeshError
+from protocol.messages import request_bytes_max
 
 
 class SignedServer(MeshServer):
@@ -32,6 +34,7 @@ class SignedServer(MeshServer):
         address: str,
         bounds: Bounds | None = None,
         now_s: Callable[[], float] = time.time,
+        refusals: Refusals | None = None,
     ) -> None:
         """node: our node id, if it is not that of ``key`` (after a rotation).
 
@@ -40,7 +43,7 @@ class SignedServer(MeshServer):
         # Every connection comes from the proxy, so its address says nothing about who called.
         bounds = bounds or Bounds()
         bounds = msgspec.structs.replace(bounds, connections_per_address_max=bounds.connections_max)
-        super().__init__(key, host, port, node=node, bounds=bounds, now_s=now_s)
+        super().__init__(key, host, port, node=node, bounds=bounds, now_s=now_s, refusals=refusals)
         self._key, self._authorities, self._address = key, tuple(authorities), address
         self._window = ReplayWindow(int(now_s()))
 
@@ -78,11 +81,11 @@ class SignedServer(MeshServer):
         try:
             place = await self._quota.enter(node)
         except MeshError as error:
-            raise count("quota", error) from None
+            raise count("quota", error, node) from None
         with place:
-            body = await self._listener.read_body(request)
+            body = await self._listener.read_body(request, node=node, bytes_max=request_bytes_max(path[1]))
             if signed.digest(body) != told:
-                raise count("signature", MeshError("peer.signature", "the body is not the one that was signed"))
+                raise count("signature", MeshError("peer.signature", "the body is not the one that was signed"), node)
             return await self._handle(node, path[1], body)
 
     def _signer(self, request: web.BaseRequest, media: str, told: str) -> str:

@@ -1,7 +1,8 @@
 """The peer API: what other nodes may ask of this one.
 
-Every request passes, in order: the channel (who calls), the route, the scope of the caller, the envelope (signed by the caller,
-for this node, for this route, fresh, not seen before), the record of the route. Only then a handler sees it.
+Every request passes, in order: the channel (who calls), the route, the scope of the caller, the size, the envelope (signed by the
+caller, for this node, for this route, fresh, not seen before), the record of the route, the caller's account of disk, a row of the
+audit trail if the route is privileged. Only then a handler sees it. What is refused is counted.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock
+from adapters.refusals import Refusals
+from node import privileged
 from node.peers import PATH_PREFIX, Peers
-from protocol import cbor, limits
+from protocol import cbor
 from protocol.envelope import ReplayWindow, route_binding, verify_message
 from protocol.errors import MeshError
 from protocol.messages import KIND_MESSAGE, ROUTES
@@ -22,10 +25,16 @@ Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
 """``(node id of the caller, record) -> answer record``"""
 
 
+_ROWS_BYTES = 1_024
+"""What the two rows of a privileged request take, about."""
+
+
 class FederationApi:
     """Checks requests of peers and hands them to handlers."""
 
-    def __init__(self, peers: Peers, clock: Clock) -> None:
+    def __init__(self, peers: Peers, clock: Clock, refusals: Refusals | None = None) -> None:
+        """refusals: where what is refused is counted."""
+        self._refusals = refusals or Refusals()
         self._peers = peers
         self._clock = clock
         self._window = ReplayWindow(clock.now_ms() // 1000)
@@ -41,11 +50,20 @@ class FederationApi:
 
         Errors: ``input.not_found``, ``peer.*``, ``envelope.*``, ``message.invalid``, the handler's.
         """
+        try:
+            return await self._answer(caller, route, body)
+        except MeshError as error:
+            self._refusals.count(route if route in ROUTES else "route", node=caller, code=error.code)
+            raise
+
+    async def _answer(self, caller: str, route: str, body: bytes) -> bytes:
         known = ROUTES.get(route)
         handler = self._handlers.get(route)
         if known is None or handler is None:
             raise MeshError("input.not_found", f"no route {route}")
         self._peers.require(caller, known.scope)
+        if len(body) > known.bytes_max:
+            raise MeshError("input.too_large", f"a message over {route} has at most {known.bytes_max} bytes")
         opened = verify_message(
             body,
             kinds=frozenset({KIND_MESSAGE}),
@@ -57,6 +75,19 @@ class FederationApi:
         )
         if opened.claims.issuer != caller:
             raise MeshError("envelope.issuer", "signed by another node than the one that called")
-        record = cbor.decode_as(opened.payload, known.request, bytes_max=limits.PEER_BODY_BYTES_MAX)
+        record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
         await self._peers.saw(caller)
-        return cbor.encode(await handler(caller, record))
+        await self._charge(caller, route, len(body) if known.keeps else 0)
+        trail, declared = self._peers.trail, privileged.ROUTES.get(route, privileged.UNDECLARED)
+        if declared is None:
+            with trail.for_peer(caller):
+                return cbor.encode(await handler(caller, record))
+        async with privileged.doing(trail, route, declared, caller, record):
+            return cbor.encode(await handler(caller, record))
+
+    async def _charge(self, caller: str, route: str, kept_bytes: int) -> None:
+        """Add to the caller's account what its request may leave here. Errors: ``peer.quota``."""
+        if privileged.ROUTES.get(route, privileged.UNDECLARED) is not None:
+            kept_bytes += _ROWS_BYTES
+        if kept_bytes:
+            await self._peers.usage.admit(caller, kept_bytes)

@@ -133,3 +133,16 @@ def moment(milliseconds: int) -> str:
     from datetime import UTC, datetime
 
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else ""
+
+
+def utc_seconds(option: str, text: str | None) -> int:
+    """The UTC time given with ``option`` as seconds since 1970; 0 for none. Errors: ``input.invalid``."""
+    from datetime import UTC, datetime
+
+    if not text:
+        return 0
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise MeshError("input.invalid", f"{option} wants a time like 2025-03-01T12:00, not {text!r}") from error
+    return max(1, int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()))

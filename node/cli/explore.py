@@ -36,7 +36,8 @@ def group() -> None:
     "--resume",
     "search",
     metavar="SEARCH",
-    help="Follow a running search, or take up one that was stopped; --seconds adds time.",
+    help="Follow a running search, or take up one that was stopped; --seconds adds time. Of a search that a peer "
+    "coordinates: take part again.",
 )
 @common_options
 def run(
@@ -61,12 +62,14 @@ def run(
       --until '{url: "*/products/*", text: "In stock"}'
       --until '{any: [{title: Checkout}, {element: {role: heading, name: Checkout}}]}'
     """
+    params: dict[str, Any]
     if search:
-        result = run_verb(home, "explore.resume", {"search": search, "seconds": seconds}, show=_line)
+        verb, params = "explore.resume", {"search": search, "seconds": seconds}
     else:
         if goal is None or start is None or until is None:
             raise MeshError("input.invalid", "--goal, --start and --until are needed (or --resume)")
-        params: dict[str, Any] = {
+        verb = "explore.run"
+        params = {
             "goal": goal,
             "start": start,
             "until": read_condition(until),
@@ -75,7 +78,19 @@ def run(
         }
         if alone or peers:
             params["peers"] = list(peers)
-        result = run_verb(home, "explore.run", params, show=_line)
+
+    def show(event: Result) -> str:
+        nonlocal search
+        search = event["search"] if "participants" in event else search
+        return _line(event)
+
+    try:
+        result = run_verb(home, verb, params, show=show)
+    except KeyboardInterrupt:
+        again = f"; `trailmesh explore run --resume {search}` takes the search up again" if search else ""
+        raise MeshError(
+            "internal.cancelled", f"interrupted; what was found is kept{again}", search=search or ""
+        ) from None
     emit(result, as_json=as_json, text=show_summary)
 
 
@@ -98,10 +113,12 @@ def _line(event: Result) -> str:
     if "participants" in event:
         return f"search {event['search']} with {len(event['participants'])} nodes"
     if "visits" in event:
-        visits = sum(event["visits"].values())
+        left = max(0, event["of_seconds"] - event["seconds"])
+        shares = ", ".join(f"{peer[:7]} {count}" for peer, count in event["visits"].items() if count)
         return (
-            f"  {event['seconds']:>4} s of {event['of_seconds']}: {event['branches']} branches, {event['nodes']} nodes, "
-            f"{visits} visits, {event['claims']} claims"
+            f"  {left:>4} s left: {event['live_leases']} leases, {event['nodes']} nodes, "
+            f"{sum(event['visits'].values())} visits{f' ({shares})' if shares else ''}, best {event['best']:.2f}, "
+            f"{event['claims']} claims"
         )
     if "claim" in event:
         return f"  {event['peer'][:7]} claims success after {event['claim']} steps: replaying …"
@@ -170,6 +187,10 @@ def show(home: str | None, search: str | None, html: str, as_json: bool) -> None
 @click.argument("search")
 @common_options
 def stop(home: str | None, search: str, as_json: bool) -> None:
-    """Stop a running search; it can be resumed."""
+    """Stop a running search; it can be resumed.
+
+    A search that a peer coordinates is left: this node takes no part in it any more, whatever the peer asks, until `trailmesh
+    explore run --resume SEARCH` on this node.
+    """
     result = run_verb(home, "explore.stop", {"search": search})
     emit(result, as_json=as_json, text=show_summary)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from node.cli.common import Result, common_options, emit, home_path, moment, run_verb
+from node.cli.common import Result, common_options, emit, home_path, moment, run_verb, utc_seconds
 from protocol.errors import MeshError
 
 _File = click.Path(exists=True, dir_okay=False)
@@ -98,7 +97,7 @@ def recover(
     """
     files = _recovery_files(key_file, words_file)
     out = str(Path(recovery_out).absolute()) if recovery_out else ""
-    params = {**files, "since_s": _seconds(since), "recovery_out": out}
+    params = {**files, "since_s": utc_seconds("--since", since), "recovery_out": out}
     emit(run_verb(home, "node.recover", params), as_json=as_json, text=_show_change)
 
 
@@ -117,7 +116,7 @@ def revoke_self(
     if not yes:
         raise MeshError("input.invalid", "this ends the node for every peer: repeat the command with --yes")
     files = _recovery_files(key_file, words_file) if key_file or words_file else {}
-    result = run_verb(home, "node.revoke_self", {**files, "since_s": _seconds(since)})
+    result = run_verb(home, "node.revoke_self", {**files, "since_s": utc_seconds("--since", since)})
 
     def text(r: Result) -> None:
         click.echo(f"node {r['short']} is revoked since {moment(r['revoked_s'] * 1000)} UTC")
@@ -148,17 +147,6 @@ def _recovery_files(key_file: str | None, words_file: str | None) -> dict[str, s
         "key_file": str(Path(key_file).absolute()) if key_file else "",
         "words_file": str(Path(words_file).absolute()) if words_file else "",
     }
-
-
-def _seconds(text: str | None) -> int:
-    """A UTC time as seconds since 1970; 0 for none. Errors: ``input.invalid``."""
-    if not text:
-        return 0
-    try:
-        given = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise MeshError("input.invalid", f"--since wants a time like 2025-03-01T12:00, not {text!r}") from error
-    return max(1, int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()))
 
 
 COMMANDS: Final = (show_id, rotate, recover, revoke_self)

@@ -243,10 +243,33 @@ def status(home: str | None, as_json: bool) -> None:
             )
         if r["peers_frozen"]:
             click.echo(f"{'peers frozen':<17} {r['peers_frozen']} (`trailmesh node peers`)")
-        refused = ", ".join(f"{reason} {count}" for reason, count in r["refusals"].items())
-        click.echo(f"{'refused':<17} {refused or 'nothing'}")
+        click.echo(f"{'audit rows':<17} {r['audit_rows']}")
+        _show_refusals(r["refusals"])
+        for node, count in r["peer_disk"].items():
+            click.echo(f"{'disk of a peer':<17} {node[:7]} {count / 1_048_576:.1f} MiB")
 
     emit(result, as_json=as_json, text=text)
+
+
+def _show_refusals(refused: Result) -> None:
+    places = ", ".join(f"{place} {count}" for place, count in refused["by_place"].items())
+    click.echo(f"{'refused':<17} {places or 'nothing'}")
+    for code, count in refused["by_code"].items():
+        click.echo(f"{'':<17}   {count} {code}")
+    for node, codes in refused["by_peer"].items():
+        said = ", ".join(f"{code} {count}" for code, count in codes.items())
+        click.echo(f"{'':<17}   of {node[:7]}: {said}")
+
+
+@group.command()
+@common_options
+def metrics(home: str | None, as_json: bool) -> None:
+    """Print the node's metrics in the text format of Prometheus.
+
+    What was refused by place, code and peer; peers, searches, queues, disk used for each peer, the longest block of the loop. With
+    `metrics: {port: 9464}` in the configuration a serving node gives the same at http://127.0.0.1:9464/metrics.
+    """
+    emit(run_verb(home, "node.metrics", {}), as_json=as_json, text=lambda r: click.echo(r["text"], nl=False))
 
 
 @group.command()

@@ -13,7 +13,7 @@ import msgspec
 
 from adapters.ports import Clock, SearchRecord, Store
 from node.config import Config
-from node.explorer.open_searches import Open, OpenSearches
+from node.explorer.open_searches import DECLINED, Open, OpenSearches
 from node.peers import Peers
 from protocol import cbor, envelope, limits
 from protocol.errors import MeshError
@@ -72,6 +72,7 @@ class Answers:
         if caller not in search.spec.participants:
             raise MeshError("peer.scope", "you take no part in this search", search=search_id)
         self._peers.require(caller, scope, search.spec.start_url)
+        search.replica.check_welcome(caller)
         if caller == search.spec.coordinator:
             search.heard_ms = self._clock.now_ms()
         return search
@@ -83,28 +84,34 @@ class Answers:
         return search
 
     async def on_open(self, caller: str, ask: SearchOpen) -> Done:
-        """A coordinator wants us to take part. Errors: ``envelope.*``, ``peer.scope``, ``peer.limit``, ``policy.refused``."""
+        """A coordinator wants us to take part.
+
+        Errors: ``envelope.*``, ``peer.scope``, ``peer.limit``, ``policy.refused`` (by the configuration, or the owner stopped it).
+        """
         spec = self._searches.spec_of(ask.spec)
         if spec.coordinator != caller or self._peers.me not in spec.participants:
             raise MeshError("envelope.issuer", "the search is not the caller's, or not for us")
         self._peers.require(caller, Scope.BRANCH_ASSIGN, spec.start_url)
-        self._permit(spec)
-        known = await self._store.search(spec.id)
-        if known is not None and (known.coordinator != caller or known.spec != ask.spec):
-            # A peer that chose the id of another search must not put its own in that one's place.
-            raise MeshError("peer.scope", "another search has this id", search=spec.id)
-        if known is None or known.status != "running":
-            known = SearchRecord(
-                id=spec.id,
-                coordinator=caller,
-                status="running",
-                created_ms=spec.created_ms,
-                updated_ms=self._clock.now_ms(),
-                spec=ask.spec,
-                state=b"",
-            )
-            await self._store.put_search(known)
-        search = await self._searches.enter(known)
+        async with self._searches.admitting:  # several at once must not all find the last free place
+            self._permit(spec)
+            known = await self._store.search(spec.id)
+            if known is not None and (known.coordinator != caller or known.spec != ask.spec):
+                # A peer that chose the id of another search must not put its own in that one's place.
+                raise MeshError("peer.scope", "another search has this id", search=spec.id)
+            if known is not None and known.status == DECLINED:
+                raise MeshError("policy.refused", "the owner of this node takes no part in this search any more")
+            if known is None or known.status != "running":
+                known = SearchRecord(
+                    id=spec.id,
+                    coordinator=caller,
+                    status="running",
+                    created_ms=spec.created_ms,
+                    updated_ms=self._clock.now_ms(),
+                    spec=ask.spec,
+                    state=b"",
+                )
+                await self._store.put_search(known)
+            search = await self._searches.enter(known)
         search.heard_ms = self._clock.now_ms()
         return Done()
 
@@ -112,8 +119,14 @@ class Answers:
         origins = self._config.policy.origins
         if origins and not fits(origins, origin_of(spec.start_url)):
             raise MeshError("policy.refused", "the start address is outside the origins of this node")
-        if self._searches.get(spec.id) is None and len(self._searches) >= limits.SEARCHES_OPEN_MAX:
+        if self._searches.get(spec.id) is not None:
+            return
+        if len(self._searches) >= limits.SEARCHES_OPEN_MAX:
             raise MeshError("peer.limit", f"this node takes part in {limits.SEARCHES_OPEN_MAX} searches already")
+        if self._searches.count_of(spec.coordinator) >= limits.SEARCHES_OPEN_PER_PEER_MAX:
+            raise MeshError(
+                "peer.limit", f"this node takes part in {limits.SEARCHES_OPEN_PER_PEER_MAX} of yours already"
+            )
 
     async def on_close(self, caller: str, ask: SearchClose) -> Done:
         """The coordinator has ended the search. Errors: ``input.not_found``."""
@@ -123,7 +136,8 @@ class Answers:
         search = self._searches.get(ask.search)
         if search is not None:
             await self._searches.leave(search)
-        await self._store.put_search(msgspec.structs.replace(found, status="done", updated_ms=self._clock.now_ms()))
+        # Not a declined one: closing and opening it again would undo what the owner of this node said.
+        await self._searches.mark(ask.search, "done", before=("running", "stopped"))
         return Done()
 
     async def on_assign(self, caller: str, ask: BranchAssign) -> Done:

@@ -12,6 +12,7 @@ from adapters.ports import Clock, LeaseRecord, Store
 from node.config import Config
 from node.explorer.replica import Replica
 from node.peers import Peers
+from node.tasks import either
 from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
 from protocol.errors import MeshError
@@ -59,10 +60,16 @@ class BranchWork:
         self._config = config
         self._explore = explore
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._keepers: dict[str, _Keeper] = {}
         self._exploring: set[str] = set()
         """Leases that take up a place: one whose result is on its way back does not."""
         self._accepting = asyncio.Lock()
         self._closed = False
+
+    @property
+    def working(self) -> int:
+        """Leases that take up a place."""
+        return len(self._exploring)
 
     async def accept(self, caller: str, sealed: bytes, replica: Replica) -> None:
         """Take a lease and begin. The same assignment twice is taken once, also when it ended long ago.
@@ -107,6 +114,7 @@ class BranchWork:
 
     def _ended(self, lease_id: str, task: asyncio.Task[None]) -> None:
         self._tasks.pop(lease_id, None)
+        self._keepers.pop(lease_id, None)
         self._exploring.discard(lease_id)
         if not task.cancelled() and task.exception() is not None:
             log.error("defect in the work on %s", lease_id, exc_info=task.exception())
@@ -116,11 +124,13 @@ class BranchWork:
         task = self._tasks.get(lease_id)
         if task is None:
             return
+        keeper = self._keepers.get(lease_id)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         record = await self._store.lease(lease_id)
         if record is not None and record.status == "live":
-            await self._store.put_lease(msgspec.structs.replace(record, status="revoked"))
+            spend = keeper.spent if keeper else Spend()
+            await self._store.put_lease(msgspec.structs.replace(record, status="revoked", spend=spend))
 
     async def close(self) -> None:
         """Stop working on everything."""
@@ -129,7 +139,7 @@ class BranchWork:
             await self.revoke(lease_id)
 
     async def _work(self, lease: LeaseRecord, assignment: Assignment) -> None:
-        keeper = _Keeper(self._peers, self._clock, self._spec.coordinator, assignment)
+        keeper = self._keepers[lease.id] = _Keeper(self._peers, self._clock, self._spec.coordinator, assignment)
         renewing = asyncio.create_task(keeper.run(), name=f"renew {lease.id}")
         try:
             result = await self._explore(assignment, keeper.after_iteration)
@@ -156,7 +166,8 @@ class BranchWork:
         Ends with the search at the latest. Errors: ``store.*``.
         """
         artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
-        await self._store.put_lease(msgspec.structs.replace(lease, status="done", result=artefact.envelope))
+        done = msgspec.structs.replace(lease, status="done", result=artefact.envelope, spend=result.spend)
+        await self._store.put_lease(done)
         message = BranchReturn(search=lease.search, result=artefact.envelope)
         pause_s = _RETURN_PAUSE_S
         while True:
@@ -181,21 +192,24 @@ class _Keeper:
         self._coordinator = coordinator
         self._assignment = assignment
         self._wanted = True
+        self._news = asyncio.Event()
         self.spent = Spend()
 
     async def after_iteration(self, spend: Spend) -> bool:
         """Whether to go on."""
         self.spent = spend
+        self._news.set()
         return self._wanted
 
     async def run(self) -> None:
-        """Renew until the lease is no longer wanted."""
+        """Renew until the lease is no longer wanted: after every iteration, as that says what it cost, and in between."""
         lease = self._assignment
         # By the shorter of both, as the clocks may differ: the time left here, and a third of what the work may take.
         lifetime_ms = min(lease.expires_ms - self._clock.now_ms(), lease.limits.milliseconds // 3)
         every_s = max(_RENEW_EVERY_MIN_S, lifetime_ms / 3000)
         while self._wanted:
-            await self._clock.sleep(every_s)
+            await self._clock.sleep(_RENEW_EVERY_MIN_S)
+            await either(self._news, self._clock.sleep(every_s - _RENEW_EVERY_MIN_S))
             ask = BranchRenew(search=lease.search, lease=lease.lease, spend=self.spent)
             try:
                 answer = await self._peers.call(self._coordinator, "branch/renew", ask, BranchRenewed)

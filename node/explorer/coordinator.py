@@ -1,4 +1,4 @@
-"""Runs one search: deals leases, keeps them alive, takes them back, and believes a claim only after its own replay."""
+"""Runs one search: deals leases, keeps them alive, takes them back, and ends with the first claim that holds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import msgspec
 
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.config import Config
+from node.explorer.claims import Claims, Tell, VerifyClaim
 from node.explorer.lease_desk import LeaseDesk
-from node.explorer.progress import Progress, Verified
+from node.explorer.progress import Progress
 from node.explorer.replica import Replica
-from node.explorer.worker import BROWSER_GONE
 from node.peers import Peers
-from node.tasks import Tasks
+from node.tasks import Tasks, either
 from node.witness import Witness
 from protocol import cbor, envelope, ids
+from protocol.entry import SCALE
 from protocol.errors import MeshError
 from protocol.grants import Scope
 from protocol.lease import Event, Lease
@@ -37,7 +38,9 @@ from protocol.messages import (
     SearchClose,
     SearchOpen,
     SearchSpec,
+    Spend,
 )
+from protocol.tree import BEST
 
 log = logging.getLogger(__name__)
 
@@ -46,15 +49,12 @@ _PEER_PAUSE_S = 3.0
 _PROGRESS_EVERY_TICKS = 8
 _GOODBYE_S = 5.0
 """How long a peer may take to hear that a search has ended."""
-_CLAIMS_FALSE_MAX = 3
-"""After so many claims that did not replay, a peer gets no more branches of this search."""
-_CHECK_TRIES = 3
-"""How often a claim is replayed when it is this node's own browser that fails."""
+_UNWILLING_PAUSE_S = 60.0
+_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us"})
+"""Answers that only a person changes: who gives one is asked rarely."""
 
-VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
-"""Replays a claimed path in a fresh context and records it; None when it did not hold."""
-WorkLocally = Callable[[Assignment], Awaitable[BranchResult]]
-Tell = Callable[[dict[str, Any]], None]
+AfterIteration = Callable[[Spend], Awaitable[bool]]
+WorkLocally = Callable[[Assignment, AfterIteration], Awaitable[BranchResult]]
 
 
 class Coordinator:
@@ -84,18 +84,15 @@ class Coordinator:
         self._store = store
         self._clock = clock
         self._config = config
-        self._verify_claim = verify_claim
         self._work_locally = work_locally
         self._tell = tell
         self._desk = LeaseDesk(replica, store, clock)
+        self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node)
         self._results: set[str] = set()
         """Leases whose signed result has come."""
         self._opened: set[str] = set()
         self._paused_until_ms: dict[str, int] = {}
         self._tasks = Tasks()
-        self._claims_open = 0
-        """Claims that have come and are not judged yet."""
-        self._checking = asyncio.Lock()
         self._wake = asyncio.Event()
         self._ready = asyncio.Event()
         """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
@@ -124,38 +121,28 @@ class Coordinator:
             last_ms = now_ms
             if self.progress.used_ms >= self.spec.seconds * 1000:
                 return
-            await self._expire(now_ms)
+            await self._expire()
             await self._deal(now_ms)
-            if not (self._desk.live() or self._claims_open or self._anything_left()):
+            if not (self._desk.live() or self._claims.open or self._anything_left()):
                 return
             if ticks % _PROGRESS_EVERY_TICKS == 0:
                 self._tell(self.snapshot())
                 await self._save("running")
             ticks += 1
-            await self._pause()
-
-    async def _pause(self) -> None:
-        """Until the next tick, or until something happens."""
-        waits = [asyncio.ensure_future(self._wake.wait()), asyncio.ensure_future(self._clock.sleep(_TICK_S))]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-        self._wake.clear()
+            await either(self._wake, self._clock.sleep(_TICK_S))
 
     async def _recall(self) -> None:
         """After a restart peers may still be at work; this node's own work is gone, and claims may wait for their replay."""
-        for lease in await self._desk.recall():
-            if lease.worker == self._witness.node:
-                self.progress.reassigned += 1
-                await self._end(lease.id, Event.EXPIRE)
+        await self._desk.recall()
+        for lease in self._desk.live_of(self._witness.node):
+            self.progress.reassigned += 1
+            await self._end(lease.id, Event.EXPIRE)
         for record in await self._store.leases(self.spec.id):
             if record.result and record.id not in self.progress.claims_checked:
                 result = cbor.decode_as(envelope.peek(record.result).payload, BranchResult)
                 if result.outcome == "claim":
-                    self._claims_open += 1
-                    self._tasks.start(self._check_claim(record.worker, result), f"claim {record.id}")
+                    self._claims.open += 1
+                    self._tasks.start(self._judge(record.worker, result), f"claim {record.id}")
 
     async def _finish(self) -> SearchRecord:
         await self._tasks.close()
@@ -168,8 +155,9 @@ class Coordinator:
         await self._save("done" if verified else "failed")
         self._tell(self.snapshot())
         end = SearchClose(search=self.spec.id)
-        others = [peer for peer in self.spec.participants if peer != self._witness.node]  # whoever opened it there
-        await asyncio.gather(*(self._say(peer, "search/close", end) for peer in others))
+        await asyncio.gather(
+            *(self._say(peer, "search/close", end) for peer in self._others())
+        )  # whoever opened it there
         return self.record
 
     async def dismiss(self) -> None:
@@ -205,15 +193,17 @@ class Coordinator:
         await self._store.put_search(self.record)
 
     def snapshot(self) -> dict[str, Any]:
-        """Where the search stands, for people."""
+        """Where the search stands, for people; ``best``: the value of the most promising page, 0 to 1."""
+        tree = self.replica.tree
         return {
             "search": self.spec.id,
             "seconds": self.progress.used_ms // 1000,
             "of_seconds": self.spec.seconds,
             "branches": self.progress.branches,
             "live_leases": len(self._desk.live()),
-            "nodes": len(self.replica.tree),
-            "visits": {peer: self.replica.tree.spend(peer).visits for peer in self.replica.tree.peers},
+            "nodes": len(tree),
+            "visits": {peer: tree.spend(peer).visits for peer in tree.peers},
+            "best": int(tree.totals[tree.root, BEST]) / SCALE,
             "claims": self.progress.claims,
             "verified": self.progress.verified is not None,
         }
@@ -221,13 +211,18 @@ class Coordinator:
     # --- dealing -----------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[str]:
-        others = [node for node in self.spec.participants if node != self._witness.node]
-        remote = [node for node in others if self._peers.may(node, Scope.BRANCH_ACCEPT, self.spec.start_url)]
-        return [*remote, *[self._witness.node] * self._config.explore.workers]
+        url = self.spec.start_url
+        able = [node for node in self._others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
+        return [*able, *[self._witness.node] * self._config.explore.workers]
+
+    def _others(self) -> list[str]:
+        """The peers that take part."""
+        without = {self._witness.node, *self.replica.expelled}
+        return [node for node in self.spec.participants if node not in without]
 
     async def _deal(self, now_ms: int) -> None:
         """Give every idle worker a branch."""
-        if self._claims_open:
+        if self._claims.open:
             return  # a claim is being checked: it may be over in a moment
         busy = [lease.worker for lease in self._desk.live()]
         for worker in self._workers():
@@ -236,7 +231,7 @@ class Coordinator:
                 continue
             if self._paused_until_ms.get(worker, 0) > now_ms:
                 continue
-            if self.progress.claims_false.get(worker, 0) >= _CLAIMS_FALSE_MAX:
+            if self._claims.is_liar(worker) or worker in self.replica.expelled:
                 continue
             branch = self._next_branch()
             if branch is None:
@@ -269,7 +264,8 @@ class Coordinator:
     async def _grant(self, worker: str, branch: bytes) -> None:
         explore = self._config.explore
         lifetime_ms = explore.lease_seconds * 1000
-        lease = self._desk.grant(branch, worker, lifetime_ms)
+        work_ms = lifetime_ms * 3
+        lease = self._desk.grant(branch, worker, lifetime_ms, work_ms)
         assignment = Assignment(
             search=self.spec.id,
             lease=lease.id,
@@ -277,18 +273,20 @@ class Coordinator:
             prefix=tuple(self.replica.action(step.key) for step in self.replica.steps_to(branch)),
             prefix_state=self.replica.state(branch),
             limits=BranchLimits(
-                iterations=explore.lease_iterations, steps=explore.lease_iterations * 16, milliseconds=lifetime_ms * 3
+                iterations=explore.lease_iterations, steps=explore.lease_iterations * 16, milliseconds=work_ms
             ),
             expires_ms=lease.expires_ms,
         )
         signed = await self._witness.artefact(KIND_ASSIGNMENT, lease.id, assignment)
         record = await self._desk.keep(lease, signed.envelope)
         self.progress.branches += 1
+        if record.status != "live":
+            return  # taken back before it was handed out
         work = self._assign(record) if worker != self._witness.node else self._work(lease, assignment)
         self._tasks.start(work, f"lease {lease.id}")
 
-    def _rest(self, worker: str) -> None:
-        self._paused_until_ms[worker] = self._clock.now_ms() + int(_PEER_PAUSE_S * 1000)
+    def _rest(self, worker: str, seconds: float = _PEER_PAUSE_S) -> None:
+        self._paused_until_ms[worker] = self._clock.now_ms() + int(seconds * 1000)
 
     async def _assign(self, lease: LeaseRecord) -> None:
         """Hand a lease to a peer; a peer that cannot take it gets a pause, and its branch is open again."""
@@ -300,14 +298,19 @@ class Coordinator:
         except MeshError as error:
             log.info("%s took no branch: %s", ids.short(lease.worker), error)
             self._opened.discard(lease.worker)
-            self._rest(lease.worker)
+            self._rest(lease.worker, _UNWILLING_PAUSE_S if error.code in _UNWILLING else _PEER_PAUSE_S)
             self._tell({"peer": lease.worker, "error": error.code})
             await self._end(lease.id, Event.EXPIRE)
 
     async def _work(self, lease: Lease, assignment: Assignment) -> None:
         """Work on a lease in this node's own browser. Whatever goes wrong, the branch is open again."""
+
+        async def after_iteration(spend: Spend) -> bool:
+            self._desk.note_spend(lease.id, spend)
+            return True
+
         try:
-            result = await self._work_locally(assignment)
+            result = await self._work_locally(assignment, after_iteration)
         except Exception as error:
             self._rest(lease.worker)
             await self._end(lease.id, Event.EXPIRE)
@@ -321,27 +324,32 @@ class Coordinator:
 
     # --- leases ------------------------------------------------------------------------------------------------------
 
-    async def _expire(self, now_ms: int) -> None:
+    async def _expire(self) -> None:
         """Take back the leases of peers that fell silent. Own work does not expire: it ends by itself."""
-        for lease in self._desk.live():
-            if lease.expires_ms <= now_ms and lease.worker != self._witness.node:
-                self.progress.reassigned += 1
-                self._tell({"peer": lease.worker, "lease_expired": lease.id})
-                self._opened.discard(lease.worker)
-                self._rest(lease.worker)
-                await self._end(lease.id, Event.EXPIRE)
+        for lease in await self._desk.expire_due(but=self._witness.node):
+            self.progress.reassigned += 1
+            self._tell({"peer": lease.worker, "lease_expired": lease.id})
+            self._opened.discard(lease.worker)
+            self._rest(lease.worker)
 
-    async def _end(self, lease_id: str, event: Event, result: bytes = b"") -> None:
-        await self._desk.end(lease_id, event, result)
+    async def _end(self, lease_id: str, event: Event) -> None:
+        await self._desk.end(lease_id, event)
         self._wake.set()
 
+    async def dismiss_peer(self, peer: str) -> None:
+        """Take back what ``peer``, who was put out of the search, still works on. Errors: ``store.*``."""
+        for lease in self._desk.live_of(peer):
+            await self._end(lease.id, Event.REVOKE)
+
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
-        """A worker says it is still at work."""
+        """A worker says it is still at work, and what that has cost so far."""
         await self._ready.wait()
+        self.replica.check_welcome(worker)
         if self._finished:
             return BranchRenewed(live=False)
+        lifetime_ms = self._config.explore.lease_seconds * 1000
         try:
-            lease = await self._desk.renew(ask.lease, worker, self._config.explore.lease_seconds * 1000)
+            lease = await self._desk.renew(ask.lease, worker, lifetime_ms, ask.spend)
         except MeshError:
             return BranchRenewed(live=False)
         return BranchRenewed(live=True, expires_ms=lease.expires_ms)
@@ -349,64 +357,50 @@ class Coordinator:
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:
         """End the lease; check the claim, if there is one. A late or repeated result ends nothing and harms nothing.
 
-        A claim counts even when its lease has expired: it is checked by replay anyway. Errors: ``lease.unknown``.
+        A claim counts even when its lease has expired: it is checked by replay anyway. One that its lease could not give is
+        refused and counts as false. Errors: ``lease.unknown``, ``claim.invalid``, why ``worker`` was put out.
         """
         await self._ready.wait()
+        self.replica.check_welcome(worker)
         record = await self._store.lease(result.lease)
         if record is None or (record.worker, record.search, record.branch) != (worker, self.spec.id, result.branch):
             raise MeshError("lease.unknown", f"lease {result.lease} is not {ids.short(worker)}'s", lease=result.lease)
-        if record.result or result.lease in self._results:
+        if record.result or result.lease in self._results or result.lease in self.progress.claims_checked:
             return
-        is_claim = result.outcome == "claim"
-        # Counted before anything waits: with its last lease ended, the search must not end before the claim is judged.
-        self._claims_open += is_claim
         self._results.add(result.lease)
         try:
-            await self._end(result.lease, Event.RESULT, sealed)
+            self._claims.check(worker, cbor.decode_as(envelope.peek(record.assignment).payload, Assignment), result)
+        except MeshError:
+            await self._desk.end(result.lease, Event.REVOKE, spend=result.spend)
+            self._wake.set()
+            raise
+        is_claim = result.outcome == "claim"
+        # Counted before anything waits: with its last lease ended, the search must not end before the claim is judged.
+        self._claims.open += is_claim
+        try:
+            await self._desk.end(result.lease, Event.RESULT, sealed, result.spend)
         except BaseException:
-            self._claims_open -= is_claim
+            self._claims.open -= is_claim
             self._results.discard(result.lease)
             raise
-        self.progress.add_spend(worker, result.spend)
+        self._wake.set()
         if result.outcome == "failed":
             self._rest(worker)
         if is_claim:
             self.progress.claims += 1
-            self._tasks.start(self._check_claim(worker, result), f"claim {result.lease}")
-
-    # --- claims ------------------------------------------------------------------------------------------------------
-
-    async def _check_claim(self, worker: str, result: BranchResult) -> None:
-        try:
-            async with self._checking:
-                if not self._finished:
-                    await self._judge(worker, result)
-        finally:
-            self._claims_open -= 1
-            self._wake.set()
+            self._tasks.start(self._judge(worker, result), f"claim {result.lease}")
 
     async def _judge(self, worker: str, result: BranchResult) -> None:
-        """Replay a claim here. One that does not hold counts against its peer; a browser that fails here does not."""
-        self._tell({"claim": len(result.claim), "peer": worker})
-        verified = None
-        for attempt in range(1, _CHECK_TRIES + 1):
-            try:
-                verified = await self._verify_claim(result.claim, worker)
-                break
-            except MeshError as error:
-                log.warning("claim of %s could not be replayed: %s", ids.short(worker), error)
-                if error.code not in BROWSER_GONE:
-                    break
-                if attempt == _CHECK_TRIES:
-                    self._tell({"peer": self._witness.node, "error": error.code})
-                    return
-                await self._clock.sleep(_PEER_PAUSE_S)
-        self.progress.claims_checked.append(result.lease)
-        if verified is None:
-            self.progress.claims_false[worker] = self.progress.claims_false.get(worker, 0) + 1
-            self._tell({"claim_refused": len(result.claim), "peer": worker})
+        try:
+            if self._finished or worker in self.replica.expelled:
+                return
+            verified = await self._claims.judge(worker, result)
+            if verified is not None:
+                self.progress.verified = verified
+                self._finished = True
+                return
             with contextlib.suppress(MeshError):  # the next tick saves it again
                 await self._save("running")
-        else:
-            self.progress.verified = verified
-            self._finished = True
+        finally:
+            self._claims.open -= 1
+            self._wake.set()

@@ -19,8 +19,10 @@ log = logging.getLogger(__name__)
 
 _PAUSE_S = 0.5
 _PAUSE_MAX_S = 8.0
-_MAY_CHANGE = frozenset({"input.not_found", "peer.scope"})
-"""Refusals that may end without us: the search is not open there yet, the peer does not let us write now."""
+_PAUSE_REFUSED_S = 30.0
+"""After a refusal that people or time may mend: a key not heard of yet, a clock that is wrong, a scope not granted."""
+_FOR_GOOD = frozenset({"delta.invalid", "delta.equivocation", "peer.unknown"})
+"""Refusals that last as long as the search: our share was dropped there, or the peer is none of ours any more."""
 _BATCH_BYTES_MAX = limits.PEER_BODY_BYTES_MAX // 2
 
 
@@ -33,21 +35,27 @@ class Exchange:
         self._store = store
         self._clock = clock
         self._wake: dict[str, asyncio.Event] = {}
+        self._pushing: dict[str, asyncio.Task[None]] = {}
         self._tasks = Tasks()
 
     def start(self) -> None:
         """Begin pushing to every participant that is a peer of this node."""
         spec = self._replica.spec
         for peer in spec.participants:
-            if peer != self._peers.me and self._peers.knows(peer):
+            if peer != self._peers.me and peer not in self._replica.expelled and self._peers.knows(peer):
                 self._wake[peer] = asyncio.Event()
                 self._wake[peer].set()
-                self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
+                self._pushing[peer] = self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
         self._tasks.start(self._wake_all(), "deltas")
 
     async def close(self) -> None:
         """Stop pushing. What was not delivered is stored and goes out when the search is opened again."""
         await self._tasks.close()
+
+    def drop(self, peer: str) -> None:
+        """Push nothing more to ``peer``, and pull nothing from it."""
+        if peer in self._pushing:
+            self._pushing.pop(peer).cancel()
 
     async def _wake_all(self) -> None:
         while True:
@@ -74,9 +82,12 @@ class Exchange:
             except MeshError as error:
                 if error.code == "delta.gap":
                     epoch, seq = _count(error.detail.get("epoch"), 0), _count(error.detail.get("seq"), 1) - 1
-                elif not error.retryable and error.code not in _MAY_CHANGE:
+                elif error.code in _FOR_GOOD:
                     log.warning("deltas to %s stop: %s", ids.short(peer), error)
                     return
+                elif not error.retryable and error.code != "input.not_found":
+                    log.info("deltas to %s wait: %s", ids.short(peer), error)
+                    pause_s = _PAUSE_REFUSED_S
             await self._clock.sleep(pause_s)
             pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             self._wake[peer].set()
@@ -93,13 +104,18 @@ class Exchange:
         return bounded(stored)
 
     async def pull_from(self, peer: str) -> None:
-        """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later."""
+        """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later.
+
+        What is fetched is merged like what is pushed, so the peer needs the same scope here.
+        """
         try:
             more = True
             while more:
+                self._peers.require(peer, Scope.DELTAS_WRITE, self._replica.spec.start_url)
                 epoch, seq = self._replica.have(peer)
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
                 batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)
+                await self._peers.usage.admit(peer, sum(map(len, batch.deltas)))
                 for sealed in batch.deltas:
                     await self._replica.receive(peer, self._peers.genesis_key(peer), sealed, self._peers.find_key)
                 more = batch.more and self._replica.have(peer) != (epoch, seq)

@@ -15,8 +15,9 @@ from node.browsers import Browsers
 from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
+from node.explorer.expulsions import Expulsions
 from node.explorer.open_searches import Open, OpenSearches
-from node.explorer.page_work import PageWork, always
+from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
 from node.peers import Peers
@@ -30,6 +31,8 @@ from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 log = logging.getLogger(__name__)
 
 Tell = Callable[[dict[str, Any]], None]
+_DISTRUSTED = "peer.unknown"
+"""What a node hears that was put out of every search."""
 _GRACE_S = 60
 """How much longer than its time limit a participant keeps a search open for its coordinator."""
 
@@ -53,6 +56,7 @@ class Explorer:
         self._config = config
         self._peers = peers
         self._pages = PageWork(witness, config, store, clock, browsers)
+        self._expulsions = Expulsions(store)
         self._searches = OpenSearches(witness, config, store, clock, peers, self._pages, new_writer)
         self.routes = Answers(config, store, clock, peers, self._searches).routes()
         """Handlers of the peer API, by route."""
@@ -62,8 +66,20 @@ class Explorer:
         """Searches that are open here."""
         return len(self._searches)
 
+    @property
+    def tree_nodes(self) -> int:
+        """Nodes in the trees of the searches that are open here."""
+        return sum(len(search.replica.tree) for search in self._searches.all())
+
+    @property
+    def working(self) -> int:
+        """Leased branches of other nodes that are worked on here."""
+        return sum(search.work.working for search in self._searches.all() if search.work is not None)
+
     async def start(self) -> None:
-        """Open again what was running when the node last stopped."""
+        """Open again what was running when the node last stopped, without those whose expulsion it interrupted."""
+        for node in await self._expulsions.pending():
+            await self.drop_peer(node)
         for found in await self._store.searches(status="running"):
             try:
                 if found.coordinator != self._witness.node and not self._may_go_on(found):
@@ -101,6 +117,7 @@ class Explorer:
         chosen = self._participants(peers, start_url)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
+        self._witness.trail.about(search_id)
         spec = _checked(
             SearchSpec(
                 id=search_id,
@@ -134,11 +151,12 @@ class Explorer:
     async def resume(self, search_id: str, *, seconds: int, tell: Tell) -> SearchRecord:
         """Follow a running search, or take up one that stopped; ``seconds`` more if given.
 
+        A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
         Errors: ``input.not_found``, ``search.state``.
         """
         found = await self._record(search_id)
         if found.coordinator != self._witness.node:
-            raise MeshError("search.state", f"{ids.short(found.coordinator)} coordinates this search")
+            return await self._searches.readmit(found)
         if found.status == "done":
             return found
         opened = self._searches.get(found.id)
@@ -152,8 +170,14 @@ class Explorer:
         return await self._follow(await self._searches.enter(found), found, tell)
 
     async def stop(self, search_id: str) -> SearchRecord:
-        """End a search without a result; peers that work for it are told. Errors: ``input.not_found``."""
+        """End a search without a result; peers that work for it are told.
+
+        In a search of a peer this node takes no part any more, until ``resume``: its coordinator cannot lift that.
+        Errors: ``input.not_found``.
+        """
         found = await self._record(search_id)
+        if found.coordinator != self._witness.node:
+            return await self._searches.decline(found)
         search = self._searches.get(found.id)
         if search is None:
             return await self._mark_stopped(found.id)
@@ -163,6 +187,21 @@ class Explorer:
         if search.coordinator is not None and found.status == "stopped":
             await search.coordinator.dismiss()
         return found
+
+    async def drop_peer(self, node: str) -> int:
+        """Put ``node`` out of every search, open or stored, as if it had never been met; of how many.
+
+        Its share leaves the trees and the store; what of it is on its way, or comes later, is refused; leases it holds end and
+        their branches are open again; searches it coordinates are left for good, with the work it assigned here. Events, leases
+        and sessions of the past stay what they were. Twice is once, and what a crash interrupts goes on at the next start.
+        Errors: ``store.*``.
+        """
+        await self._expulsions.begin(node, _DISTRUSTED)
+        count = 0
+        for found in await self._store.searches():
+            count += await self._searches.drop_peer(found, node, _DISTRUSTED)
+        await self._expulsions.finish(node)
+        return count
 
     async def _follow(self, search: Open, found: SearchRecord, tell: Tell) -> SearchRecord:
         """Wait for the end of a search we coordinate; the one who started it takes it down when interrupted.
@@ -228,8 +267,8 @@ class Explorer:
         async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
             return await self._pages.replay_claim(search.spec, path, peer)
 
-        async def work_locally(assignment: Assignment) -> BranchResult:
-            return await self._pages.explore(search.replica, assignment, always)
+        async def work_locally(assignment: Assignment, after: AfterIteration) -> BranchResult:
+            return await self._pages.explore(search.replica, assignment, after)
 
         search.coordinator = Coordinator(
             found,
@@ -263,11 +302,7 @@ class Explorer:
             await self._searches.leave(search)
 
     async def _mark_stopped(self, search_id: str) -> SearchRecord:
-        found = await self._record(search_id)
-        if found.status == "running":
-            found = msgspec.structs.replace(found, status="stopped", updated_ms=self._clock.now_ms())
-            await self._store.put_search(found)
-        return found
+        return await self._searches.mark(search_id, "stopped", before=("running",))
 
     async def reconsider(self, peer: str) -> list[str]:
         """End what ``peer`` may no longer have after a change of its grants; the ids of searches and leases that ended.
@@ -278,7 +313,12 @@ class Explorer:
         ended = []
         for found in await self._store.searches(status="running"):
             if found.coordinator == peer and not self._may_go_on(found):
-                await self.stop(found.id)
+                search = self._searches.get(found.id)
+                if search is not None:
+                    await self._searches.leave(search)
+                await self._mark_stopped(
+                    found.id
+                )  # not declined: its coordinator may open it again, once it may assign
                 ended.append(found.id)
         for search in self._searches.all():
             may_accept = self._peers.may(peer, Scope.BRANCH_ACCEPT, search.spec.start_url)
@@ -300,7 +340,8 @@ class Explorer:
         for search in self._searches.all():
             silent_ms = now_ms - search.heard_ms
             if search.coordinator is None and silent_ms > (search.spec.seconds + _GRACE_S) * 1000:
-                await self.stop(search.spec.id)
+                await self._searches.leave(search)
+                await self._mark_stopped(search.spec.id)
 
 
 def _checked(spec: SearchSpec) -> SearchSpec:

@@ -9,11 +9,14 @@ import msgspec
 
 from adapters.ports import Clock, LeaseRecord, Store
 from node.explorer.replica import Replica
-from protocol import ids
+from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
 from protocol.lease import Event, Lease, LeaseBook
+from protocol.messages import Assignment, Spend
 
 log = logging.getLogger(__name__)
+
+_NOTHING = Spend()
 
 
 class LeaseDesk:
@@ -25,6 +28,8 @@ class LeaseDesk:
         self._store = store
         self._clock = clock
         self._book = LeaseBook()
+        self._spend: dict[str, Spend] = {}
+        """What the workers of live leases last said, where the store may not know it yet."""
         self._writing = asyncio.Lock()
 
     async def recall(self) -> list[Lease]:
@@ -42,80 +47,131 @@ class LeaseDesk:
                     worker=record.worker,
                     now_ms=now_ms,
                     lifetime_ms=max(0, record.expires_ms - now_ms),
+                    latest_ms=latest_end_ms(cbor.decode_as(envelope.peek(record.assignment).payload, Assignment)),
                 )
             except MeshError as error:
                 log.info("lease %s was replaced: %s", record.id, error)
                 await self._store.put_lease(msgspec.structs.replace(record, status="expired"))
         live = self.live()
         known = {lease.id for lease in live}
-        for branch, entry in self._replica.live_leases().items():
+        for branch, entry in self._replica.own.live_leases().items():
             if entry.lease not in known:
-                self._replica.note_lease(branch, msgspec.structs.replace(entry, live=False))
+                self._replica.own.note_lease(branch, msgspec.structs.replace(entry, live=False))
         return live
 
     def live(self) -> list[Lease]:
         """Live leases, by branch."""
         return list(self._book.live_by_branch().values())
 
+    def live_of(self, worker: str) -> list[Lease]:
+        """Live leases of one worker, by branch."""
+        return self._book.live_of(worker)
+
     @property
     def branches(self) -> frozenset[bytes]:
         """Branches somebody works on."""
         return frozenset(lease.branch for lease in self.live())
 
-    def grant(self, branch: bytes, worker: str, lifetime_ms: int) -> Lease:
-        """A new lease, which ``keep`` makes durable. Errors: ``lease.busy``."""
-        lease_id = ids.make_id("lea", self._clock.random(ids.ID_RANDOM_BYTES))
+    def grant(self, branch: bytes, worker: str, lifetime_ms: int, work_ms: int) -> Lease:
+        """A new lease, which ``keep`` makes durable; it ends ``work_ms`` after its first lifetime at the latest.
+
+        Errors: ``lease.busy``.
+        """
         now_ms = self._clock.now_ms()
-        return self._book.grant(lease_id, branch=branch, worker=worker, now_ms=now_ms, lifetime_ms=lifetime_ms)
+        return self._book.grant(
+            ids.make_id("lea", self._clock.random(ids.ID_RANDOM_BYTES)),
+            branch=branch,
+            worker=worker,
+            now_ms=now_ms,
+            lifetime_ms=lifetime_ms,
+            latest_ms=now_ms + lifetime_ms + work_ms,
+        )
 
     async def keep(self, lease: Lease, assignment: bytes) -> LeaseRecord:
-        """Store a new lease with its signed assignment, and tell the tree. Errors: ``store.*``."""
-        record = LeaseRecord(
-            id=lease.id,
-            search=self._search,
-            branch=lease.branch,
-            worker=lease.worker,
-            status="live",
-            expires_ms=lease.expires_ms,
-            assignment=assignment,
-        )
-        self._replica.note_lease(lease.branch, lease.entry())
+        """Store a new lease with its signed assignment, and tell the tree; it may have ended since. Errors: ``store.*``."""
         async with self._writing:
+            lease = self._book.get(lease.id)
+            record = LeaseRecord(
+                id=lease.id,
+                search=self._search,
+                branch=lease.branch,
+                worker=lease.worker,
+                status=_status(lease),
+                expires_ms=lease.expires_ms,
+                assignment=assignment,
+            )
+            self._replica.own.note_lease(lease.branch, lease.entry())
             await self._store.put_lease(record)
         await self._replica.flush()
         return record
 
-    async def renew(self, lease_id: str, worker: str, lifetime_ms: int) -> Lease:
-        """The lease with a later end. Errors: ``lease.unknown``."""
+    async def renew(self, lease_id: str, worker: str, lifetime_ms: int, spend: Spend) -> Lease:
+        """The lease with a later end, and its cost so far noted. Errors: ``lease.unknown``."""
         lease = self._book.renew(lease_id, worker=worker, now_ms=self._clock.now_ms(), lifetime_ms=lifetime_ms)
+        self.note_spend(lease_id, spend)
         await self._write(lease_id)
         return lease
 
-    async def end(self, lease_id: str, event: Event, result: bytes = b"") -> bool:
-        """End a lease; False when it had ended before. A signed result is kept in either case. Errors: ``store.*``."""
+    def note_spend(self, lease_id: str, spend: Spend) -> None:
+        """What a live lease has cost so far; it is stored with the next change of the lease."""
+        self._spend[lease_id] = spend
+
+    async def expire_due(self, *, but: str) -> list[Lease]:
+        """End the leases whose time is over, those of ``but`` excepted; which they were. Errors: ``store.*``."""
+        due = self._book.expire_due(self._clock.now_ms(), but=but)
+        for lease in due:
+            self._replica.own.note_lease(lease.branch, lease.entry())
+        for lease in due:
+            await self._write(lease.id)
+        return due
+
+    async def end(self, lease_id: str, event: Event, result: bytes = b"", spend: Spend | None = None) -> None:
+        """End a lease; one that had ended before stays as it is. A signed result and its cost are kept in either case.
+
+        Errors: ``store.*``.
+        """
         try:
             was_live = self._book.get(lease_id).live
         except MeshError:
             was_live = False  # granted before this process began, and over since
         if was_live:
             lease = self._book.close(lease_id, event)
-            self._replica.note_lease(lease.branch, lease.entry())
+            self._replica.own.note_lease(lease.branch, lease.entry())
         if was_live or result:
-            await self._write(lease_id, result)
-        return was_live
+            await self._write(lease_id, result, spend or _NOTHING)
 
-    async def _write(self, lease_id: str, result: bytes = b"") -> None:
+    async def _write(self, lease_id: str, result: bytes = b"", spend: Spend = _NOTHING) -> None:
         # One at a time, and from the book as it stands then: a slow renewal must not bring an ended lease back.
         async with self._writing:
             record = await self._store.lease(lease_id)
             if record is None:
                 return
-            changed = msgspec.structs.replace(record, result=result or record.result)
+            told = self._spend.pop(lease_id, _NOTHING)
+            changed = msgspec.structs.replace(
+                record, result=result or record.result, spend=_largest(record.spend, told, spend)
+            )
             try:
                 lease = self._book.get(lease_id)
             except MeshError:
                 pass
             else:
-                status = "live" if lease.live else lease.state.value
-                changed = msgspec.structs.replace(changed, status=status, expires_ms=lease.expires_ms)
+                changed = msgspec.structs.replace(changed, status=_status(lease), expires_ms=lease.expires_ms)
             await self._store.put_lease(changed)
+
+
+def _status(lease: Lease) -> str:
+    return "live" if lease.live else lease.state.value
+
+
+def _largest(*told: Spend) -> Spend:
+    """Costs never fall, whatever a worker says and in whatever order it arrives."""
+    return Spend(
+        iterations=max(spend.iterations for spend in told),
+        steps=max(spend.steps for spend in told),
+        milliseconds=max(spend.milliseconds for spend in told),
+    )
+
+
+def latest_end_ms(assignment: Assignment) -> int:
+    """The end that no renewal of a lease moves: its first expiry, and once more the time its work may take."""
+    return assignment.expires_ms + assignment.limits.milliseconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,17 +13,21 @@ from node.config import Config
 from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
+from node.explorer.expulsions import Expulsions
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
 from node.peers import Peers
 from node.witness import Witness
-from protocol import cbor, envelope
+from protocol import cbor, envelope, ids
 from protocol.condition import check
 from protocol.errors import MeshError
 from protocol.grants import Scope
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 
 Tell = Callable[[dict[str, Any]], None]
+
+DECLINED = "declined"
+"""Status of a search of a peer that the owner of this node stopped: only the owner lifts it."""
 
 
 class Open(msgspec.Struct, kw_only=True):
@@ -62,9 +66,12 @@ class OpenSearches:
         self._peers = peers
         self._pages = pages
         self._new_writer = new_writer
+        self._expulsions = Expulsions(store)
         self._open: dict[str, Open] = {}
         self._leaving: dict[str, asyncio.Event] = {}
         self._entering = asyncio.Lock()
+        self.admitting = asyncio.Lock()
+        """Held while the stored status of a search decides whether a peer may have it opened here."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -73,6 +80,10 @@ class OpenSearches:
     def all(self) -> list[Open]:
         """Every open search."""
         return list(self._open.values())
+
+    def count_of(self, coordinator: str) -> int:
+        """How many open searches a node coordinates."""
+        return sum(search.spec.coordinator == coordinator for search in self._open.values())
 
     def get(self, search_id: str) -> Open | None:
         """The open search of this id."""
@@ -147,6 +158,53 @@ class OpenSearches:
         finally:
             del self._leaving[search_id]
             left.set()
+
+    async def decline(self, found: SearchRecord) -> SearchRecord:
+        """Take no part any more in a search of a peer, whatever that one says. Errors: ``store.*``."""
+        async with self.admitting:
+            return await self._decline(found)
+
+    async def _decline(self, found: SearchRecord) -> SearchRecord:
+        search = self._open.get(found.id)
+        if search is not None:
+            await self.leave(search)
+        return await self.mark(found.id, DECLINED, before=("running", "stopped"))
+
+    async def readmit(self, found: SearchRecord) -> SearchRecord:
+        """Let the coordinator of a declined search open it here again. Errors: ``search.state``, ``store.*``."""
+        if found.status != DECLINED:
+            raise MeshError("search.state", f"{ids.short(found.coordinator)} coordinates this search")
+        return await self.mark(found.id, "stopped", before=(DECLINED,))
+
+    async def mark(self, search_id: str, status: str, *, before: Sequence[str]) -> SearchRecord:
+        """Store a new status of a known search, if its status is one of ``before``; the search as it stands then.
+
+        Errors: ``store.*``.
+        """
+        found = await self._store.search(search_id)
+        assert found is not None, "searches are not forgotten"
+        if found.status in before:
+            found = msgspec.structs.replace(found, status=status, updated_ms=self._clock.now_ms())
+            await self._store.put_search(found)
+        return found
+
+    async def drop_peer(self, found: SearchRecord, peer: str, code: str) -> bool:
+        """Put ``peer`` out of a search; whether it had a part in it. Errors: ``store.*``."""
+        if peer not in cbor.decode_as(envelope.peek(found.spec).payload, SearchSpec).participants:
+            return False
+        async with self.admitting, self._entering:  # none is opened meanwhile with the share of the peer in it
+            search = self._open.get(found.id)
+            if search is None or found.coordinator == peer:
+                if found.coordinator == peer:
+                    await self._decline(found)
+                await self._expulsions.add(found.id, peer, code)
+                await self._store.drop_deltas(found.id, peer)
+            else:
+                search.exchange.drop(peer)
+                await search.replica.drop(peer, code)
+                if search.coordinator is not None:
+                    await search.coordinator.dismiss_peer(peer)
+        return True
 
     async def close(self) -> None:
         """Leave every search; none can be entered any more. They stay resumable."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Store
-from node.acting import Gate
+from node.acting import Driver, Gate
 from node.browsers import Browsers
 from node.config import Config
 from node.explorer.progress import Verified
@@ -14,7 +14,7 @@ from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
 from node.recorder import Recording, record
 from node.witness import Witness
-from protocol.action import Action, Goto, Wait
+from protocol.action import Action, Goto
 from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
@@ -27,11 +27,6 @@ AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
 
 
-async def always(spend: Spend) -> bool:
-    """Goes on after every iteration."""
-    return True
-
-
 class PageWork:
     """Pages of one node, under its own policy whoever asked for the work."""
 
@@ -41,6 +36,7 @@ class PageWork:
         self._store = store
         self._clock = clock
         self._browsers = browsers
+        self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
         # Searches share what this node explores at once; their own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
@@ -55,11 +51,11 @@ class PageWork:
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin says why.
 
-        Errors: ``search.start_failed``, ``browser.*``.
+        Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
         async with self._browsers.page(spec.profile, self._guard()) as page:
             try:
-                await page.perform(Goto(url=spec.start_url))
+                await Driver(page, self._gate).act(Goto(url=spec.start_url))
             except MeshError as error:
                 if error.code not in _NOT_LOADED:
                     raise
@@ -74,7 +70,7 @@ class PageWork:
         """
         async with self._places, self._browsers.page(replica.spec.profile, self._guard(within)) as page:
             seed = seed_of(replica.spec.seed, assignment.lease)
-            worker = Worker(replica, page, self._clock, self._config, seed)
+            worker = Worker(replica, page, self._clock, self._config, self._gate, seed)
             return await worker.work(assignment, after)
 
     async def replay_claim(self, spec: SearchSpec, path: tuple[bytes, ...], peer: str) -> Verified | None:
@@ -82,17 +78,13 @@ class PageWork:
 
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
-        claimed = [decode_action(step) for step in path]
-        if any(isinstance(action, Goto | Wait) for action in claimed):
-            # No policy names these: they would let a peer aim this node's browser, or hold it up.
-            raise MeshError("delta.invalid", "a claim neither opens addresses nor waits")
-        actions: list[Action] = [Goto(url=spec.start_url), *claimed]
+        actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
         plan = Recording(
             title=spec.goal,
             start_url=spec.start_url,
             profile=spec.profile,
             browser=await self._browsers.info(),
-            gate=Gate(risk_max=self._config.policy.risk_class_max),
+            gate=self._gate,
             search=spec.id,
         )
         async with (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from protocol.messages import Spend
-
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A success this node has seen itself."""
@@ -25,18 +23,7 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Leases that expired or failed and whose branch was open again."""
     claims: int = 0
     claims_false: dict[str, int] = msgspec.field(default_factory=dict)
-    spend: dict[str, Spend] = msgspec.field(default_factory=dict)
-    """What each node says its leases have cost, by node id."""
     claims_checked: list[str] = msgspec.field(default_factory=list)
     """Leases whose claim was replayed, whatever came of it; the others are replayed after a restart."""
     verified: Verified | None = None
     error: str = ""
-
-    def add_spend(self, node: str, more: Spend) -> None:
-        """A lease of ``node`` has cost ``more``."""
-        known = self.spend.get(node, Spend())
-        self.spend[node] = Spend(
-            iterations=known.iterations + more.iterations,
-            steps=known.steps + more.steps,
-            milliseconds=known.milliseconds + more.milliseconds,
-        )

@@ -1,48 +1,36 @@
 """One node's copy of a search: the merged tree, its own share, and the signed deltas behind both.
 
-Own results go into plain registers first and become deltas at ``flush``: stored, then merged, then published, in this order, so
-that nothing leaves the node that a crash could take back. After a restart the own share is read back from the own deltas and
-written again as a new epoch.
+Own results go into plain registers first (``own``) and become deltas at ``flush``: stored, then merged, then published, in this
+order, so that nothing leaves the node that a crash could take back. After a restart the own share is read back from the own
+deltas and written again as a new epoch.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
-from node.explorer.visit import Visit, register_of
+from node.explorer.expulsions import Expulsions
+from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
 from node.witness import Witness
 from protocol import envelope, ids, limits
-from protocol.delta import KIND, Delta, DeltaReader, decode_delta, encode_delta
-from protocol.entry import (
-    SCALE,
-    STATE_UNKNOWN,
-    LeaseEntry,
-    NodeEntry,
-    Register,
-    TreeUpdate,
-    decode_action,
-    encode_action,
-    make_update,
-    root_key,
-)
+from protocol.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
+from protocol.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
-from protocol.policy import Candidate
-from protocol.tree import CLOSED, VISITS, Rows, SearchTree
+from protocol.tree import CLOSED, VISITS, SearchTree
 from protocol.uct import Uct
 
 log = logging.getLogger(__name__)
 
 _OFFENCES = frozenset({"delta.invalid", "delta.equivocation"})
 """What no honest peer sends. A gap or a full tree is nobody's fault."""
+_DECODED_HERE_BYTES_MAX = 16 * limits.KIB
+"""Larger chunks are decoded on a thread: this many bytes hold some 130 nodes and take some 10 ms."""
 
 
 class Replica:
@@ -53,25 +41,20 @@ class Replica:
         self.tree = SearchTree(spec.id)
         self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
+        self.own = OwnShare(self.root)
         self.epoch = 0
         self.seq = 0
+        self.expelled: dict[str, str] = {}
+        """Peers that are out of this search, and the error code that put them there."""
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
         self._witness = witness
         self._store = store
+        self._expulsions = Expulsions(store)
         self._new_writer = new_writer
         self._writer: TreeWriter | None = None
         self._readers: dict[str, DeltaReader] = {}
-        self._own: dict[bytes, Register] = {}
-        self._own_nodes: dict[bytes, NodeEntry] = {}
-        self._own_children: dict[bytes, list[bytes]] = {}
-        self._own_leases: dict[bytes, LeaseEntry] = {}
-        self._dirty: set[bytes] = set()
-        self._new_nodes: dict[bytes, NodeEntry] = {}
-        self._new_leases: dict[bytes, LeaseEntry] = {}
         self._by_state: dict[bytes, bytes] = {}
-        self._offenders: dict[str, str] = {}
-        """Peers whose share was dropped, and the code that did it."""
         self._broken = False
         self._flushing = asyncio.Lock()
         self._merging = asyncio.Lock()
@@ -82,12 +65,12 @@ class Replica:
         """Read back every stored delta, and open the next own epoch with the own share.
 
         A stored delta of a peer that is no longer trusted is left out: its share is gone, as if it had never been met.
-        So is the share of a peer whose stored deltas do not hold. Errors: ``store.corrupt``; ``envelope.*`` and ``delta.*`` when
-        the own deltas are not what was stored.
+        So is the share of a peer that was put out, or whose stored deltas do not hold. Errors: ``store.corrupt``;
+        ``envelope.*`` and ``delta.*`` when the own deltas are not what was stored.
         """
         await self.read(find_key, public_keys)
-        for key, entry in self._own_nodes.items():
-            self._own_children.setdefault(entry.parent, []).append(key)
+        for peer in await self._expulsions.of(self.spec.id):
+            await self._store.drop_deltas(self.spec.id, peer)  # should a crash have come in between
         self._open_epoch()
         await self.flush()
 
@@ -98,18 +81,21 @@ class Replica:
         """
         me = self._witness.node
         trusted = {**public_keys, me: self._witness.genesis_key}
+        self.expelled = await self._expulsions.of(self.spec.id)
         for record in await self._store.deltas(self.spec.id):
-            if record.peer not in trusted or record.peer in self._offenders:
+            if record.peer not in trusted or record.peer in self.expelled:
                 continue
+            await asyncio.sleep(0)  # thousands of small ones are as long as one large one
             try:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
-                self._merge(record.peer, trusted[record.peer], opened.payload)
+                await self._merge(record.peer, trusted[record.peer], opened.payload)
             except MeshError as error:
                 if record.peer == me:
                     raise
                 if error.code == "delta.gap":
                     continue  # nobody's fault: the peer will send from there again
-                self._expel(record.peer, error)
+                self.expelled[record.peer] = error.code
+                await self._forget(record.peer)
 
     def _reader(self, peer: str, public_key: bytes) -> DeltaReader:
         if peer not in self._readers:
@@ -117,39 +103,37 @@ class Replica:
             self._readers[peer] = DeltaReader(public_key, self.spec.id, may_lease=may_lease)
         return self._readers[peer]
 
-    def _merge(self, peer: str, public_key: bytes, payload: bytes) -> bool:
-        """Read the next delta of ``peer`` into the tree; False when it was known. Errors: ``delta.*``."""
+    async def _merge(self, peer: str, public_key: bytes, payload: bytes) -> bool:
+        """Read the next delta of ``peer`` into the tree; False when it was known. One at a time for each peer.
+
+        Errors: ``delta.*``; why the peer was put out, should that happen meanwhile.
+        """
         reader = self._reader(peer, public_key)
-        update = reader.read(payload)
-        if update is None:
+        delta = reader.wants(payload)
+        if delta is None:
             return False
-        epoch = reader.epoch
+        decoded = await _decoded(delta.chunk, may_lease=reader.may_lease)
+        self.check_welcome(peer)
+        update = reader.read(payload, decoded)
+        assert update is not None, "it was wanted"
         try:
-            rows = self.tree.apply(peer, epoch, update)
+            rows = self.tree.apply(peer, reader.epoch, update)
         except MeshError:
             reader.unread()  # chain and tree stay in step: the delta is still wanted
             raise
-        self._refresh(rows)
-        self._note_states(update)
+        self.uct.refresh(rows)
+        for key, row in zip(update.stat_keys, update.stats, strict=True):
+            self._note_state(key, row["state"].tobytes())
         if peer == self._witness.node and self._writer is None:
-            self._recall(epoch, update)
+            self._recall(reader.epoch, update)
         return True
 
     def _recall(self, epoch: int, update: TreeUpdate) -> None:
         """Take back the own share from an own delta that was stored before a restart."""
         if epoch > self.epoch:
             self.epoch = epoch
-            self._own, self._own_nodes, self._own_leases = {}, {}, {}
-        self._own_nodes |= update.nodes
-        self._own_leases |= update.leases
-        self._own |= zip(update.stat_keys, map(register_of, update.stats), strict=True)
-
-    def _refresh(self, rows: Rows) -> None:
-        self.uct.refresh(rows)
-
-    def _note_states(self, update: TreeUpdate) -> None:
-        for key, row in zip(update.stat_keys, update.stats, strict=True):
-            self._note_state(key, row["state"].tobytes())
+            self.own.forget()
+        self.own.recall(update)
 
     def _note_state(self, key: bytes, state: bytes) -> None:
         if state == STATE_UNKNOWN:
@@ -160,59 +144,9 @@ class Replica:
 
     # --- own results -------------------------------------------------------------------------------------------------
 
-    def add_children(self, parent: bytes, candidates: Sequence[Candidate]) -> None:
-        """Name what can be done after ``parent``; what is named already stays as it is.
-
-        Actions too large for the tree are left out, and so are those beyond what one peer may name after one node.
-        """
-        for candidate in candidates:
-            try:
-                action = encode_action(candidate.action)
-            except MeshError as error:
-                log.debug("a candidate is left out: %s", error)
-                continue
-            prior = round(candidate.prior * SCALE)
-            self._name(NodeEntry(parent=parent, action=action, prior=prior, risk=candidate.risk))
-
-    def _name(self, entry: NodeEntry) -> None:
-        siblings = self._own_children.setdefault(entry.parent, [])
-        if entry.key not in self._own_nodes and len(siblings) < limits.CANDIDATES_PER_STATE_MAX:
-            self._own_nodes[entry.key] = self._new_nodes[entry.key] = entry
-            siblings.append(entry.key)
-
     def adopt(self, branch: bytes, prefix: Sequence[bytes]) -> None:
         """Name the nodes of an assigned prefix, in case their deltas have not come yet. Errors: ``delta.invalid``."""
-        parent = self.root
-        entries = []
-        for action in prefix:
-            decode_action(action)
-            entry = NodeEntry(parent=parent, action=action, prior=0, risk=1)
-            entries.append(entry)
-            parent = entry.key
-        if parent != branch:
-            raise MeshError("delta.invalid", "the branch does not follow from its prefix")
-        for entry in entries:
-            if self.tree.row(entry.key) is None:
-                self._name(entry)
-
-    def record(self, visit: Visit) -> None:
-        """Add one iteration to the registers of every node it passed, the root included."""
-        for key in (self.root, *visit.trail):
-            self._own[key] = visit.added_to(self._own.get(key, Register()), key)
-            self._dirty.add(key)
-
-    def close_node(self, key: bytes) -> None:
-        """Nothing is left to try below ``key``."""
-        self._own[key] = msgspec.structs.replace(self._own.get(key, Register()), closed=True)
-        self._dirty.add(key)
-
-    def note_lease(self, branch: bytes, lease: LeaseEntry) -> None:
-        """The coordinator's word on who works on ``branch``."""
-        self._own_leases[branch] = self._new_leases[branch] = lease
-
-    def live_leases(self) -> dict[bytes, LeaseEntry]:
-        """The leases this node, as coordinator, calls live in its share, by branch."""
-        return {branch: entry for branch, entry in self._own_leases.items() if entry.live}
+        self.own.adopt(branch, prefix, lambda key: self.tree.row(key) is not None)
 
     async def flush(self) -> None:
         """Make what is new durable, merge it, and wake whoever publishes.
@@ -225,10 +159,9 @@ class Replica:
             if self._writer.full or self._broken:
                 self._open_epoch()
             self._broken = True
-            update = make_update(self._new_nodes, {key: self._own[key] for key in self._dirty}, self._new_leases)
-            self._new_nodes, self._new_leases, self._dirty = {}, {}, set()
-            for delta in self._writer.flush(update):
-                await self._keep_own(delta)
+            for update in self.own.take():
+                for delta in self._writer.flush(update):
+                    await self._keep_own(delta)
             self._broken = False
 
     async def _keep_own(self, delta: Delta) -> None:
@@ -238,7 +171,7 @@ class Replica:
             DeltaRecord(search=self.spec.id, peer=me, epoch=delta.epoch, seq=delta.seq, envelope=artefact.envelope)
         )
         self.seq = delta.seq
-        merged = self._merge(me, self._witness.genesis_key, payload)
+        merged = await self._merge(me, self._witness.genesis_key, payload)
         assert merged, "an own delta is always new"
         self.changed.set()
 
@@ -247,33 +180,37 @@ class Replica:
         self.epoch += 1
         self.seq = 0
         self._writer = self._new_writer(self._witness.genesis_key, self.spec.id, self.epoch)
-        self._new_nodes, self._new_leases, self._dirty = dict(self._own_nodes), dict(self._own_leases), set(self._own)
+        self.own.renew()
 
     # --- what peers found --------------------------------------------------------------------------------------------
+
+    def check_welcome(self, peer: str) -> None:
+        """Nothing, unless ``peer`` was put out of this search. Errors: the code of the reason."""
+        if peer in self.expelled:
+            raise MeshError(self.expelled[peer], "you were put out of this search, and your share with you")
 
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Keep and merge one delta of ``peer``; a repeated one does no harm.
 
-        Checks, in order: envelope and signature; written by ``peer``; a peer that has not broken the rules in this search; search,
+        Checks, in order: envelope and signature; written by ``peer``; a peer that was not put out of this search; search,
         sequence, chain and every entry. What passes is merged and stored; the sender hears of it only after both. A delta that no
-        honest peer sends costs its writer its whole share. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
+        honest peer sends costs its writer its whole share, for good. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
         """
         opened = envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key)
         if opened.claims.issuer != peer:
             raise MeshError("envelope.issuer", "a delta is sent by its writer only")
         async with self._merging:
-            if peer in self._offenders:
-                raise MeshError(self._offenders[peer], "your share of this search was dropped for an earlier delta")
+            self.check_welcome(peer)
             try:
-                if not self._merge(peer, public_key, opened.payload):
+                if not await self._merge(peer, public_key, opened.payload):
                     return
                 delta = decode_delta(opened.payload)
                 record = DeltaRecord(search=self.spec.id, peer=peer, epoch=delta.epoch, seq=delta.seq, envelope=sealed)
                 await self._keep(record)
             except MeshError as error:
-                if error.code in _OFFENCES:
-                    self._expel(peer, error)
-                    await self._store.drop_deltas(self.spec.id, peer)
+                if error.code in _OFFENCES and peer not in self.expelled:
+                    log.error("the share of %s is dropped from %s: %s", ids.short(peer), self.spec.id, error)
+                    await self._expel(peer, error.code)
                 raise
 
     async def _keep(self, record: DeltaRecord) -> None:
@@ -287,15 +224,44 @@ class Replica:
             self._readers[record.peer].unread()
             raise
 
-    def _expel(self, peer: str, error: MeshError) -> None:
-        log.error("the share of %s is dropped from %s: %s", ids.short(peer), self.spec.id, error)
-        self._offenders[peer] = error.code
-        self.drop(peer)
+    async def drop(self, peer: str, code: str) -> None:
+        """Put ``peer`` out, its share with it, as if it had never been met; ``code`` is what it hears from now on.
 
-    def drop(self, peer: str) -> None:
-        """Forget a peer's share, as if it had never been met."""
+        What of it is on its way is refused. The tree is in use meanwhile. Twice is once. Errors: ``store.*``.
+        """
+        self.expelled.setdefault(peer, code)
+        async with self._merging:  # what has been merged just now is stored before it goes
+            await self._expel(peer, code)
+
+    async def _expel(self, peer: str, code: str) -> None:
+        self.expelled.setdefault(peer, code)
+        await self._expulsions.add(self.spec.id, peer, code)
+        await self._forget(peer)
+        await self._store.drop_deltas(self.spec.id, peer)
+
+    async def _forget(self, peer: str) -> None:
+        """Take the share of ``peer`` out of the tree; everybody else gets a turn between two slices of it."""
         self._readers.pop(peer, None)
-        self._refresh(self.tree.drop(peer))
+        slices = self._forgetting(peer)
+        try:
+            for _ in slices:
+                await asyncio.sleep(0)
+        finally:
+            for _ in slices:  # cancelled half-way: a tree is left whole
+                pass
+
+    def _forgetting(self, peer: str) -> Iterator[None]:
+        if peer not in self.tree.peers:
+            return
+        for rows in self.tree.dropping(peer):
+            self.uct.refresh(rows)
+            yield
+        # Where a state was seen may have been this peer's word alone: the others are asked again.
+        self._by_state = {}
+        for nearest in self.tree.states():
+            for state, key in nearest.items():
+                self._note_state(key, state)
+            yield
 
     def have(self, peer: str) -> tuple[int, int]:
         """The newest (epoch, sequence number) merged from ``peer``."""
@@ -314,7 +280,7 @@ class Replica:
         return steps[::-1]
 
     def _entry(self, key: bytes) -> NodeEntry:
-        own = self._own_nodes.get(key)
+        own = self.own.nodes.get(key)
         row = self.tree.row(key)
         if own is None and row is None:
             raise MeshError("input.not_found", "no such node in the search tree")
@@ -326,7 +292,7 @@ class Replica:
 
     def state(self, key: bytes) -> bytes:
         """The state hash seen at ``key``: what this node saw, else what most peers say; empty when unknown."""
-        own = self._own.get(key)
+        own = self.own.registers.get(key)
         if own is not None and own.state != STATE_UNKNOWN:
             return own.state
         row = self.tree.row(key)
@@ -352,7 +318,7 @@ class Replica:
     def expanded(self, key: bytes) -> bool:
         """Whether anybody has named what can be done after ``key``."""
         row = self.tree.row(key)
-        return key in self._own_children or (row is not None and bool(len(self.tree.children(row))))
+        return key in self.own.children or (row is not None and bool(len(self.tree.children(row))))
 
     def children(self, key: bytes) -> list[bytes]:
         """The named children of ``key``, most promising first, merged so far."""
@@ -371,11 +337,11 @@ class Replica:
 
         What was just named here is not merged before the next flush, so the own share is asked as well.
         """
-        found = {child: self._entry(child) for child in (*self._own_children.get(key, ()), *self.children(key))}
+        found = {child: self._entry(child) for child in (*self.own.children.get(key, ()), *self.children(key))}
         return [
             (child, entry)
             for child, entry in found.items()
-            if entry.risk <= risk_class_max and child not in self._own and not self.visits(child)
+            if entry.risk <= risk_class_max and child not in self.own.registers and not self.visits(child)
         ]
 
     def descend(self, key: bytes) -> list[bytes]:
@@ -389,11 +355,9 @@ class Replica:
         """The node nearest to the start page at which ``state`` was seen."""
         return self._by_state.get(state)
 
-    @contextlib.contextmanager
-    def working_on(self, key: bytes) -> Iterator[None]:
-        """Count a virtual loss at ``key`` while this node works there."""
-        self._refresh(self.tree.begin(key))
-        try:
-            yield
-        finally:
-            self._refresh(self.tree.end(key))
+
+async def _decoded(chunk: bytes, *, may_lease: bool) -> Decoded:
+    """``chunk``, decoded without holding up everybody else. Errors: ``delta.invalid``."""
+    if len(chunk) <= _DECODED_HERE_BYTES_MAX:
+        return decode_chunk(chunk, may_lease=may_lease)
+    return await asyncio.to_thread(decode_chunk, chunk, may_lease=may_lease)

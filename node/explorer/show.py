@@ -21,7 +21,7 @@ from protocol import envelope, ids
 from protocol.action import describe
 from protocol.entry import SCALE, decode_action, node_key
 from protocol.errors import CODES, MeshError
-from protocol.messages import SearchSpec, Spend
+from protocol.messages import SearchSpec
 from protocol.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
 
 
@@ -33,7 +33,7 @@ class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     visits: int
     steps: int
-    """Actions performed in a browser, as its results say."""
+    """Actions performed in a browser, as it said last."""
     cost_ms: int
     leases: int
     claims_false: int
@@ -103,16 +103,16 @@ def _summary(
     spend = []
     for peer in spec.participants:
         seen = replica.tree.spend(peer)
-        spent = progress.spend.get(peer, Spend())
+        leased = [lease for lease in leases if lease.worker == peer]
         spend.append(
             PeerSpend(
                 node=peer,
                 name=_name(rooms, peer),
                 role="coordinator" if peer == spec.coordinator else "worker",
                 visits=seen.visits,
-                steps=spent.steps,
-                cost_ms=spent.milliseconds,
-                leases=sum(lease.worker == peer for lease in leases),
+                steps=sum(lease.spend.steps for lease in leased),
+                cost_ms=sum(lease.spend.milliseconds for lease in leased),
+                leases=len(leased),
                 claims_false=progress.claims_false.get(peer, 0),
             )
         )

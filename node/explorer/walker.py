@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapters.ports import Outcome, Page
-from node.acting import Gate, look, prepare
+from node.acting import Driver, Gate
 from protocol.action import Action, Goto
 from protocol.errors import MeshError
 from protocol.observation import Observation
@@ -34,12 +34,10 @@ class Walker:
     """A page and where it stands. One task at a time."""
 
     def __init__(self, page: Page, start_url: str, gate: Gate, count_step: Callable[[], None]) -> None:
-        self._page = page
+        self._driver = Driver(page, gate)
         self._start = Goto(url=start_url)
-        self._gate = gate
         self._count_step = count_step
         self._path: tuple[bytes, ...] | None = None
-        self._observation: Observation | None = None
         self._known: dict[bytes, Reopening] = {}
         self._done = 0
 
@@ -55,13 +53,13 @@ class Walker:
         for step in steps[self._done :]:
             await self.advance(step)
             self._done += 1
-        assert self._observation is not None
-        return self._observation
+        assert self._driver.observation is not None
+        return self._driver.observation
 
     async def _approach(self, steps: Sequence[WalkStep], keys: tuple[bytes, ...]) -> int:
         """Stand at some prefix of ``steps``; how long it is."""
         here = self._path
-        if here is not None and self._observation is not None and keys[: len(here)] == here:
+        if here is not None and keys[: len(here)] == here:
             return len(here)
         for length in range(len(steps), 0, -1):
             known = self._known.get(keys[length - 1])
@@ -69,7 +67,7 @@ class Walker:
                 continue
             if await self._reopen(known, keys[:length]):
                 return length
-        self._observation = None
+        self._driver.observation = None
         await self._do(self._start)
         self._path = ()
         return 0
@@ -89,8 +87,8 @@ class Walker:
 
     async def advance(self, step: WalkStep) -> Outcome:
         """Perform one more step from where the page stands. Errors: ``risk.refused``, ``action.*``, ``browser.*``."""
-        assert self._observation is not None and self._path is not None
-        before = self._observation.url
+        assert self._driver.observation is not None and self._path is not None
+        before = self._driver.observation.url
         path = (*self._path, step.key)
         outcome = await self._do(step.action, expect=step.state)
         self._path = path
@@ -102,12 +100,7 @@ class Walker:
         # Until the action has succeeded nobody knows where the page stands.
         self._path = None
         self._count_step()
-        observation = await look(self._page, self._observation, action)
-        prepared, self._observation = await prepare(self._page, observation, action)
-        self._gate.admit(prepared.action, prepared.risk)
-        outcome = await self._page.perform(prepared.action, ref=prepared.ref, expect=expect or None)
-        self._observation = outcome.observation
-        return outcome
+        return await self._driver.act(action, expect=expect or None)
 
     def forget(self) -> int:
         """Trust the page's position no more; how many steps of the last path had succeeded."""

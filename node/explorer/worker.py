@@ -18,9 +18,9 @@ from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
 from protocol.goal import parse_goal
+from protocol.heuristics import candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
 from protocol.observation import Observation
-from protocol.policy import candidates, value
 
 _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""
@@ -32,7 +32,7 @@ _LOOKS_CLOSED = frozenset({"action.target_missing", "action.target_ambiguous", "
 class Worker:
     """Explores with one page. One lease at a time."""
 
-    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, seed: int) -> None:
+    def __init__(self, replica: Replica, page: Page, clock: Clock, config: Config, gate: Gate, seed: int) -> None:
         self._replica = replica
         self._clock = clock
         self._config = config
@@ -43,7 +43,7 @@ class Worker:
         self._walker = Walker(
             page,
             replica.spec.start_url,
-            Gate(risk_max=config.policy.risk_class_max),
+            gate,
             self._count_step,
         )
 
@@ -64,7 +64,7 @@ class Worker:
             spend = Spend(
                 iterations=spend.iterations + 1,
                 steps=self._steps - began_steps,
-                milliseconds=self._clock.now_ms() - began_ms,
+                milliseconds=max(0, self._clock.now_ms() - began_ms),  # the clock may have been set back
             )
             await self._replica.flush()
             wanted = await after_iteration(spend)
@@ -98,7 +98,7 @@ class Worker:
                 return target
             if target == branch:
                 return None
-            replica.close_node(target)
+            replica.own.close_node(target)
             await replica.flush()
         return None
 
@@ -108,7 +108,7 @@ class Worker:
         target = await self._target(branch)
         if target is None:
             if branch != replica.root:
-                replica.close_node(branch)
+                replica.own.close_node(branch)
             return None, True
         steps = replica.steps_to(target)
         trail = [step.key for step in steps]
@@ -121,7 +121,7 @@ class Worker:
                 raise
             # Blame the step that failed, not the branch it was on the way to.
             broken = tuple(trail[: self._walker.forget() + 1])
-            replica.record(
+            replica.own.record(
                 Visit(
                     trail=broken,
                     value=0.0,
@@ -151,7 +151,7 @@ class Worker:
             best = max(best, seen * 0.97**rolled)
         if reached:
             best = max(0.5, 1.0 - _LENGTH_COST * len(trail))
-        replica.record(
+        replica.own.record(
             Visit(
                 trail=tuple(trail),
                 value=best,
@@ -180,9 +180,9 @@ class Worker:
         if not replica.expanded(key):
             choices = candidates(self._goal, page)
             if not choices:
-                replica.close_node(key)
+                replica.own.close_node(key)
                 return worth, False, True
-            replica.add_children(key, choices)
+            replica.own.add_children(key, choices)
         return worth, False, False
 
     def _seen_nearer(self, trail: list[bytes], state: bytes) -> bool:
@@ -200,7 +200,7 @@ class Worker:
         return WalkStep(key=child, action=decode_action(entry.action))
 
     def _fail_child(self, trail: list[bytes], child: bytes, *, closed: bool) -> None:
-        self._replica.record(Visit(trail=(*trail, child), value=0.0, cost_ms=0, failed=True, closed=closed))
+        self._replica.own.record(Visit(trail=(*trail, child), value=0.0, cost_ms=0, failed=True, closed=closed))
 
 
 def _within(spend: Spend, assignment: Assignment) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from adapters.ports import PeerRecord
-from node import __version__, doctor
+from node import __version__, doctor, metrics
 from node.discover import discover
 from node.rooms import Rooms
 from node.verb import NoParams, Params, Tell, Verb, Verbs
@@ -47,6 +47,7 @@ class MeshVerbs:
             "node.knock": Verb(KnockParams, self._knock),
             "node.peers": Verb(NoParams, self._peers),
             "node.status": Verb(NoParams, self._status),
+            "node.metrics": Verb(NoParams, self._metrics),
             "node.doctor": Verb(DoctorParams, self._doctor),
             "node.discover": Verb(DiscoverParams, self._discover),
         }
@@ -87,8 +88,13 @@ class MeshVerbs:
             "peers": len(rooms.peers.records()),
             "sessions": len(await rooms.store.sessions(limit=1_000_000)),
             "searches_running": rooms.explorer.running,
-            "refusals": dict(rooms.server.refusals),
+            "audit_rows": (await rooms.store.audit_head()).number,
+            "refusals": metrics.refusals_in_words(rooms),
+            "peer_disk": metrics.disk_by_peer(rooms),
         }
+
+    async def _metrics(self, params: NoParams, tell: Tell) -> dict[str, Any]:
+        return {"text": (await metrics.exposition(self._rooms)).decode()}
 
     async def _doctor(self, params: DoctorParams, tell: Tell) -> doctor.Health:
         return await doctor.examine(self._rooms, browser=params.browser)

@@ -174,6 +174,7 @@ class PairingVerbs:
         """Grants that act at once: the next request is judged by them, and what they no longer cover is ended."""
         peers = self._rooms.peers
         peer = peers.find(name)
+        peers.trail.about(peer.node)
         before, after = await peers.regrant(peer.node, change)
         ended = await self._rooms.explorer.reconsider(peer.node)
         return {

@@ -18,6 +18,7 @@ from adapters.transport.server import MeshServer
 from protocol import ids, limits
 from protocol.envelope import content_type
 from protocol.errors import MeshError
+from protocol.messages import ROUTES
 
 WAIT_S = 5
 MEDIA = content_type("probe")
@@ -101,7 +102,22 @@ async def test_a_body_of_the_largest_size_passes_and_comes_back(world: World) ->
 
     url = await world.server(ALICE, BOB).start(mirror)
     body = bytes(limits.PEER_BODY_BYTES_MAX)
-    assert await world.client(BOB).call(peer(ALICE, url), "status", body, content_type=MEDIA) == body
+    assert await world.client(BOB).call(peer(ALICE, url), "deltas/push", body, content_type=MEDIA) == body
+
+
+async def test_a_body_has_the_size_its_route_needs_and_no_more(world: World) -> None:
+    async def done(node: str, route: str, body: bytes) -> bytes:
+        return b""
+
+    server = world.server(ALICE, BOB)
+    client, at = world.client(BOB), peer(ALICE, await server.start(done))
+    for route, known in ROUTES.items():
+        await client.call(at, route, bytes(known.bytes_max), content_type=MEDIA)
+        if known.bytes_max < limits.PEER_BODY_BYTES_MAX:
+            with pytest.raises(MeshError) as refused:
+                await client.call(at, route, bytes(known.bytes_max + 1), content_type=MEDIA)
+            assert refused.value.code == "input.too_large"
+    assert server.refusals == {"body_size": sum(r.bytes_max < limits.PEER_BODY_BYTES_MAX for r in ROUTES.values())}
 
 
 async def test_a_body_over_the_limit_is_not_sent(world: World) -> None:

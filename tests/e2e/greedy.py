@@ -7,8 +7,8 @@ from adapters.browser.settings import BrowserSettings
 from protocol.action import Action, Goto, describe, target_of
 from protocol.condition import Condition, holds
 from protocol.goal import parse_goal
+from protocol.heuristics import candidates
 from protocol.locator import resolve
-from protocol.policy import candidates
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
 

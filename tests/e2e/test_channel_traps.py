@@ -262,7 +262,7 @@ async def test_a_body_that_drips_is_refused_and_dropped(bench: Bench) -> None:
     """Protects the timeout in ``Listener.read_body``."""
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
-    raw.writer.write(request(b"").replace(b"Length: 0", b"Length: 100000"))
+    raw.writer.write(request(path="/peer/v1/deltas/push").replace(b"Length: 0", b"Length: 100000"))
     await _times_out(server, raw, "body_timeout", b"A")
 
 
@@ -272,7 +272,7 @@ async def test_a_peer_that_does_not_read_its_answer_is_dropped(bench: Bench) -> 
     raw = await bench.raw()
     raw.writer.transport.pause_reading()  # type: ignore[attr-defined]  # the transport of a stream can
     for _ in range(40):
-        raw.writer.write(request(bytes(200_000)))
+        raw.writer.write(request(bytes(200_000), path="/peer/v1/deltas/push"))
     await until(lambda: server.refusals.get("answer_timeout") == 1)
 
 

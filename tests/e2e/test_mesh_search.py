@@ -81,9 +81,11 @@ def test_ctrl_c_stops_a_search_leaves_no_browser_and_resume_finishes_it(tmp_path
         assert running.stderr is not None
         assert "search sea-" in running.stderr.readline()
         status, out, _ = interrupt(running)
-        assert (status, json.loads(out)["error"]["code"]) == (130, "internal.cancelled")
+        error = json.loads(out)["error"]
+        assert (status, error["code"]) == (130, "internal.cancelled")
         (search,) = _searches(node)
         assert search["status"] == "stopped"
+        assert f"trailmesh explore run --resume {search['id']}" in error["message"]
         done = node.run("explore", "run", "--resume", search["id"], "--seconds", "60")
         assert (done["status"], done["verified"]) == ("done", True)
 

@@ -31,6 +31,7 @@ from protocol.bundle import verify_bundle
 from protocol.errors import MeshError
 from protocol.risk import GuardPolicy
 from protocol.session import Profile, Session, Verdict
+from tests.gates import unreported
 from tests.sites.shop.app import serve_shop
 from tests.sites.shop.config import ShopConfig
 
@@ -107,7 +108,9 @@ async def fresh_page(browser: Browser) -> AsyncIterator[Page]:
 
 
 def planned(url: str, browser: Browser, **changes: object) -> Recording:
-    plan = Recording(title="A walk", start_url=url, profile=Profile(), browser=browser.info)
+    plan = Recording(
+        title="A walk", start_url=url, profile=Profile(), browser=browser.info, gate=Gate(report=unreported)
+    )
     return msgspec.structs.replace(plan, **changes)
 
 
@@ -130,7 +133,7 @@ async def loaded(node: Node, session_id: str) -> Recorded:
 
 
 async def replayed_by(node: Node, browser: Browser, session_id: str, **changes: object) -> Replayed:
-    plan = msgspec.structs.replace(ReplayPlan(browser=browser.info), **changes)
+    plan = msgspec.structs.replace(ReplayPlan(browser=browser.info, gate=Gate(report=unreported)), **changes)
     async with fresh_page(browser) as page:
         return await replay(await loaded(node, session_id), page, node.clock, node.witness, plan)
 
@@ -231,7 +234,9 @@ async def test_a_password_is_typed_and_stored_nowhere(
     secret = "tea-and-toast"
     field = Locator(role="textbox", name="Password")
     actions = (Goto(url=f"{shop}/login"), Fill(target=field, value=Secret(secret="password")))
-    recorder = await recorded_by(anna, browser, actions, url=shop, secrets={"password": secret}, gate=Gate(risk_max=7))
+    recorder = await recorded_by(
+        anna, browser, actions, url=shop, secrets={"password": secret}, gate=Gate(report=unreported, risk_max=7)
+    )
     assert recorder.session.verdict == Verdict.PASS
     assert recorder.session.secrets == ("password",)
     file = io.BytesIO()
@@ -254,7 +259,7 @@ async def test_a_literal_password_is_refused_and_not_kept(
         Fill(target=Locator(role="textbox", name="Password"), value="tea-and-toast"),
     )
     with pytest.raises(MeshError) as caught:
-        await recorded_by(anna, browser, actions, url=shop, gate=Gate(risk_max=7))
+        await recorded_by(anna, browser, actions, url=shop, gate=Gate(report=unreported, risk_max=7))
     assert caught.value.code == "action.secret_literal"
     (session,) = await anna.store.sessions()
     file = io.BytesIO()
@@ -264,7 +269,7 @@ async def test_a_literal_password_is_refused_and_not_kept(
 
 def approving(word: str) -> Gate:
     approve: Callable[..., bool] = lambda action, risk: word in repr(action)  # noqa: E731
-    return Gate(approve=approve)
+    return Gate(report=unreported, approve=approve)
 
 
 async def test_a_risky_action_is_refused_recorded_and_done_only_with_approval(

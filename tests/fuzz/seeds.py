@@ -29,7 +29,7 @@ from tests.session_samples import (
 
 VECTORS: Final = Path(__file__).parent.parent / "vectors"
 MANIFEST_DIGEST: Final = bytes(32)
-PATH: Final = (cbor.encode({"type": "goto", "url": "http://shop.example/"}),)
+PATH: Final = (cbor.encode({"type": "click", "target": {"role": "link", "name": "Mugs"}}),)
 
 
 def vectors(name: str) -> list[dict[str, Any]]:

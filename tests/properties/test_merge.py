@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol import tree as tree_module
 from protocol.errors import MeshError
 from protocol.tree import SearchTree
+from protocol.uct import Uct
 from tests.trees import PEERS, ROOT_KEY, SEARCH, Peer, Receiver, lease, node
 
 Message = tuple[str, bytes]
@@ -75,6 +77,39 @@ def test_dropping_a_peer_equals_never_having_met_it(history: dict[str, list[byte
     never = _received(_flat({peer: payloads for peer, payloads in history.items() if peer != gone}))
     assert tree.digest() == never.digest()
     assert len(tree) == len(never)
+
+
+@given(_histories(), st.data())
+@settings(max_examples=80, deadline=None)
+def test_dropping_in_slices_while_others_go_on_equals_never_having_met_the_peer(
+    history: dict[str, list[bytes]], data: st.DataObject
+) -> None:
+    gone = data.draw(st.sampled_from(sorted(history)))
+    others = _flat({peer: payloads for peer, payloads in history.items() if peer != gone})
+    late = others[data.draw(st.integers(0, len(others))) :]
+    receiver = Receiver()
+    for peer, payload in [(gone, payload) for payload in history[gone]] + others[: len(others) - len(late)]:
+        receiver.receive(peer, payload)
+    uct = Uct(receiver.tree, "alice")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree_module, "_DROPPED_AT_ONCE", 2)
+        for rows in receiver.tree.dropping(gone):
+            uct.refresh(rows)
+            receiver.tree.children(receiver.tree.root)
+            if late:
+                receiver.receive(*late.pop(0))
+                uct.refresh_all()
+    for peer, payload in late:
+        receiver.receive(peer, payload)
+        uct.refresh_all()
+    never = _received(others)
+    assert receiver.tree.digest() == never.digest()
+    assert _ways(receiver.tree, uct) == _ways(never, Uct(never, "alice"))
+    assert [receiver.tree.key(row) for row in receiver.tree.children(0)] == [never.key(r) for r in never.children(0)]
+
+
+def _ways(tree: SearchTree, uct: Uct) -> list[bytes]:
+    return [tree.key(row) for row in uct.descend(tree.root)]
 
 
 @given(_histories(restarts=False), st.data())

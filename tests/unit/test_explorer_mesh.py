@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from adapters.browser.memory import MemoryPage
 from adapters.ports import LeaseRecord
 from adapters.storage.memory import MemoryStore
-from protocol import cbor, envelope
-from protocol.action import Click, Locator
+from protocol import cbor, envelope, limits
+from protocol.action import Click, Fill, Goto, Locator, Secret, Wait
 from protocol.condition import Condition
-from protocol.entry import encode_action
+from protocol.entry import decode_action, encode_action
 from protocol.errors import MeshError
+from protocol.grants import parse_grants
+from protocol.heuristics import Candidate
 from protocol.messages import (
     KIND_RESULT,
     Assignment,
@@ -25,7 +28,21 @@ from protocol.messages import (
     Done,
     Spend,
 )
-from tests.mesh_memory import FOUND, GOAL_PATH, NEVER, ORIGIN, MemoryNode, Script, memory_mesh, shop_site, until
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+from tests.mesh_memory import (
+    FOUND,
+    GOAL_PATH,
+    NEVER,
+    ORIGIN,
+    MemoryMesh,
+    MemoryNode,
+    Script,
+    SlowBrowser,
+    memory_mesh,
+    shop_site,
+    until,
+)
 
 
 async def _digests(search: str, nodes: list[MemoryNode]) -> set[bytes]:
@@ -108,6 +125,42 @@ async def _converged(search: str, nodes: list[MemoryNode]) -> bool:
     return len(before) == 1
 
 
+async def test_what_a_peer_may_not_push_is_not_pulled_either() -> None:
+    mesh = MemoryMesh()
+    anna, bruno = await mesh.add("anna"), await mesh.add("bruno")
+    await mesh.pair(anna, bruno, grants=parse_grants("branch:accept,branch:assign,deltas:read"))
+    task = asyncio.create_task(anna.run(NEVER))
+    search = await _search_of(bruno)
+    await until(lambda: _visits(anna, search, [anna]), "anna has visited something")
+    opened = bruno.explorer._searches.get(search)
+    assert opened is not None
+    await opened.exchange.pull_from(anna.id)
+    assert anna.id not in opened.replica.tree.peers
+    assert await bruno.store.deltas(search, peer=anna.id) == []
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    for node in mesh.nodes:
+        await node.stop()
+
+
+async def test_deltas_go_on_when_a_peer_that_refused_takes_them_again() -> None:
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        task = asyncio.create_task(anna.run(NEVER))
+        search = await _search_of(bruno)
+        await until(lambda: _visits(bruno, search, [anna]), "bruno has heard of anna")
+        bruno.server.trust({})
+        await until(lambda: bruno.server.refusals.get("unknown", 0) > 1, "bruno has refused")
+        await bruno.peers.load()
+        heard = (await bruno.replica(search)).have(anna.id)
+
+        async def more() -> bool:
+            return (await bruno.replica(search)).have(anna.id) > heard
+
+        await until(more, "bruno hears of anna again")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 # --- claims ----------------------------------------------------------------------------------------------------------
 
 
@@ -129,9 +182,11 @@ def _assignment(script: Script, number: int) -> Assignment:
     return cbor.decode_as(envelope.peek(sealed).payload, Assignment)
 
 
-async def _return(node: MemoryNode, to: MemoryNode, assignment: Assignment, **fields: Any) -> None:
+async def _return(
+    node: MemoryNode, to: MemoryNode, assignment: Assignment, *, spend: Spend | None = None, **fields: Any
+) -> None:
     result = BranchResult(
-        search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=Spend(), **fields
+        search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=spend or Spend(), **fields
     )
     sealed = node.identity.artefact(KIND_RESULT, assignment.lease, result).envelope
     await node.peers.call(to.id, "branch/return", BranchReturn(search=assignment.search, result=sealed), Done)
@@ -158,13 +213,148 @@ async def _false_claims(node: MemoryNode, search: str, counted: dict[str, int]) 
     return (await node.explorer.view(search))[2].claims_false == counted
 
 
-async def test_bytes_that_are_no_actions_are_a_false_claim_and_no_defect() -> None:
+@pytest.mark.parametrize(
+    "step",
+    [
+        b"\xff\xff",
+        cbor.encode(Goto(url=f"{ORIGIN}/oak")),
+        cbor.encode(Wait(timeout_ms=60_000)),
+        cbor.encode(Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret="shop"))),
+    ],
+    ids=["no action", "goto", "wait", "secret"],
+)
+async def test_a_claim_that_is_no_path_of_a_search_is_refused_counted_and_never_replayed(step: bytes) -> None:
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = _script(liar)
         task = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
-        await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=(b"\xff\xff",))
+        search, before = await _search_of(anna), list(anna.site.reached)
+        with pytest.raises(MeshError) as refused:
+            await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=(step,))
+        assert refused.value.code == "claim.invalid"
+        await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=(step,))  # once more counts no more
+        assert await _false_claims(anna, search, {liar.id: 1})
+        assert await _has_status(anna, _assignment(script, 0).lease, "revoked")
+        assert anna.site.reached == before
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_claim_of_another_branch_than_the_leased_one_is_refused_and_counted() -> None:
+    async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
+        script = _script(liar)
+        task = asyncio.create_task(anna.run())
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        search = await _search_of(anna)
+        # The liar names what can be done on the start page, so that its next lease is of a branch below it.
+        names = [encode_action(Click(target=Locator(role="link", name=f"Shelf  {word}"))) for word in ("oak", "ash")]
+        replica = await anna.replica(search)
+        replica.own.add_children(replica.root, [Candidate(action=decode_action(n), prior=0.5, risk=1) for n in names])
+        await replica.flush()
+        await _return(liar, anna, _assignment(script, 0), outcome="spent")
+        await until(partial(_assigned_more_than, script, 1), "a lease below")
+        leased = _assignment(script, 1)
+        (other,) = set(names) - set(leased.prefix)
+        with pytest.raises(MeshError) as refused:
+            await _return(liar, anna, leased, outcome="claim", claim=(other,))
+        assert refused.value.code == "claim.invalid"
+        assert await _false_claims(anna, search, {liar.id: 1})
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_claim_whose_replay_does_not_end_is_a_false_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CLAIM_REPLAY_TIMEOUT_S", 0.3)
+    async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
+        script = _script(liar)
+        task = asyncio.create_task(anna.run())
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        anna.step_s = 1_000.0
+        await anna.browsers.close()
+        await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=())
+        search = await _search_of(anna)
+        await until(partial(_false_claims, anna, search, {liar.id: 1}), "a refusal")
+        await until(partial(_assigned_more_than, script, 1), "work goes on")
+        assert {session.verdict for session in await anna.store.sessions()} == {"interrupted"}
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+class _Crashing(SlowBrowser):
+    """A browser that every claim brings down, as long as ``crashes`` lasts."""
+
+    crashes = 2
+
+    async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
+        """``adapters.ports.Browser.open``."""
+        page = await super().open(profile, guard)
+        if _Crashing.crashes:
+            _Crashing.crashes -= 1
+            asyncio.get_running_loop().call_later(0.05, self.crash)
+        return page
+
+
+@pytest.mark.parametrize(("crashes", "false_claims"), [(1, 0), (2, 1)])
+async def test_a_claim_that_crashes_the_browser_twice_is_a_false_one_and_one_crash_may_have_another_reason(
+    crashes: int, false_claims: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
+        script = _script(bruno)
+        task = asyncio.create_task(anna.run(Condition(url=f"{ORIGIN}/")))
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        anna.step_s = 4.0  # so that it is in the middle of a step when the browser goes
+
+        async def crashing() -> Any:
+            return _Crashing(anna.site, anna.mesh.clock, anna.step_s)
+
+        monkeypatch.setattr(_Crashing, "crashes", crashes)
+        anna.browsers._open_browser = crashing
+        await anna.browsers.close()
+        await _return(bruno, anna, _assignment(script, 0), outcome="claim", claim=())
+        search = await _search_of(anna)
+        if false_claims:
+            await until(partial(_false_claims, anna, search, {bruno.id: 1}), "a refusal")
+            task.cancel()
+        else:
+            assert (await task).status == "done"
+        await asyncio.gather(task, return_exceptions=True)
+        assert _Crashing.crashes == 0
+
+
+async def test_a_claim_that_crashes_a_browser_which_does_not_start_again_is_a_false_one() -> None:
+    async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
+        script = _script(liar)
+        task = asyncio.create_task(anna.run())
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        anna.step_s = 10.0  # so that it is in the middle of a step when the browser goes
+        await anna.browsers.close()
+        opened = len(anna.browsers_opened)
+        await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=())
+        browser = await until(lambda: anna.browsers_opened[opened:], "the replay has begun")
+
+        async def broken() -> Any:
+            raise MeshError("browser.unreachable")
+
+        anna.browsers._open_browser = broken
+        browser[0].crash()
         await until(partial(_false_claims, anna, await _search_of(anna), {liar.id: 1}), "a refusal")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_after_three_false_claims_those_that_a_peer_has_saved_up_are_not_replayed() -> None:
+    async with memory_mesh("anna", "liar", workers=0, lease_seconds=2) as (anna, liar):
+        script = _script(liar)
+        task = asyncio.create_task(anna.run())
+        search = await _search_of(anna)
+        await until(partial(_assigned_more_than, script, 3), "four leases, of which three are over")
+        lie = encode_action(Click(target=Locator(role="link", name="No such link")))
+        for number in range(4):
+            await _return(liar, anna, _assignment(script, number), outcome="claim", claim=(lie,))
+        await until(partial(_false_claims, anna, search, {liar.id: 3}), "three refusals")
+        await until(lambda: not anna.explorer._searches.all()[0].coordinator._claims.open, "all are judged")  # type: ignore[union-attr]
+        assert await _false_claims(anna, search, {liar.id: 3})
+        assert len(await anna.store.sessions()) == 3
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
@@ -208,16 +398,25 @@ async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
     async with memory_mesh("anna", "bruno", "carla", lease_seconds=2) as (anna, bruno, _):
         bruno.step_s = 5.0  # bruno is in the middle of a branch when it is lost
-        task = asyncio.create_task(anna.run())
+        task = asyncio.create_task(anna.run(NEVER))
         search = await _search_of(anna)
         (lost,) = await until(lambda: _leases(anna, search, bruno, "live"), "a lease of bruno's")
         await until(lambda: _leases(bruno, search, bruno, "live"), "bruno has taken it")
+        coordinator = anna.explorer._searches.all()[0].coordinator
+        assert coordinator is not None
+        handing = f"lease {lost.id}"
+        await until(lambda: handing not in {t.get_name() for t in coordinator._tasks._running}, "and has said so")
         await bruno.crash()
-        found = await task
-        assert found.status == "done"
-        progress = (await anna.explorer.view(search))[2]
-        assert progress.reassigned >= 1
-        assert (await anna.store.lease(lost.id)).status == "expired"  # type: ignore[union-attr]
+        await until(lambda: _has_status(anna, lost.id, "expired"), "the lease is over")
+
+        async def dealt_again() -> bool:
+            leases = await anna.store.leases(search)
+            return any(lease.branch == lost.branch and lease.id != lost.id for lease in leases)
+
+        await until(dealt_again, "its branch is dealt again")
+        assert (await anna.explorer.view(search))[2].reassigned >= 1
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_late_result_and_a_repeated_one_do_no_harm() -> None:
@@ -271,6 +470,7 @@ async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself(
         task = asyncio.create_task(anna.run(seconds=4_000))
         search = await _search_of(anna)
         await until(lambda: _leases(anna, search, bruno), "work was dealt")
+        await until(lambda: anna.store.deltas(search, peer=anna.id), "anna has said so")
         await anna.crash()
         with pytest.raises(MeshError) as ended:
             await task

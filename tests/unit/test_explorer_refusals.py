@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.ports import DeltaRecord
+from adapters.ports import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
 from node.config import Config, PolicyConfig
@@ -23,6 +23,7 @@ from protocol.delta import KIND, encode_delta
 from protocol.entry import Register, encode_action, make_update, node_key, root_key
 from protocol.envelope import key_id
 from protocol.errors import MeshError
+from protocol.heuristics import Candidate
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_SEARCH,
@@ -42,7 +43,6 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.policy import Candidate
 from protocol.session import Profile
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
 
@@ -234,13 +234,51 @@ async def test_a_start_address_outside_the_worker_s_origins_is_refused() -> None
         await node.stop()
 
 
-async def test_a_node_takes_part_in_a_bounded_number_of_searches(three: list[MemoryNode]) -> None:
-    anna, bruno, _ = three
-    for number in range(limits.SEARCHES_OPEN_MAX):
-        spec = _spec(anna, bruno, id=f"sea-{number}")
-        await anna.peers.call(bruno.id, "search/open", _sealed(anna, spec), Done)
-    call = anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno, id="sea-more")), Done)
-    assert await _refused(call) == "peer.limit"
+async def test_a_node_takes_part_in_a_bounded_number_of_searches_of_one_coordinator_and_of_all(
+    three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, bruno, carla = three
+    monkeypatch.setattr(limits, "SEARCHES_OPEN_MAX", limits.SEARCHES_OPEN_PER_PEER_MAX + 1)
+
+    def open_one(node: MemoryNode, name: str) -> Any:
+        return node.peers.call(bruno.id, "search/open", _sealed(node, _spec(node, bruno, id=name)), Done)
+
+    first = _sealed(anna, _spec(anna, bruno, id="sea-first"))
+    await anna.peers.call(bruno.id, "search/open", first, Done)
+    for number in range(limits.SEARCHES_OPEN_PER_PEER_MAX - 1):
+        await open_one(anna, f"sea-{number}")
+    assert await _refused(open_one(anna, "sea-more")) == "peer.limit"
+    await anna.peers.call(bruno.id, "search/open", first, Done)  # what is open already takes no further place
+    await open_one(carla, "sea-carla")
+    assert await _refused(open_one(carla, "sea-too-many")) == "peer.limit"
+
+
+class SlowStore(MemoryStore):
+    """A store that takes its time to write down a search."""
+
+    async def put_search(self, search: SearchRecord) -> None:
+        """``adapters.ports.Store.put_search``."""
+        await asyncio.sleep(0.02)
+        await super().put_search(search)
+
+
+async def test_several_searches_that_are_opened_at_once_find_no_more_places_than_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "SEARCHES_OPEN_PER_PEER_MAX", 1)
+    mesh = MemoryMesh()
+    anna, bruno = await mesh.add("anna"), MemoryNode(mesh, "bruno", Config())
+    bruno.store = SlowStore()
+    mesh.nodes.append(bruno)
+    await bruno.start()
+    await mesh.pair(anna, bruno)
+    asks = [_sealed(anna, _spec(anna, bruno, id=f"sea-{number}")) for number in range(3)]
+    calls = [anna.peers.call(bruno.id, "search/open", ask, Done) for ask in asks]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert sum(isinstance(answer, Done) for answer in answers) == 1
+    assert bruno.explorer.running == 1
+    for node in mesh.nodes:
+        await node.stop()
 
 
 # --- deltas ----------------------------------------------------------------------------------------------------------
@@ -249,8 +287,8 @@ async def test_a_node_takes_part_in_a_bounded_number_of_searches(three: list[Mem
 class Writer:
     """A peer that writes deltas by hand."""
 
-    def __init__(self, search: str) -> None:
-        self.identity = Identity(SigningKey(bytes([9] * 32)), QuickClock())
+    def __init__(self, search: str, seed: int = 9) -> None:
+        self.identity = Identity(SigningKey(bytes([seed] * 32)), QuickClock())
         self.search = search
         self.tree = TreeWriter(self.identity.public_key, search, 1)
 
@@ -372,11 +410,11 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
     own = Replica(replica.spec, replica._witness, store, TreeWriter)
     await own.load(_finder(replica._witness.identity), {})
     candidates = [Candidate(action=_click(name), prior=0.5, risk=1) for name in ("one", "two")]
-    own.add_children(own.root, candidates)
+    own.own.add_children(own.root, candidates)
     store.full = True
     assert await _refused(own.flush()) == "store.full"
     key = node_key(own.root, encode_action(_click("one")))
-    own.record(Visit(trail=(key,), value=0.5, cost_ms=3))
+    own.own.record(Visit(trail=(key,), value=0.5, cost_ms=3))
     await own.flush()
     assert (own.epoch, len(own.children(own.root)), own.visits(key)) == (2, 2, 1)
     reopened = Replica(replica.spec, replica._witness, store, TreeWriter)
@@ -386,7 +424,7 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
 
 async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_left_out(replica: Replica) -> None:
     names = ["x" * 3_000, *map(str, range(50))]
-    replica.add_children(replica.root, [Candidate(action=_click(name), prior=0.01, risk=1) for name in names])
+    replica.own.add_children(replica.root, [Candidate(action=_click(name), prior=0.01, risk=1) for name in names])
     await replica.flush()
     assert len(replica.children(replica.root)) == 40
     action = encode_action(_click("adopted"))

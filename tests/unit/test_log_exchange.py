@@ -202,6 +202,30 @@ async def test_a_frozen_peer_may_do_nothing_and_is_asked_nothing_also_after_a_re
     assert mallory.id in anna.peers.frozen
 
 
+async def test_a_log_is_held_also_when_others_spoke_of_it_first(three: list[MemoryNode]) -> None:
+    anna, bruno, carla = three
+    await sign(carla, 3)
+    await bruno.log_exchange.sync(carla.id)
+    for _ in range(2):
+        await anna.log_exchange.sync(bruno.id)  # anna hears of carla's log before she hears from carla
+    assert size_held(anna, carla) == 0
+    await anna.log_exchange.sync(carla.id)
+    assert size_held(anna, carla) == 4
+
+
+async def test_a_log_that_replaced_another_is_held_also_when_others_spoke_of_it_first(three: list[MemoryNode]) -> None:
+    anna, bruno, carla = three
+    for node in (anna, bruno):
+        await node.log_exchange.sync(carla.id)
+    await carla.witness.renew()
+    await sign(carla, 3)
+    await bruno.log_exchange.sync(carla.id)
+    for _ in range(2):
+        await anna.log_exchange.sync(bruno.id)
+    await anna.log_exchange.sync(carla.id)
+    assert size_held(anna, carla) == 4
+
+
 async def test_a_peer_that_cannot_account_for_what_others_saw_is_suspended_until_it_can(
     three: list[MemoryNode],
 ) -> None:
@@ -310,6 +334,7 @@ async def test_logs_outlive_a_change_of_key(three: list[MemoryNode]) -> None:
     own, new = anna.identity, SigningKey(bytes([77]) * 32)
     moment_s = anna.mesh.clock.now_ms() // 1000
     own.become(keylog.rotate(own.log, own.key, new, now_s=moment_s, random=bytes(EVENT_RANDOM_BYTES)), new)
+    own.speak()
     await bruno.peers.adopt(own.log.encode())
     await anna.stop()
     await anna.start()

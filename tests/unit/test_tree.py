@@ -163,13 +163,13 @@ def test_leases_count_along_the_path_and_end_with_the_word_of_the_coordinator() 
     target.apply("alice", 1, make_update(leases={below.key: lease(1)}))
     rows = [target.root, row_of(target, above.key), row_of(target, below.key)]
     assert target.lease_count[rows].tolist() == [1, 1, 1]
-    touched = target.begin(above.key)
+    touched = target.apply("alice", 1, make_update(leases={above.key: lease(2)}))
     assert sorted(touched) == sorted(rows[:2])
     assert target.lease_count[rows].tolist() == [2, 2, 1]
-    target.end(above.key)
+    target.apply("alice", 1, make_update(leases={above.key: lease(2, live=False)}))
     target.apply("alice", 1, make_update(leases={below.key: lease(1, live=False)}))
     assert target.lease_count[rows].tolist() == [0, 0, 0]
-    assert target.leases() == {below.key: lease(1, live=False)}
+    assert target.leases() == {above.key: lease(2, live=False), below.key: lease(1, live=False)}
 
 
 def test_a_lease_on_a_node_that_comes_later_counts_from_then_on() -> None:
@@ -182,10 +182,13 @@ def test_a_lease_on_a_node_that_comes_later_counts_from_then_on() -> None:
     assert target.lease_count[target.root] == 0
 
 
-def test_work_that_was_not_begun_cannot_end() -> None:
-    with pytest.raises(MeshError) as caught:
-        tree().end(ROOT_KEY)
-    assert caught.value.code == "input.invalid"
+def test_leases_end_with_the_share_of_a_coordinator_who_said_nothing_else() -> None:
+    target, entry = tree(), node("a")
+    name(target, "bob", entry)
+    target.apply("alice", 1, make_update(leases={entry.key: lease(1)}))
+    assert target.lease_count[target.root] == 1
+    assert sorted(target.drop("alice")) == sorted((target.root, row_of(target, entry.key)))
+    assert (target.lease_count[target.root], target.leases()) == (0, {})
 
 
 def test_peers_vote_on_the_state_a_node_leads_to() -> None:

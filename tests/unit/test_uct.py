@@ -95,9 +95,9 @@ def test_a_live_lease_counts_as_a_loss_and_sends_the_next_worker_elsewhere() -> 
     entries = node("a", prior=0.5), node("b", prior=0.5)
     tree, uct = grown(*entries, stats={entry.key: register(3, 0.5) for entry in entries})
     first = chosen(tree, uct)[1]
-    uct.refresh(tree.begin(first))
+    uct.refresh(tree.apply(ME, 1, make_update(leases={first: lease(1)})))
     assert chosen(tree, uct)[1] != first
-    uct.refresh(tree.end(first))
+    uct.refresh(tree.apply(ME, 1, make_update(leases={first: lease(1, live=False)})))
     assert chosen(tree, uct)[1] == first
 
 

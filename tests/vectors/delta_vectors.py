@@ -130,7 +130,8 @@ def _columns() -> Iterator[tuple[str, bytes]]:
 
 
 def _entries() -> Iterator[tuple[str, bytes]]:
-    explicit = cbor({"type": "extract", "name": "x", "target": {"nth": 0}})
+    explicit = cbor({"type": "click", "target": {"role": "link", "name": "x", "nth": 0}})
+    secret = cbor({"type": "fill", "target": {"role": "textbox", "name": "x"}, "value": {"secret": "password"}})
     large = cbor({"type": "click", "target": {"role": "link", "name": "x" * 2_100}})
     puts: dict[str, Put] = {
         "a key that is not base64url": (1, b"*" * 22, STAT[2]),
@@ -146,6 +147,10 @@ def _entries() -> Iterator[tuple[str, bytes]]:
         "a prior above one": entry_put(prior=SCALE + 1),
         "a negative prior": entry_put(prior=-1),
         "an action of no known type": entry_put(action=cbor({"type": "explode"})),
+        "an action that opens an address": entry_put(action=cbor({"type": "goto", "url": "http://shop.example/"})),
+        "an action that waits": entry_put(action=cbor({"type": "wait"})),
+        "an action that extracts": entry_put(action=cbor({"type": "extract", "name": "x"})),
+        "an action that types a secret": entry_put(action=secret),
         "an action that is not CBOR": entry_put(action=b"\xff"),
         "an action with a default written out": entry_put(action=explicit),
         "an action that is too large": entry_put(action=large),

@@ -37,7 +37,7 @@ PRIOR_DIGITS: Final = 6
 
 
 class HasLevel(Protocol):
-    """A risk, as far as the policy needs it."""
+    """A risk, as far as the heuristics need it."""
 
     @property
     def level(self) -> int: ...

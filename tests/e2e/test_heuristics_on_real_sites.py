@@ -1,4 +1,4 @@
-"""The policy on two applications nobody here wrote: it reaches their goals and their data stay as they were."""
+"""The heuristics on two applications nobody here wrote: they reach their goals and their data stay as they were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for the policy on any page and any goal."""
+"""What holds for the heuristics on any page and any goal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from protocol import limits
 from protocol.action import target_of
 from protocol.goal import parse_goal
+from protocol.heuristics import candidates, value
 from protocol.locator import locate, resolve
 from protocol.observation import Element, Observation, Traits
-from protocol.policy import candidates, value
 from protocol.risk import APPROVAL_CLASS
 
 WORDS = st.sampled_from(

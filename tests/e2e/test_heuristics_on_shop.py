@@ -1,4 +1,4 @@
-"""The policy alone finds its way through the shop, in a real Chromium and without any effect on the shop."""
+"""The heuristics alone find their way through the shop, in a real Chromium and without any effect on the shop."""
 
 from __future__ import annotations
 

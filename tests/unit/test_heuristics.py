@@ -1,13 +1,13 @@
-"""What the policy prefers on pages made by hand."""
+"""What the heuristics prefer on pages made by hand."""
 
 from __future__ import annotations
 
 from protocol import limits
 from protocol.action import Click, Fill, Press, Select, describe
 from protocol.goal import parse_goal
+from protocol.heuristics import VALUE_UNPROVEN_MAX, Candidate, candidates, value
 from protocol.locator import locate
 from protocol.observation import Element, Observation, Traits
-from protocol.policy import VALUE_UNPROVEN_MAX, Candidate, candidates, value
 from protocol.risk import APPROVAL_CLASS
 
 HOME = "http://shop.test/"

@@ -1,0 +1,59 @@
+"""What the store keeps of the audit trail."""
+
+from __future__ import annotations
+
+import msgspec
+
+from protocol.audit import Draft, Row
+from protocol.errors import MeshError
+
+
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One row as it is stored. All but ``line`` is there to find it, and is checked against it."""
+
+    number: int
+    at_ms: int
+    who: str
+    what: str
+    line: bytes
+    """What ``protocol.audit`` made of the row."""
+    digest: str
+    """SHA-256 of ``line``, hex, as of when it was written."""
+
+
+class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which rows; an empty field fits all."""
+
+    since_ms: int = 0
+    until_ms: int = 0
+    """Rows before this moment; 0 for no end."""
+    who: str = ""
+    what: str = ""
+    """A name, or the beginning of one up to a dot or slash: ``session`` fits ``session.record``."""
+    limit: int = 100
+
+    def fits(self, row: AuditLine) -> bool:
+        """Whether ``row`` is one of those."""
+        return (
+            self.since_ms <= row.at_ms
+            and (not self.until_ms or row.at_ms < self.until_ms)
+            and self.who in ("", row.who)
+            and (self.what in ("", row.what) or row.what.startswith((f"{self.what}.", f"{self.what}/")))
+        )
+
+
+def stored(line: bytes, draft: Draft, number: int, digest: str) -> AuditLine:
+    """The stored form of a line."""
+    return AuditLine(number=number, at_ms=draft.at_ms, who=draft.who, what=draft.what, line=line, digest=digest)
+
+
+def check_stored(kept: AuditLine, row: Row, digest: str) -> None:
+    """Nothing, if what was stored beside a line is what the line says. Errors: ``input.invalid``."""
+    if (kept.number, kept.at_ms, kept.who, kept.what, kept.digest) != (
+        row.number,
+        row.at_ms,
+        row.who,
+        row.what,
+        digest,
+    ):
+        raise MeshError("input.invalid", "what is stored beside the row does not fit it")

@@ -1,0 +1,128 @@
+"""The one judge of a browser that is ours: CDP ``Fetch`` on the browser itself.
+
+It pauses every hop of every request of every frame, process, window and worker, first ones included, before anything
+is sent; so there is no race with a window that opens or a frame that moves to another process. In a browser that is
+somebody else's it would make their tabs wait too: ``routing.Routing`` is for those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from playwright.async_api import CDPSession, Frame, Page
+from playwright.async_api import Error as PlaywrightError
+
+from adapters.browser.network import NetworkGuard, answer, pause_requests, permitted
+
+_OWNER_TIMEOUT_S: Final = 2.0  # a page that keeps its renderer from saying whose frame asks has asked in vain
+
+
+class BrowserJudge:
+    """Brings each request of a browser before the guard of the page it belongs to."""
+
+    def __init__(self, session: CDPSession) -> None:
+        self._session = session
+        self._pages: dict[NetworkGuard, Page] = {}
+        self._contexts: dict[str, NetworkGuard] = {}
+        self._frames: dict[str, NetworkGuard] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Judge from now on. What belongs to no guard is refused."""
+        self._session.on("Fetch.requestPaused", self._paused)
+        await pause_requests(self._session)
+
+    async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
+        """``page``, still blank, is the one of its context that may send, under ``guard``."""
+        target = (await session.send("Target.getTargetInfo"))["targetInfo"]
+        self._pages[guard] = page
+        self._contexts[target["browserContextId"]] = guard
+        self._frames[target["targetId"]] = guard
+        # A frame that goes stays known: what it sends as it goes is still the page's.
+        session.on("Page.frameAttached", lambda event: self._frames.update({event["frameId"]: guard}))
+
+    def release(self, guard: NetworkGuard) -> None:
+        """The page of ``guard`` is gone."""
+        self._pages.pop(guard, None)
+        for known in (self._contexts, self._frames):
+            for key in [key for key, value in known.items() if value is guard]:
+                del known[key]
+
+    def _paused(self, event: Mapping[str, Any]) -> None:
+        task = asyncio.ensure_future(self._judge(event))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _judge(self, event: Mapping[str, Any]) -> None:
+        try:
+            permit = await self._permits(event)
+        except Exception:  # whatever went wrong: a request without an answer would wait, and its page with it, for ever
+            permit = False
+        with contextlib.suppress(PlaywrightError):  # whoever asked, or the browser, went away: nothing is left to send
+            await answer(self._session, event, permit)
+
+    async def _permits(self, event: Mapping[str, Any]) -> bool:
+        frame = event["frameId"]
+        guard = self._frames.get(frame)
+        if guard is not None:
+            return permitted(event, guard)
+        if not self._pages:
+            return False
+        target = await self._target(frame)
+        if target is None:
+            guard = await self._owner(frame)
+        else:
+            guard = self._contexts.get(target.get("browserContextId", ""))
+            if guard is not None and target["type"] == "page":
+                return _refused(event, guard)
+        if guard is None:
+            return False
+        self._frames[frame] = guard
+        return permitted(event, guard)
+
+    async def _target(self, frame: str) -> Mapping[str, Any] | None:
+        """What Chromium knows of another window, a worker or a frame at the top of its own process."""
+        try:
+            answered = await self._session.send("Target.getTargetInfo", {"targetId": frame})
+        except PlaywrightError:
+            return None  # there is no such target
+        target: Mapping[str, Any] = answered["targetInfo"]
+        return target
+
+    async def _owner(self, frame: str) -> NetworkGuard | None:
+        """The guard of a frame below one of another site: only that site's process knows of it."""
+        async with asyncio.timeout(_OWNER_TIMEOUT_S):
+            for guard, page in list(self._pages.items()):
+                trees = await asyncio.gather(*(_tree(child) for child in page.frames if child is not page.main_frame))
+                if any(frame in tree for tree in trees):
+                    return guard
+        return None
+
+
+def _refused(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
+    """The judgement on what a window beside the page asks for: no."""
+    if event.get("resourceType") == "Document":
+        guard.pop_up(event["request"]["method"], event["request"]["url"])
+    else:
+        permitted(event, guard)  # for its report
+    return False
+
+
+async def _tree(frame: Frame) -> set[str]:
+    """The ids of ``frame`` and of all below it in its process; none if the process is its parent's."""
+    try:
+        session = await frame.page.context.new_cdp_session(frame)
+        tree = await session.send("Page.getFrameTree")
+        await session.detach()
+    except PlaywrightError:
+        return set()
+    return set(_ids(tree["frameTree"]))
+
+
+def _ids(tree: Mapping[str, Any]) -> Iterator[str]:
+    yield tree["frame"]["id"]
+    for child in tree.get("childFrames", ()):
+        yield from _ids(child)

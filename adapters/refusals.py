@@ -1,0 +1,94 @@
+"""Counts what was refused on the peer channel, since the node started: where, with which error code, and whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from protocol import limits
+
+OTHERS: Final = "others"
+"""Stands for every peer beyond the first ``REFUSALS_PEERS_MAX``, so that the counts cannot grow without end."""
+
+_CODES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        # before it is known who calls
+        "accept": "peer.limit",
+        "connections_total": "peer.limit",
+        "connections_per_address": "peer.limit",
+        "handshake_timeout": "peer.limit",
+        "handshake_broken": "peer.protocol",
+        "tls": "peer.protocol",
+        "tls_version": "peer.protocol",
+        "certificate": "peer.unknown",
+        "no_certificate": "peer.unknown",
+        "anonymous": "peer.unknown",
+        "signer": "peer.identity",
+        "unknown": "peer.unknown",
+        # of a connection
+        "revoked": "peer.unknown",
+        "header_timeout": "peer.limit",
+        "answer_timeout": "peer.limit",
+        "http": "peer.protocol",
+        "request_broken": "peer.protocol",
+        "frame": "peer.protocol",
+        # of a request
+        "route": "input.not_found",
+        "media_type": "peer.protocol",
+        "signature": "peer.signature",
+        "quota": "peer.limit",
+        "body_size": "input.too_large",
+        "body_timeout": "peer.limit",
+        "invite": "invite.refused",
+    }
+)
+"""The error code that a reason of the transport stands for, also where nobody is told."""
+
+
+class Refusals:
+    """Two books of bounded size: by place and code, and by peer and code."""
+
+    def __init__(self) -> None:
+        self._by_place: Counter[tuple[str, str]] = Counter()
+        self._by_peer: Counter[tuple[str, str]] = Counter()
+        self._peers: set[str] = set()
+
+    def count(self, at: str, *, node: str = "", code: str = "") -> None:
+        """Count one. at: a reason of the transport, or a route. node: whom; empty for a stranger. code: if ``at`` does not say."""
+        code = code or _CODES.get(at, "peer.protocol")
+        self._by_place[at, code] += 1
+        if not node:
+            return
+        if node not in self._peers and len(self._peers) >= limits.REFUSALS_PEERS_MAX:
+            node = OTHERS
+        else:
+            self._peers.add(node)
+        self._by_peer[node, code] += 1
+
+    @property
+    def by_place(self) -> Mapping[tuple[str, str], int]:
+        """Place and code to count."""
+        return MappingProxyType(self._by_place)
+
+    @property
+    def by_peer(self) -> Mapping[tuple[str, str], int]:
+        """Node id, or ``OTHERS``, and code to count; strangers are in ``by_place`` only."""
+        return MappingProxyType(self._by_peer)
+
+    @property
+    def reasons(self) -> Mapping[str, int]:
+        """Count by place."""
+        found: Counter[str] = Counter()
+        for (at, _), count in self._by_place.items():
+            found[at] += count
+        return found
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """Count by code."""
+        found: Counter[str] = Counter()
+        for (_, code), count in self._by_place.items():
+            found[code] += count
+        return found

@@ -1,0 +1,59 @@
+"""The table of the audit trail: work to be done in one transaction of the store's database."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from adapters.audit_records import AuditLine, AuditQuery, stored
+from adapters.storage import records
+from protocol import audit
+from protocol.audit import START, Draft, Head
+
+_COLUMNS = "number, at_ms, who, what, line, digest"
+
+
+def head(db: sqlite3.Connection) -> Head:
+    """Implements ``Store.audit_head``."""
+    row = db.execute("SELECT number, digest FROM audit ORDER BY number DESC LIMIT 1").fetchone()
+    return Head(*row) if row else START
+
+
+def append(db: sqlite3.Connection, draft: Draft) -> AuditLine:
+    """Implements ``Store.append_audit``."""
+    line, end = audit.chain(draft, head(db))
+    made = stored(line, draft, end.number, end.digest)
+    db.execute(
+        f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 (a constant)
+        (made.number, made.at_ms, made.who, made.what, made.line, made.digest),
+    )
+    return made
+
+
+def lines(db: sqlite3.Connection, after: int, limit: int) -> list[AuditLine]:
+    """Implements ``Store.audit_lines``."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM audit WHERE number > ? ORDER BY number LIMIT ?",  # noqa: S608 (a constant)
+        (records.integer(after), records.check_limit(limit)),
+    )
+    return [_line(row) for row in rows]
+
+
+def find(db: sqlite3.Connection, query: AuditQuery) -> list[AuditLine]:
+    """Implements ``Store.audit_find``."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM audit WHERE at_ms >= ?1 AND (?2 = 0 OR at_ms < ?2) AND (?3 = '' OR who = ?3)"  # noqa: S608
+        " AND (?4 = '' OR what = ?4 OR substr(what, 1, length(?4) + 1) IN (?4 || '.', ?4 || '/'))"
+        " ORDER BY number DESC LIMIT ?5",
+        (
+            records.integer(query.since_ms),
+            records.integer(query.until_ms),
+            query.who,
+            query.what,
+            records.check_limit(query.limit),
+        ),
+    )
+    return [_line(row) for row in rows][::-1]
+
+
+def _line(row: tuple[int, int, str, str, bytes, str]) -> AuditLine:
+    return AuditLine(number=row[0], at_ms=row[1], who=row[2], what=row[3], line=row[4], digest=row[5])

@@ -1,0 +1,61 @@
+"""Who was put out of which search, and why; kept in the store, so that no restart takes anybody back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from adapters.ports import Store
+from protocol import cbor
+
+_PENDING_KEY = "explorer/dropping"
+
+
+class _Expelled(msgspec.Struct, frozen=True, kw_only=True):
+    codes: dict[str, str] = {}
+
+
+class Expulsions:
+    """The lists of all searches, and of the peers that are being taken out of every one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._writing = asyncio.Lock()
+
+    async def of(self, search_id: str) -> dict[str, str]:
+        """Node ids of those who are out of a search, with the error code that put them there. Errors: ``store.*``."""
+        return await self._read(_key(search_id))
+
+    async def add(self, search_id: str, peer: str, code: str) -> None:
+        """Put ``peer`` out of a search; the first reason stays. Errors: ``store.*``."""
+        await self._add(_key(search_id), peer, code)
+
+    async def pending(self) -> list[str]:
+        """Peers that were being taken out of every search when this node last stopped. Errors: ``store.*``."""
+        return list(await self._read(_PENDING_KEY))
+
+    async def begin(self, peer: str, code: str) -> None:
+        """``peer`` is to be taken out of every search: should it be interrupted, the next start goes on. Errors: ``store.*``."""
+        await self._add(_PENDING_KEY, peer, code)
+
+    async def finish(self, peer: str) -> None:
+        """``peer`` is out of every search. Errors: ``store.*``."""
+        async with self._writing:
+            codes = await self._read(_PENDING_KEY)
+            if codes.pop(peer, None) is not None:
+                await self._store.put_meta(_PENDING_KEY, cbor.encode(_Expelled(codes=codes)))
+
+    async def _add(self, key: str, peer: str, code: str) -> None:
+        async with self._writing:
+            codes = await self._read(key)
+            if peer not in codes:
+                await self._store.put_meta(key, cbor.encode(_Expelled(codes={**codes, peer: code})))
+
+    async def _read(self, key: str) -> dict[str, str]:
+        data = await self._store.get_meta(key)
+        return cbor.decode_as(data, _Expelled).codes if data else {}
+
+
+def _key(search_id: str) -> str:
+    return f"search/{search_id}/expelled"

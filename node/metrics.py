@@ -1,0 +1,137 @@
+"""What an operator wants to watch, as Prometheus text: taken from the rooms when it is asked for, kept nowhere.
+
+Labels are error codes, places (routes and reasons of the transport) and short ids of peers, and each set of them is bounded;
+no address, no name a peer chose, no id of a session or search is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+
+from adapters.refusals import OTHERS
+from node import __version__
+from node.rooms import Rooms
+from protocol import ids, limits
+from protocol.errors import MeshError
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+async def exposition(rooms: Rooms) -> bytes:
+    """The metrics of now, in the text format of Prometheus. Errors: ``store.*``."""
+    head = await rooms.store.audit_head()
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Snapshot(list(_metrics(rooms, head.number))))
+    # Taken on the loop, where nothing changes meanwhile; written beside it, as that takes a while.
+    return await asyncio.to_thread(generate_latest, registry)
+
+
+class _Snapshot:
+    """The figures of one moment, for a registry that lives as long."""
+
+    def __init__(self, metrics: list[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> list[Metric]:
+        """Every metric."""
+        return self._metrics
+
+
+def _metrics(rooms: Rooms, audit_rows: int) -> Iterator[Metric]:
+    yield InfoMetricFamily("trailmesh_node", "This node.", {"node": rooms.identity.node, "version": __version__})
+    yield _counter(
+        "trailmesh_refusals", "Refused on the peer channel.", ("at", "code"), rooms.refusals.by_place.items()
+    )
+    yield _counter(
+        "trailmesh_peer_refusals",
+        "Refused to peers on the peer channel.",
+        ("peer", "code"),
+        (((short(node), code), count) for (node, code), count in rooms.refusals.by_peer.items()),
+    )
+    yield _counter("trailmesh_audit_rows", "Rows of the audit trail.", (), [((), audit_rows)])
+    for name, text, value in _GAUGES:
+        yield GaugeMetricFamily(name, text, value=value(rooms))
+    disk = GaugeMetricFamily("trailmesh_peer_disk_bytes", "Disk used for a peer, at most.", labels=("peer",))
+    for node, count in disk_by_peer(rooms).items():
+        disk.add_metric((short(node),), count)
+    yield disk
+
+
+def _counter(
+    name: str, text: str, labels: tuple[str, ...], counts: Iterable[tuple[tuple[str, ...], int]]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, text, labels=labels)
+    for values, count in counts:
+        family.add_metric(values, count)
+    return family
+
+
+def _frozen(rooms: Rooms) -> int:
+    return len(rooms.peers.frozen)
+
+
+_GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
+    ("trailmesh_serving", "Whether peers can reach this node.", lambda rooms: float(rooms.serving)),
+    ("trailmesh_peers", "Peers this node is paired with.", lambda rooms: len(rooms.peers.records())),
+    ("trailmesh_peers_connected", "Peers with an open connection to this node.", lambda rooms: len(rooms.server.peers)),
+    ("trailmesh_peers_frozen", "Peers whose log or key log is not in order.", _frozen),
+    ("trailmesh_searches_open", "Searches this node takes part in now.", lambda rooms: rooms.explorer.running),
+    ("trailmesh_tree_nodes", "Nodes in the trees of open searches.", lambda rooms: rooms.explorer.tree_nodes),
+    ("trailmesh_branches_working", "Leased branches this node works on.", lambda rooms: rooms.explorer.working),
+    ("trailmesh_browser_contexts", "Open browser contexts.", lambda rooms: rooms.browsers.contexts),
+    ("trailmesh_log_size", "Entries of the witness log.", lambda rooms: rooms.witness.log.checkpoint.size),
+    ("trailmesh_log_queue", "Artefacts that wait for the witness log.", lambda rooms: rooms.witness.waiting),
+    ("trailmesh_store_queue", "Calls that wait for the store.", lambda rooms: rooms.store.waiting),
+    ("trailmesh_loop_blocked_seconds", "Longest block of the loop lately.", lambda rooms: rooms.loop_watch.recent_s),
+    ("trailmesh_loop_blocked_max_seconds", "The same since the start.", lambda rooms: rooms.loop_watch.longest_s),
+)
+"""Name, help, and what is measured."""
+
+
+def short(node: str) -> str:
+    """``node`` as a label: the short form of an id."""
+    return OTHERS if node == OTHERS else ids.short(node)
+
+
+def disk_by_peer(rooms: Rooms) -> dict[str, int]:
+    """Bytes by node id of the peers that take most, and of all others together."""
+    known = {record.node for record in rooms.peers.records()}
+    used = sorted(((count, node) for node, count in rooms.peers.usage.by_peer.items() if node in known), reverse=True)
+    most = {node: count for count, node in used[: limits.REFUSALS_PEERS_MAX]}
+    rest = sum(count for count, _ in used[limits.REFUSALS_PEERS_MAX :])
+    return most | ({OTHERS: rest} if rest else {})
+
+
+def refusals_in_words(rooms: Rooms) -> dict[str, Any]:
+    """What `node status` says of refusals: by code, by place, and by peer and code; names where they are known."""
+    refusals = rooms.refusals
+    by_peer: dict[str, dict[str, int]] = {}
+    for (node, code), count in refusals.by_peer.items():
+        by_peer.setdefault(node, {})[code] = count
+    return {
+        "total": sum(refusals.codes.values()),
+        "by_code": dict(refusals.codes),
+        "by_place": dict(refusals.reasons),
+        "by_peer": by_peer,
+    }
+
+
+def check_host(host: str, *, public: bool) -> None:
+    """Errors: ``config.invalid`` for an address that others can reach, unless that was chosen."""
+    import ipaddress
+
+    try:
+        loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback and not public:
+        raise MeshError(
+            "config.invalid",
+            f"metrics.host {host} is not a loopback address: metrics.public must say that this is meant",
+        )

@@ -1,0 +1,149 @@
+"""The audit trail: one line of JSON for each privileged action, each line naming the hash of the one before it.
+
+What is hashed is the line itself, so a trail that was exported can be checked with nothing but a JSON parser and SHA-256.
+What a privileged action is, ``node/privileged.py`` says; why the trail has this form, docs/adr/0022-audit-trail.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+
+KIND_AUDIT_HEAD: Final = "audit-head"
+OWNER: Final = "owner"
+"""Who: the person whose node it is, through the control socket or a command."""
+NODE: Final = "node"
+"""Who: the node by itself."""
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Short = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
+_Text = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_TEXT_CHARS_MAX)]
+_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Outcome(StrEnum):
+    """What a row says of its action."""
+
+    BEGUN = "begun"
+    """It is about to be done. A row ``of`` this one says how it ended; without one it was cut off."""
+    DONE = "done"
+    FAILED = "failed"
+    """It was refused or did not work: ``code`` says why."""
+    INTERRUPTED = "interrupted"
+    """Who wanted it went away, or the node ended."""
+    APPROVED = "approved"
+    """The gate let an action pass because a person had approved its risk class."""
+    REFUSED = "refused"
+    """The gate, or another policy of this node, did not let it pass."""
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row without its place in the chain. Never holds a secret: of secrets, the names."""
+
+    at_ms: _Count
+    what: _Short
+    """Name of the action: a verb (``session.record``), a route (``branch/assign``), an event (``peer.paired``)."""
+    who: _Short
+    """``owner``, ``node``, or the id of the peer that asked."""
+    outcome: Outcome
+    key: _Short
+    """Id of the witness key that was current, hex."""
+    key_events: _Count
+    """How many events the node's key log had: which of its keys that is."""
+    subject: _Text = ""
+    """Id of what it was done to."""
+    of: _Count = 0
+    """Number of the row that began what this one belongs to; 0 for none."""
+    risk: Annotated[int, msgspec.Meta(ge=0, le=7)] = 0
+    """Risk class it needed or was given an approval for; 0 where there is none."""
+    approved_by: _Short = ""
+    """Who approved that class; empty for nobody."""
+    code: _Short = ""
+    """Error code of what failed or was refused."""
+    note: Annotated[dict[_Short, _Text], msgspec.Meta(max_length=limits.AUDIT_NOTES_MAX)] = {}
+
+
+class Row(Draft, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the trail."""
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    previous: _Digest
+    """SHA-256 of the line before this one, hex; zeros before the first."""
+
+
+class Head(NamedTuple):
+    """The end of a trail: how many rows, and the hash of the last line."""
+
+    number: int
+    digest: str
+
+
+START: Final = Head(0, "0" * 64)
+
+
+class HeadStatement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A node's signed word about its own trail; an artefact of kind ``audit-head``."""
+
+    rows: _Count
+    head: _Digest
+
+
+def clean(text: str, chars_max: int = limits.AUDIT_TEXT_CHARS_MAX) -> str:
+    """``text`` as a row takes it: cut, and with a space in the place of what cannot be printed."""
+    return "".join(char if char.isprintable() else " " for char in text[:chars_max])
+
+
+def notes(given: Mapping[str, str]) -> dict[str, str]:
+    """``given`` as a row takes it; what is empty is left out."""
+    kept = [(clean(name, limits.AUDIT_NAME_CHARS_MAX), clean(text)) for name, text in given.items() if text]
+    return dict(kept[: limits.AUDIT_NOTES_MAX])
+
+
+def chain(draft: Draft, head: Head) -> tuple[bytes, Head]:
+    """The line of ``draft`` after ``head``, and the head that it makes. Errors: ``input.invalid``."""
+    row = Row(number=head.number + 1, previous=head.digest, **msgspec.structs.asdict(draft))
+    line = _line(row)
+    read(line)  # msgspec checks limits when it decodes: what could not be read back is not written
+    return line, Head(row.number, digest(line))
+
+
+def _line(row: Row) -> bytes:
+    return msgspec.json.encode(row, order="sorted")
+
+
+def digest(line: bytes) -> str:
+    """SHA-256 of a line, hex."""
+    return hashlib.sha256(line).hexdigest()
+
+
+def read(line: bytes) -> Row:
+    """The row of a line. Checks, in order: size; form and fields; written as ``chain`` writes. Errors: ``input.invalid``."""
+    if len(line) > limits.AUDIT_ROW_BYTES_MAX:
+        raise MeshError("input.invalid", f"a row of the trail has at most {limits.AUDIT_ROW_BYTES_MAX} bytes")
+    try:
+        row = msgspec.json.decode(line, type=Row)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MeshError("input.invalid", f"not a row of the trail: {error}"[:200]) from error
+    if _line(row) != line:
+        raise MeshError("input.invalid", "a row of the trail has one form only, and this is another")
+    return row
+
+
+def follow(head: Head, line: bytes) -> tuple[Row, Head]:
+    """The row of ``line`` and the head it makes, once it is known to follow ``head``.
+
+    Checks, in order: form; number; hash of the line before. Errors: ``input.invalid``.
+    """
+    row = read(line)
+    if row.number != head.number + 1:
+        raise MeshError("input.invalid", f"row {head.number + 1} is missing: row {row.number} stands in its place")
+    if row.previous != head.digest:
+        raise MeshError("input.invalid", "it names another line before it than the one that is there")
+    return row, Head(row.number, digest(line))

@@ -1,0 +1,10 @@
+"""Gates for tests of what lies behind them."""
+
+from __future__ import annotations
+
+from protocol.action import Action
+from protocol.risk import Risk
+
+
+async def unreported(action: Action, risk: Risk, admitted: bool) -> None:
+    """Keeps no trail."""

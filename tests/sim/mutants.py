@@ -1,0 +1,136 @@
+"""Guards taken out of the code under test, one at a time: a simulation that does not miss them would find nothing else either."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from adapters.ports import ArtefactRecord
+from node.explorer import lease_desk
+from node.explorer.exchange import Exchange
+from node.explorer.replica import Replica
+from node.log_exchange import LogExchange
+from node.witness import OwnLog, Witness
+from protocol import envelope, trust, witness_log
+from protocol.envelope import ReplayWindow
+from protocol.grants import Scope
+from protocol.lease import LeaseBook
+from protocol.merkle_growth import Frontier
+from protocol.witness_log import Checkpoint, Standing, entry_hash
+
+
+@contextlib.contextmanager
+def trusts_everybody() -> Iterator[None]:
+    """Every peer may do everything."""
+
+    def require(self: trust.TrustSet, node: str, scope: Scope, origin: str | None = None) -> trust.TrustedPeer:
+        return self._peers[node]
+
+    with mock.patch.object(trust.TrustSet, "require", require):
+        yield
+
+
+@contextlib.contextmanager
+def believes_any_signature() -> Iterator[None]:
+    """Whoever is named as the issuer of a delta is taken to have signed it."""
+    gullible = SimpleNamespace(verify=lambda data, **named: envelope.peek(data))
+    with mock.patch("node.explorer.replica.envelope", gullible):
+        yield
+
+
+@contextlib.contextmanager
+def sends_before_it_stores() -> Iterator[None]:
+    """The log grows in memory only; what was signed leaves the node, and a crash takes back that it ever existed."""
+
+    async def append(
+        self: Witness, number: int, frontier: Frontier, opening: bytes, artefacts: Sequence[ArtefactRecord]
+    ) -> OwnLog:
+        if not frontier.count:
+            return await real(self, number, frontier, opening, artefacts)
+        for made in artefacts:
+            frontier.append(entry_hash(made.digest))
+        told = Checkpoint(node=self.node, number=number, size=frontier.count, root=frontier.root)
+        signed = witness_log.sign(told, self.identity.key)
+        return OwnLog(checkpoint=told, signed=signed, opening=opening, frontier=frontier)
+
+    real = Witness._append
+    with mock.patch.object(Witness, "_append", append):
+        yield
+
+
+@contextlib.contextmanager
+def answers_repetitions() -> Iterator[None]:
+    """A message counts as often as it comes."""
+    with mock.patch.object(ReplayWindow, "admit", lambda self, claims, now_s: None):
+        yield
+
+
+@contextlib.contextmanager
+def overlooks_two_histories() -> Iterator[None]:
+    """A log that contradicts itself is taken for one that cannot be connected."""
+    judge = witness_log.judge
+
+    def blind(*args: Any) -> Standing:
+        standing = judge(*args)
+        return Standing.UNCONNECTED if standing is Standing.CONTRADICTS else standing
+
+    async def deaf(self: LogExchange, data: bytes) -> None:
+        return None
+
+    with (
+        mock.patch("node.log_exchange.judge", blind),
+        mock.patch.object(LogExchange, "_hear_claim", deaf),
+        mock.patch.object(LogExchange, "_hear_proof", deaf),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def keeps_the_share_of_the_distrusted() -> Iterator[None]:
+    """Trust taken back leaves everything where it is."""
+    with mock.patch.object(Replica, "drop", lambda self, peer: None):
+        yield
+
+
+@contextlib.contextmanager
+def leases_twice() -> Iterator[None]:
+    """A branch that somebody works on is free."""
+    grant = LeaseBook.grant
+
+    def generous(self: LeaseBook, lease_id: str, *, branch: bytes, **named: Any) -> Any:
+        self._live.pop(branch, None)
+        return grant(self, lease_id, branch=branch, **named)
+
+    with (
+        mock.patch.object(LeaseBook, "grant", generous),
+        mock.patch.object(lease_desk.LeaseDesk, "branches", frozenset()),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def loses_deltas() -> Iterator[None]:
+    """Some deltas are never sent."""
+
+    async def forgetful(self: Exchange, epoch: int, seq: int) -> list[Any]:
+        return [delta for delta in await after(self, epoch, seq) if delta.seq % 4]
+
+    after = Exchange._after
+    with mock.patch.object(Exchange, "_after", forgetful):
+        yield
+
+
+MUTANTS = {
+    trusts_everybody: "1",
+    believes_any_signature: "1",
+    answers_repetitions: "1",
+    keeps_the_share_of_the_distrusted: "2",
+    sends_before_it_stores: "3",
+    overlooks_two_histories: "3",
+    loses_deltas: "4",
+    leases_twice: "5",
+}
+"""Each with the promise it breaks."""

@@ -1,0 +1,89 @@
+"""Large deltas hold nobody up: neither as they come, nor after a restart, nor when the own share is written again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from benchmarks.loop import longest_block
+from node.explorer.replica import Replica
+from protocol.action import Click, Locator
+from protocol.delta import encode_delta
+from protocol.entry import NodeEntry, Register, make_update
+from protocol.heuristics import Candidate
+from tests.trees import node
+from tests.unit.test_explorer_drop import _receive, _reopened
+from tests.unit.test_explorer_refusals import Writer, replica
+
+__all__ = ["replica"]
+BLOCK_S_MAX = 0.05
+
+
+def _entries(root: bytes, count: int) -> dict[bytes, NodeEntry]:
+    keys, entries = [root], {}
+    for number in range(count):
+        entry = node(f"link {number}", keys[number // 30])
+        entries[entry.key] = entry
+        keys.append(entry.key)
+    return entries
+
+
+def _megabyte(writer: Writer, root: bytes) -> list[bytes]:
+    """Sealed deltas of a megabyte together, as large as they may be."""
+    deltas = writer.tree.flush(make_update(_entries(root, 8_000)))
+    assert sum(len(delta.chunk) for delta in deltas) > 900_000
+    return [writer.seal(encode_delta(delta)) for delta in deltas]
+
+
+async def test_a_megabyte_of_deltas_blocks_the_loop_for_less_than_50_ms_as_it_comes_and_as_it_is_read_back(
+    replica: Replica,
+) -> None:
+    writer = Writer(replica.spec.id)
+    sealed = _megabyte(writer, replica.root)
+    with longest_block(time.thread_time) as arriving:
+        for delta in sealed:
+            await _receive(replica, writer, delta)
+    assert len(replica.tree) == 8_001
+    assert arriving[0] < BLOCK_S_MAX
+    with longest_block(time.thread_time) as opening:
+        again = await _reopened(replica, writer)
+    assert again.tree.digest() == replica.tree.digest()
+    assert opening[0] < BLOCK_S_MAX
+
+
+async def test_deltas_that_come_at_once_are_read_in_their_order_though_the_first_takes_longest(
+    replica: Replica,
+) -> None:
+    writer = Writer(replica.spec.id)
+    large = _megabyte(writer, replica.root)
+    small = [
+        writer.seal(encode_delta(d)) for d in writer.tree.flush(make_update(stats={replica.root: Register(visits=1)}))
+    ]
+    await asyncio.gather(*(_receive(replica, writer, delta) for delta in (*large, *small)))  # no gap is reported
+    assert replica.have(writer.identity.node) == (1, len(large) + len(small))
+
+
+async def test_a_thousand_small_deltas_are_read_back_without_holding_anybody_up(replica: Replica) -> None:
+    writer = Writer(replica.spec.id)
+    for delta in writer.deltas(*range(1, 1_001)):
+        await _receive(replica, writer, delta)
+    with longest_block(time.thread_time) as block:
+        again = await _reopened(replica, writer)
+    assert again.tree.spend(writer.identity.node).visits == 1_000
+    assert block[0] < BLOCK_S_MAX
+
+
+async def test_the_own_share_is_written_again_in_deltas_of_a_size_that_holds_nobody_up(replica: Replica) -> None:
+    parents = [replica.root]
+    for number in range(150):
+        actions = [Click(target=Locator(role="link", name=f"{number} {n}")) for n in range(30)]
+        replica.own.add_children(parents[number], [Candidate(action=a, prior=0.03, risk=1) for a in actions])
+        parents += replica.own.children[parents[number]]
+    await replica.flush()
+    with longest_block(time.thread_time) as block:
+        again = await _reopened(replica)
+    assert (again.epoch, len(again.tree)) == (2, 4_501)
+    assert block[0] < BLOCK_S_MAX
+    own = await again._store.deltas(again.spec.id, peer=again._witness.node, epoch=2)
+    assert len(own) > 10
+    assert max(len(record.envelope) for record in own) < 64 * 1024

@@ -1,0 +1,314 @@
+"""Every privileged action leaves its rows: a walk over all verbs and all routes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from nacl.signing import SigningKey
+
+from adapters.audit_records import AuditQuery
+from adapters.ports import Store
+from node import privileged
+from node.acting import Gate
+from node.node import Node
+from node.setup import init_home
+from node.trail import Trail
+from node.verb import NoParams, Verb
+from node.wiring import open_node
+from protocol import audit, keylog, limits
+from protocol.action import Click, Locator
+from protocol.audit import OWNER, Outcome, Row
+from protocol.errors import MeshError
+from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.messages import (
+    KIND_ASSIGNMENT,
+    KIND_SEARCH,
+    ROUTES,
+    BranchAssign,
+    BranchLimits,
+    BranchRevoke,
+    Done,
+    SearchClose,
+    SearchOpen,
+    SearchSpec,
+)
+from protocol.messages import Assignment as BranchAssignment
+from protocol.pairing import Paired
+from protocol.risk import Risk
+from protocol.session import Profile
+from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
+
+SECRET = "canary-9f81"
+_CALLS: dict[str, dict[str, Any]] = {
+    "node.rotate": {},
+    "node.recover": {"key_file": "/nowhere", "since_s": 5},
+    "node.revoke_self": {"words_file": "/nowhere"},
+    "node.invite": {"grant": ["explore"]},
+    "node.join": {"invite": f"tmi1.{SECRET}"},
+    "node.knock": {"address": f"https://{SECRET}@127.0.0.1:1", "public_key": "00"},
+    "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": SECRET}, "approve_class": 5},
+    "session.export": {"session": "ses-x", "out": "/nowhere/x"},
+    "session.import": {"path": "/nowhere/x"},
+    "session.replay": {
+        "session": "ses-x",
+        "secrets": {"password": SECRET},
+        "base_url": f"https://u:{SECRET}@x.test/?token={SECRET}",
+        "allow": [f"POST https://x.test/pay?key={SECRET}"],
+    },
+    "explore.run": {"goal": SECRET, "start": f"https://u:{SECRET}@x.test/?token={SECRET}", "until": 7},
+    "explore.resume": {"search": "sea-x"},
+    "explore.stop": {"search": "sea-x"},
+    "log.renew": {},
+    "audit.export": {"out": "/nowhere/x"},
+}
+"""A call of each privileged verb; whether it is done or fails is all the same to the trail."""
+
+
+async def rows(store: Store, what: str = "") -> list[Row]:
+    """The rows about ``what``, oldest first."""
+    return [audit.read(kept.line) for kept in await store.audit_find(AuditQuery(what=what, limit=1_000))]
+
+
+@contextlib.asynccontextmanager
+async def opened(home: Path) -> AsyncIterator[Node]:
+    init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(home.parent / "r.txt"))
+    async with open_node(home) as node:
+        yield node
+
+
+async def dispatch(node: Node, verb: str, params: dict[str, Any]) -> str:
+    """The code with which a verb failed; empty when it was done."""
+    try:
+        await node.dispatch(verb, msgspec.json.encode(params), lambda event: None)
+    except MeshError as error:
+        return error.code
+    return ""
+
+
+async def test_every_verb_and_every_route_says_whether_it_is_privileged(tmp_path: Path) -> None:
+    async with opened(tmp_path / "home") as node:
+        assert privileged.VERBS.keys() == node.verbs.keys()
+    assert privileged.ROUTES.keys() == ROUTES.keys()
+    assert _CALLS.keys() == {verb for verb, declared in privileged.VERBS.items() if declared is not None}
+
+
+async def test_every_privileged_verb_leaves_a_row_before_it_and_one_after(tmp_path: Path) -> None:
+    async with opened(tmp_path / "home") as node:
+        store = node.rooms.store
+        for verb, params in _CALLS.items():
+            code = await dispatch(node, verb, params)
+            begun, ended = await rows(store, verb)
+            assert (begun.who, begun.outcome, begun.of) == (OWNER, Outcome.BEGUN, 0), verb
+            assert (ended.who, ended.of, ended.code) == (OWNER, begun.number, code), verb
+            assert ended.outcome == (Outcome.FAILED if code else Outcome.DONE)
+        total = (await store.audit_head()).number
+        assert await dispatch(node, "node.status", {}) == await dispatch(node, "session.list", {}) == ""
+        assert await dispatch(node, "session.show", {"session": "ses-x"})
+        assert (await store.audit_head()).number == total
+        kept = b"".join(line.line for line in await store.audit_lines())
+    assert SECRET.encode() not in kept
+    assert b"password" in kept
+
+
+async def test_a_row_says_which_key_was_current_and_which_class_was_approved(tmp_path: Path) -> None:
+    async with opened(tmp_path / "home") as node:
+        store, before = node.rooms.store, node.rooms.identity.public_key
+        await dispatch(node, "node.rotate", {})
+        begun, ended = await rows(store, "node.rotate")
+        await dispatch(node, "session.record", _CALLS["session.record"])
+        (approved, _) = await rows(store, "session.record")
+    assert begun.key != ended.key
+    assert begun.key == before.hex()[: len(begun.key)]
+    assert (begun.key_events, ended.key_events) == (1, 2)
+    assert (approved.risk, approved.approved_by, approved.note["secrets"]) == (5, OWNER, "password")
+
+
+async def test_a_verb_that_nobody_declared_counts_as_privileged(tmp_path: Path) -> None:
+    async def run(params: Any, tell: Any) -> None:
+        raise RuntimeError
+
+    async with opened(tmp_path / "home") as node:
+        node.verbs = {**node.verbs, "node.new": Verb(NoParams, run)}
+        assert await dispatch(node, "node.new", {}) == "internal.fault"
+        begun, ended = await rows(node.rooms.store, "node.new")
+    assert (begun.outcome, ended.outcome, ended.code) == (Outcome.BEGUN, Outcome.FAILED, "internal.fault")
+
+
+async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupted(tmp_path: Path) -> None:
+    async with opened(tmp_path / "home") as node:
+        trail, store = node.rooms.witness.trail, node.rooms.store
+        started = asyncio.Event()
+
+        async def hang() -> None:
+            async with trail.doing("node.join", who=OWNER):
+                started.set()
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(hang())
+        await started.wait()
+        assert (await node.rooms.audit.verify()).unfinished == (1,)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        _, ended = await rows(store, "node.join")
+        assert ended.outcome == Outcome.INTERRUPTED
+        assert (await node.rooms.audit.verify()).unfinished == ()
+
+
+async def test_nothing_is_done_when_its_row_cannot_be_written(tmp_path: Path) -> None:
+    async with opened(tmp_path / "home") as node:
+        before = node.rooms.identity.public_key
+
+        async def full(draft: Any) -> Any:
+            raise MeshError("store.full")
+
+        node.rooms.store.append_audit = full  # type: ignore[method-assign]
+        assert await dispatch(node, "node.rotate", {}) == "store.full"
+        assert node.rooms.identity.public_key == before
+
+
+# --- the gate --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("level", "risk_max", "said"),
+    [(3, 3, []), (4, 3, [Outcome.REFUSED]), (5, 5, [Outcome.APPROVED]), (3, 2, [Outcome.REFUSED])],
+)
+async def test_the_gate_reports_what_needs_an_approval_before_it_is_done(
+    tmp_path: Path, level: int, risk_max: int, said: list[Outcome]
+) -> None:
+    async with opened(tmp_path / "home") as node:
+        gate = Gate(report=node.rooms.witness.trail.gate, risk_max=risk_max)
+        action = Click(target=Locator(role="button", name=SECRET))
+        with contextlib.suppress(MeshError):
+            await gate.admit(action, Risk(level=level, reason="says “delete”"))
+        found = await rows(node.rooms.store, "action")
+    assert [row.outcome for row in found] == said
+    for row in found:
+        assert row.risk == level
+        assert row.approved_by == (OWNER if row.outcome is Outcome.APPROVED else "")
+        assert row.note == {"did": "click", "reason": "says “delete”"}
+
+
+# --- routes ----------------------------------------------------------------------------------------------------------
+
+
+async def _call(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec.Struct) -> str:
+    try:
+        await anna.peers.call(bruno.id, route, record, Done)
+    except MeshError as error:
+        return error.code
+    return ""
+
+
+async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> None:
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        spec = SearchSpec(
+            id="sea-1",
+            coordinator=anna.id,
+            goal="g",
+            start_url=f"{ORIGIN}/",
+            condition=NEVER,
+            profile=Profile(),
+            participants=(anna.id, bruno.id),
+            seconds=60,
+            created_ms=1,
+            seed=1,
+        )
+        lease = BranchAssignment(
+            search=spec.id,
+            lease="lea-1",
+            branch=bytes(16),
+            prefix=(),
+            prefix_state=b"",
+            limits=BranchLimits(iterations=1, steps=1, milliseconds=1_000),
+            expires_ms=anna.mesh.clock.now_ms() + 60_000,
+        )
+        sealed_spec = anna.identity.artefact(KIND_SEARCH, spec.id, spec).envelope
+        sealed_lease = anna.identity.artefact(KIND_ASSIGNMENT, lease.lease, lease).envelope
+        calls: dict[str, tuple[msgspec.Struct, str]] = {
+            "search/open": (SearchOpen(spec=sealed_spec), spec.id),
+            "branch/assign": (BranchAssign(assignment=sealed_lease), lease.lease),
+            "branch/revoke": (BranchRevoke(search=spec.id, lease="lea-1"), "lea-1"),
+            "search/close": (SearchClose(search=spec.id), spec.id),
+        }
+        assert calls.keys() == {route for route, declared in privileged.ROUTES.items() if declared is not None}
+        for route, (record, subject) in calls.items():
+            code = await _call(anna, bruno, route, record)
+            begun, ended = await rows(bruno.store, route)
+            assert (begun.who, begun.subject, begun.outcome) == (anna.id, subject, Outcome.BEGUN)
+            assert (ended.who, ended.of, ended.code) == (anna.id, begun.number, code)
+        assert await rows(anna.store) == []
+
+
+async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail() -> None:
+    async with memory_mesh("anna") as (anna,):
+        bruno = await anna.mesh.add("bruno")
+        await anna.mesh.pair(anna, bruno, grants={})
+        assert await _call(anna, bruno, "search/close", SearchClose(search="sea-1")) == "peer.scope"
+        assert await rows(bruno.store) == []
+
+
+async def test_what_a_peer_starts_is_put_down_to_it() -> None:
+    async with memory_mesh("anna") as (anna,):
+        trail: Trail = anna.witness.trail
+        async with trail.doing("branch/assign", who="PEER") as doing:
+            task = asyncio.create_task(trail.gate(Click(target=Locator(role="link", name="x")), _PAY, False))
+        await task
+        (refused,) = await rows(anna.store, "action")
+        assert (refused.who, refused.of) == ("PEER", doing.number)
+        with trail.for_peer("OTHER"):
+            await trail.write("peer.thing")
+        await trail.write("node.thing")
+        assert [row.who for row in (await rows(anna.store))[-2:]] == ["OTHER", "node"]
+
+
+_PAY = Risk(level=5, reason="says “pay”")
+
+
+# --- pairing ---------------------------------------------------------------------------------------------------------
+
+
+def _paired(number: int, *scopes: str) -> Paired:
+    key = SigningKey(number.to_bytes(32, "big"))
+    log = keylog.begin(key, bytes(32), now_s=1, random=bytes(EVENT_RANDOM_BYTES))
+    return Paired(
+        node=log.node,
+        public_key=log.key,
+        log=log,
+        name=f"peer {number}",
+        addresses=(),
+        grants=dict.fromkeys(scopes, ("*",)),
+        granted_us={},
+        asks={},
+    )
+
+
+async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with memory_mesh("anna") as (anna,):
+        await anna.peers.add(_paired(1, "deltas:read", "deltas:write"))
+        async with anna.witness.trail.doing("node.join", who=OWNER) as doing:
+            await anna.peers.add(_paired(1, "deltas:read", "branch:assign"))
+        first, second = await rows(anna.store, "peer.paired")
+        assert (first.who, first.note["peer"], first.note["granted"]) == (
+            first.subject,
+            "new",
+            "deltas:read,deltas:write",
+        )
+        assert (second.who, second.of, doing.subject) == (OWNER, doing.number, first.subject)
+        assert (second.note["granted"], second.note["removed"]) == ("branch:assign", "deltas:write")
+
+
+async def test_a_node_has_no_more_peers_than_it_may_also_when_two_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PEERS_MAX", 2)
+    async with memory_mesh("anna") as (anna,):
+        done = await asyncio.gather(*(anna.peers.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)
+        assert [error.code for error in done if isinstance(error, MeshError)] == ["peer.limit", "peer.limit"]
+        assert len(await anna.store.peers()) == 2
+        await anna.peers.add(_paired(1, "deltas:read"))  # who is a peer can pair again
+        await anna.peers.load()

@@ -1,0 +1,198 @@
+"""What is refused is counted by place, code and peer, in books that cannot grow without end."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import msgspec
+
+from adapters import refusals as module
+from adapters.refusals import OTHERS, Refusals
+from adapters.transport import listener
+from node.api.federation import FederationApi
+from protocol import limits
+from protocol.condition import Condition
+from protocol.errors import CODES, MeshError
+from protocol.merkle import PROOF_HASHES_MAX
+from protocol.messages import (
+    ROUTES,
+    Assignment,
+    BranchAssign,
+    BranchLimits,
+    BranchRenew,
+    BranchResult,
+    BranchReturn,
+    BranchRevoke,
+    DeltaHave,
+    DeltaPush,
+    Done,
+    KeysPush,
+    LogProveAsk,
+    LogSync,
+    SearchClose,
+    SearchOpen,
+    SearchSpec,
+    Spend,
+    StatusAsk,
+)
+from protocol.session import Profile
+from protocol.witness_log import TAG_BYTES
+from tests.mesh_memory import MemoryNode, memory_mesh
+
+
+def test_a_refusal_is_counted_where_it_was_with_its_code_and_of_whom() -> None:
+    refusals = Refusals()
+    refusals.count("quota", node="A")
+    refusals.count("tls_version")
+    refusals.count("deltas/push", node="A", code="peer.scope")
+    assert refusals.by_place == {
+        ("quota", "peer.limit"): 1,
+        ("tls_version", "peer.protocol"): 1,
+        ("deltas/push", "peer.scope"): 1,
+    }
+    assert refusals.by_peer == {("A", "peer.limit"): 1, ("A", "peer.scope"): 1}
+    assert refusals.reasons == {"quota": 1, "tls_version": 1, "deltas/push": 1}
+    assert refusals.codes == {"peer.limit": 1, "peer.protocol": 1, "peer.scope": 1}
+
+
+def test_peers_beyond_the_first_ones_are_counted_together() -> None:
+    refusals = Refusals()
+    for number in range(limits.REFUSALS_PEERS_MAX + 10):
+        refusals.count("quota", node=str(number))
+    refusals.count("quota", node="0")
+    assert len(refusals.by_peer) == limits.REFUSALS_PEERS_MAX + 1
+    assert refusals.by_peer[OTHERS, "peer.limit"] == 10
+    assert refusals.by_peer["0", "peer.limit"] == 2
+
+
+def test_every_reason_of_the_transport_stands_for_a_code() -> None:
+    said = set()
+    for path in Path(listener.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                first = node.args[0]
+                if (
+                    node.func.attr in ("count", "refuse")
+                    and isinstance(first, ast.Constant)
+                    and str(first.value).isidentifier()
+                ):
+                    said.add(first.value)
+    assert {"quota", "body_size", "revoked", "connections_total"} <= said
+    assert said <= module._CODES.keys()
+    assert set(module._CODES.values()) <= CODES.keys()
+
+
+# --- at the door of the peer API -------------------------------------------------------------------------------------
+
+
+async def _refused(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec.Struct, answer: type = Done) -> str:
+    try:
+        await anna.peers.call(bruno.id, route, record, answer)
+    except MeshError as error:
+        return error.code
+    return ""
+
+
+def _api(node: MemoryNode) -> tuple[FederationApi, Refusals]:
+    refusals = Refusals()
+    node.api._refusals = refusals
+    return node.api, refusals
+
+
+async def test_what_the_peer_api_refuses_is_counted_by_route_code_and_peer() -> None:
+    async with memory_mesh("anna") as (anna,):
+        bruno = await anna.mesh.add("bruno")
+        await anna.mesh.pair(anna, bruno, grants={"deltas:write": ("*",)})
+        api, refusals = _api(bruno)
+        assert await _refused(anna, bruno, "search/close", SearchClose(search="x")) == "peer.scope"
+        assert await _refused(anna, bruno, "deltas/push", DeltaPush(search="x", deltas=()), DeltaHave)
+        body = anna.identity.message(Done(), audience=bruno.id, path="/peer/v1/status")
+        for route, said in (("none/such", body), ("log/prove", body), ("log/prove", b"x" * 5_000)):
+            try:
+                await api.handle(anna.id, route, said)
+            except MeshError:
+                continue
+            raise AssertionError(route)
+        await bruno.stop()
+    assert refusals.by_place == {
+        ("search/close", "peer.scope"): 1,
+        ("deltas/push", "input.not_found"): 1,
+        ("route", "input.not_found"): 1,
+        ("log/prove", "envelope.signature"): 1,
+        ("log/prove", "input.too_large"): 1,
+    }
+    assert sum(count for (node, _), count in refusals.by_peer.items() if node == anna.id) == 5
+
+
+async def test_a_message_that_comes_twice_is_counted_as_replayed() -> None:
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        api, refusals = _api(bruno)
+        record = BranchRevoke(search="x", lease="y")
+        body = anna.identity.message(record, audience=bruno.id, path="/peer/v1/branch/revoke")
+        for _ in range(3):
+            try:
+                await api.handle(anna.id, "branch/revoke", body)
+            except MeshError as error:
+                assert error.code in ("input.not_found", "envelope.replayed")
+    assert refusals.by_peer[anna.id, "envelope.replayed"] == 2
+
+
+def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
+    """As much as this program says over each route whose bound is not the common one."""
+    path = tuple(bytes(limits.CHUNK_VALUE_BYTES_MAX) for _ in range(limits.TREE_DEPTH_MAX))
+    words = "x" * limits.GOAL_CHARS_MAX
+    spec = SearchSpec(
+        id="s" * 80,
+        coordinator=anna.id,
+        goal=words,
+        start_url="u" * limits.URL_CHARS_MAX,
+        condition=Condition(any=tuple(Condition(url=words, title=words, text=words) for _ in range(31))),
+        profile=Profile(),
+        participants=(anna.id, bruno.id, *("p" * 80 for _ in range(limits.SEARCH_PARTICIPANTS_MAX - 2))),
+        seconds=1,
+        created_ms=1,
+        seed=2**53,
+    )
+    assignment = Assignment(
+        search=spec.id,
+        lease="l" * 80,
+        branch=bytes(16),
+        prefix=path,
+        prefix_state=bytes(16),
+        limits=BranchLimits(iterations=1, steps=1, milliseconds=1_000),
+        expires_ms=2**53,
+    )
+    result = BranchResult(
+        search=spec.id, lease="l" * 80, branch=bytes(16), outcome="claim", spend=Spend(), claim=path, error="e" * 64
+    )
+    note = bytes(limits.NOTE_BYTES_MAX)
+    sync = LogSync(
+        head=note,
+        opening=bytes(2 * limits.NOTE_BYTES_MAX),
+        hashes=tuple(bytes(32) for _ in range(PROOF_HASHES_MAX)),
+        yours=note,
+        tags=tuple(bytes(TAG_BYTES) for _ in range(limits.PEERS_MAX)),
+        notes=(note,) * limits.LOG_GOSSIP_NOTES_MAX,
+        proofs=(bytes(limits.LOG_PROOF_BYTES_MAX),) * limits.LOG_GOSSIP_PROOFS_MAX,
+    )
+    sealed = anna.identity.artefact
+    return {
+        "keys/push": KeysPush(log=bytes(limits.KEY_LOG_BYTES_MAX)),
+        "search/open": SearchOpen(spec=sealed("search", spec.id, spec).envelope),
+        "branch/assign": BranchAssign(assignment=sealed("assignment", "l", assignment).envelope),
+        "branch/return": BranchReturn(search=spec.id, result=sealed("result", "l", result).envelope),
+        "branch/renew": BranchRenew(search=spec.id, lease="l" * 80, spend=Spend()),
+        "log/checkpoint": sync,
+    }
+
+
+async def test_the_largest_message_over_a_route_fits_the_bound_of_that_route() -> None:
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        largest = _largest(anna, bruno)
+        small = {"status": StatusAsk(), "log/prove": LogProveAsk(digest=bytes(32))}
+        for route, record in {**largest, **small}.items():
+            body = anna.identity.message(record, audience=bruno.id, path=f"/peer/v1/{route}")
+            assert len(body) <= ROUTES[route].bytes_max <= limits.PEER_BODY_BYTES_MAX, route
+    larger = {route for route, known in ROUTES.items() if known.bytes_max > limits.MESSAGE_BYTES_MAX}
+    assert larger - {"deltas/push"} <= largest.keys()
