@@ -255,7 +255,7 @@ async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail
     """Guard: node/api/federation.py, FederationApi.handle."""
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
-        await anna.mesh.pair(anna, bruno, scopes=())
+        await anna.mesh.pair(anna, bruno, grants={})
         assert await _call(anna, bruno, "search/close", SearchClose(search="sea-1")) == "peer.scope"
         assert await rows(bruno.store) == []
 
@@ -289,8 +289,9 @@ def _paired(number: int, *scopes: str) -> Paired:
         log=log,
         name=f"peer {number}",
         addresses=(),
-        scopes=scopes,
-        granted_us=(),
+        grants=dict.fromkeys(scopes, ("*",)),
+        granted_us={},
+        asks={},
     )
 
 
