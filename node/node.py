@@ -31,6 +31,7 @@ class Node:
             "status": self._on_status,
             "reach/echo": rooms.reach.echo,
             **rooms.own_keys.routes,
+            **rooms.notices.routes,
             **rooms.explorer.routes,
             **rooms.log_exchange.routes(),
         }
@@ -42,6 +43,8 @@ class Node:
             **ExploreVerbs(rooms).table,
             **rooms.own_keys.verbs,
             **rooms.logs.verbs(),
+            **rooms.distrust.verbs,
+            **rooms.notices.verbs,
             **rooms.audit.verbs(),
         }
         """Everything a command can ask."""

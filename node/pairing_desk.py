@@ -53,6 +53,7 @@ class PairingDesk:
             name=self._config.name,
             addresses=self._peers.addresses,
             grants=scopes,
+            check_welcome=self._peers.check_welcome,
         )
         listener = self._new_server()
         closing = asyncio.Event()
@@ -90,9 +91,10 @@ class PairingDesk:
             self._open.pop(hashed, None)
 
     async def join(self, text: str, grant: Sequence[str]) -> PeerRecord:
-        """Pair by an invite. Errors: ``invite.*``, ``peer.identity``, ``peer.unreachable``, ``input.invalid``."""
+        """Pair by an invite. Errors: ``invite.*``, ``peer.distrusted``, ``peer.*``, ``input.invalid``."""
         scopes = parse_scopes(grant)
         invite = parse_invite(text, self._clock.now_ms() // 1000)
+        self._peers.check_welcome(invite.node)
         joiner = Joiner(
             invite,
             self._identity.key,

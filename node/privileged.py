@@ -78,6 +78,14 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     "node.invite": Privileged(note=lambda given: {"grant": ", ".join(given.grant), "minutes": str(given.minutes)}),
     "node.join": Privileged(note=lambda given: {"grant": ", ".join(given.grant)}),
     "node.knock": Privileged(subject=lambda given: given.public_key),
+    "node.distrust": Privileged(
+        subject=lambda given: given.peer,
+        note=lambda given: {"reason": given.reason, "notify": "yes" if given.notify else "no"},
+    ),
+    "node.trust": Privileged(
+        subject=lambda given: given.peer, note=lambda given: {"notify": "yes" if given.notify else "no"}
+    ),
+    "node.notices": None,
     "node.peers": None,
     "node.status": None,
     "node.metrics": None,
@@ -117,6 +125,7 @@ ROUTES: Final[Mapping[str, Privileged | None]] = {
     "reach/echo": None,
     "keys/push": None,  # what is believed of it leaves a row of its own
     "keys/pull": None,
+    "notices/push": None,  # advice
     "search/open": Privileged(subject=lambda given: _sealed(given.spec, SearchSpec, "id")),
     "search/close": Privileged(subject=lambda given: given.search),
     "branch/assign": Privileged(subject=lambda given: _sealed(given.assignment, Assignment, "lease")),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from node.cli import keys
+from node.cli import distrust, keys
 from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, table
 from protocol.limits import INVITE_MINUTES_MAX
 
@@ -118,7 +118,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     run_async(run(home_path(home), ready, source(passphrase_file)))
 
 
-for _command in keys.COMMANDS:
+for _command in (*keys.COMMANDS, *distrust.COMMANDS):
     group.add_command(_command)
 
 
@@ -211,7 +211,7 @@ def knock(home: str | None, address: str, public_key: str, as_json: bool) -> Non
 @group.command()
 @common_options
 def peers(home: str | None, as_json: bool) -> None:
-    """List the peers of this node and what each may do here."""
+    """List the peers of this node and what each may do here; those that are distrusted come last."""
     result = run_verb(home, "node.peers", {})
 
     def text(r: Result) -> None:
@@ -224,12 +224,15 @@ def peers(home: str | None, as_json: bool) -> None:
                 p["node"][:7],
                 ", ".join(p["addresses"]),
                 _way(p["reach"]),
-                p["frozen"] or _listed(p["scopes"]),
+                p["standing"] or _listed(p["scopes"]),
                 moment(p["seen_ms"]),
             ]
             for p in r["peers"]
         ]
         table("peers", ["name", "node", "address", "connection", "may do here", "last seen (UTC)"], rows)
+        notices = [notice for p in r["peers"] for notice in p["notices"]]
+        if notices:
+            click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
 
     emit(result, as_json=as_json, text=text)
 
@@ -287,6 +290,8 @@ def status(home: str | None, as_json: bool) -> None:
             "log",
             "log_size",
             "peers",
+            "peers_distrusted",
+            "notices",
             "sessions",
             "searches_running",
         ):

@@ -195,7 +195,10 @@ class Explorer:
         """
         await self._expulsions.begin(node, _DISTRUSTED)
         count = 0
-        for found in await self._store.searches():
+        opened = self._searches.get
+        for found in sorted(
+            await self._store.searches(), key=lambda found: opened(found.id) is None
+        ):  # what runs comes first
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
@@ -239,7 +242,7 @@ class Explorer:
     def _participants(self, names: list[str] | None) -> list[str]:
         if names is None:
             able = [record.node for record in self._peers.records() if Scope.BRANCH_ASSIGN in record.granted_us]
-            return [node for node in able if node not in self._peers.frozen]
+            return [node for node in able if self._peers.acts(node) and node not in self._peers.frozen]
         return list(dict.fromkeys(self._peers.find(name).node for name in names))
 
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:
