@@ -26,6 +26,7 @@ from protocol import cbor, ids
 from protocol.condition import Condition, check
 from protocol.errors import MeshError
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
+from protocol.redaction import redact_url
 from protocol.trust import Scope
 
 log = logging.getLogger(__name__)
@@ -111,6 +112,9 @@ class Explorer:
         ``peers``: names; None takes every peer that lets us assign branches. Nothing is kept of a search whose start page does
         not open. Errors: ``input.*``, ``condition.invalid``, ``search.start_failed``, ``browser.*``.
         """
+        if redact_url(start_url) != start_url:
+            told = "every peer of a search is told its start address, and this one holds what looks like a secret"
+            raise MeshError("input.invalid", told)
         chosen = self._participants(peers)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))

@@ -101,6 +101,7 @@ async def test_every_verb_and_every_route_says_whether_it_is_privileged(tmp_path
 
 
 async def test_every_privileged_verb_leaves_a_row_before_it_and_one_after(tmp_path: Path) -> None:
+    """Guard: node/privileged.py, VERBS."""
     async with opened(tmp_path / "home") as node:
         store = node.rooms.store
         for verb, params in _CALLS.items():
@@ -163,6 +164,7 @@ async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupte
 
 
 async def test_nothing_is_done_when_its_row_cannot_be_written(tmp_path: Path) -> None:
+    """Guard: node/trail.py, Doing.__aenter__."""
     async with opened(tmp_path / "home") as node:
         before = node.rooms.identity.public_key
 
@@ -209,6 +211,7 @@ async def _call(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec
 
 
 async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> None:
+    """Guard: node/privileged.py, ROUTES."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         spec = SearchSpec(
             id="sea-1",
@@ -249,6 +252,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
 
 
 async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail() -> None:
+    """Guard: node/api/federation.py, FederationApi.handle."""
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
         await anna.mesh.pair(anna, bruno, scopes=())
@@ -306,6 +310,7 @@ async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.
 
 
 async def test_a_node_has_no_more_peers_than_it_may_also_when_two_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guard: node/peers.py, Peers.add."""
     monkeypatch.setattr(limits, "PEERS_MAX", 2)
     async with memory_mesh("anna") as (anna,):
         done = await asyncio.gather(*(anna.peers.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)

@@ -36,7 +36,7 @@ function shaped(value, { required, optional }) {
   return value
 }
 
-/** A signer whose keys are shown to be its own: `key` is the one that it names, `keys` are all it may have signed with. */
+/** A signer whose keys are shown to be its own: `key`, which it names, and `keys`, all it may have signed with. */
 function keyOf(signer) {
   const { node, public_key: digits, key_log: log } = shaped(signer, SIGNER)
   const key = base64(digits)
