@@ -269,7 +269,7 @@ class KeyHead(_Record, frozen=True, kw_only=True):
     tag: Tag
     """Which node (``witness_log.acquaintance``)."""
     head: Hash
-    """``KeyLog.head``."""
+    """Digest of its last event; 32 zero bytes while the log is frozen."""
 
 
 class LogSync(_Record, frozen=True, kw_only=True):
