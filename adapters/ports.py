@@ -19,6 +19,7 @@ from protocol.action import Action
 from protocol.audit import Draft, Head
 from protocol.delta import Delta
 from protocol.entry import TreeUpdate
+from protocol.grants import Grants
 from protocol.messages import Spend
 from protocol.observation import Observation
 from protocol.risk import GuardPolicy
@@ -105,14 +106,20 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The current one; the identity is ``node``."""
     addresses: tuple[str, ...]
     """``https://host:port``, best first; empty when it only connects to us."""
-    scopes: tuple[str, ...]
-    """What it may do here, sorted."""
-    granted_us: tuple[str, ...] = ()
-    """What it said we may do there; it decides, this is for display."""
+    grants: Grants
+    """What it may do here."""
+    granted_us: Grants = {}
+    """What it said last that we may do there; it decides."""
     paired_ms: int
     seen_ms: int = 0
     key_log: bytes = b""
     """Its key log, encoded, with the proof of a contradiction if there is one; empty if it never showed one."""
+    distrusted_ms: int = 0
+    """When this node's owner distrusted it, milliseconds since 1970; 0 for a peer that is trusted."""
+    distrust_reason: str = ""
+    """In the owner's words."""
+    parting: bool = False
+    """It may act no longer, and what this node had to do with it is still being ended."""
 
 
 class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +127,7 @@ class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     token_hash: bytes
     expires_s: int
-    scopes: tuple[str, ...]
+    grants: Grants
     failures: int = 0
 
 
@@ -274,6 +281,9 @@ class Store(Protocol):
     async def cosigned(self) -> list[CosignedRecord]:
         """By node id of the peer; one of each."""
 
+    async def drop_cosigned(self, witness: str) -> bool:
+        """Forget what a peer has cosigned; whether there was anything."""
+
     async def put_equivocation(self, found: EquivocationRecord) -> bool:
         """Keep a proof; False if there is one about this node already, which stays."""
 
@@ -363,6 +373,9 @@ class PeerClient(Protocol):
     async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
         """Keep a connection to ``peer`` open over which it calls us, until cancelled or until an error (as of ``call``) ends it."""
 
+    async def drop(self, node: str) -> None:
+        """End every connection that was opened to ``node``, at once; calls that run fail with ``peer.unreachable``."""
+
     async def close(self) -> None: ...
 
 
@@ -398,7 +411,7 @@ class PeerServer(Protocol):
 
 
 class PairingServer(Protocol):
-    """The separate listener that is open only while an invite is."""
+    """The separate listener that is open only while an invite or a window for pairing is."""
 
     async def start(self, handler: Callable[[bytes, bytes], Awaitable[bytes]]) -> str:
         """Listen; ``handler(request body, SHA-256 of our TLS leaf) -> answer``. The address for the invite."""
@@ -425,7 +438,9 @@ class PairingConnection(Protocol):
         """The witness key (32 bytes) that signed the leaf, as its signature shows; whose it is, the pairing exchange decides."""
 
     async def call(self, body: bytes) -> bytes:
-        """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``."""
+        """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``pairing.refused``, ``pairing.expired``,
+        ``peer.limit``, ``peer.protocol``.
+        """
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------

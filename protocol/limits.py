@@ -40,6 +40,7 @@ PEER_DISK_MIB: Final = 256
 REFUSALS_PEERS_MAX: Final = 64
 MESSAGE_BYTES_MAX: Final = 4 * KIB
 KEYS_MESSAGE_BYTES_MAX: Final = 68 * KIB  # a key log
+GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
 SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
 BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
 LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
@@ -61,9 +62,13 @@ INVITES_OPEN_MAX: Final = 16
 INVITE_TOKEN_BYTES: Final = 16
 INVITE_CHARS_MAX: Final = 1_024
 PAIRING_FAILURES_MAX: Final = 3
-PAIRING_BODY_BYTES_MAX: Final = 68 * KIB  # a key log, and 4 KiB for the rest
+PAIRING_WINDOW_S: Final = 600
+PAIRING_DIGITS: Final = 7
+PAIRING_BODY_BYTES_MAX: Final = 160 * KIB  # a key log, 44 KiB of grants twice, and the rest
 PEER_NAME_CHARS_MAX: Final = 64
 PEER_ADDRESSES_MAX: Final = 8
+GRANT_ORIGINS_MAX: Final = 16
+ORIGIN_CHARS_MAX: Final = 300
 
 # Key logs (docs/protocol/keylog.md)
 KEY_EVENTS_MAX: Final = 64
@@ -73,6 +78,10 @@ KEY_LOG_BYTES_MAX: Final = 64 * KIB
 KEY_FOLLOW_EVERY_S: Final = 300
 PASSPHRASE_BYTES_MAX: Final = 1_024
 PASSPHRASE_CHARS_MIN: Final = 8
+
+# Distrust (docs/protocol/distrust.md)
+DISTRUST_REASON_CHARS_MAX: Final = 300
+NOTICES_PER_PEER_MAX: Final = 64
 
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
@@ -133,6 +142,7 @@ LOG_COSIGNERS_MAX: Final = 16
 LOG_COSIGNER_KEYS_BYTES_MAX: Final = 4 * KIB
 LOG_GOSSIP_NOTES_MAX: Final = 32
 LOG_GOSSIP_PROOFS_MAX: Final = 2
+LOG_GOSSIP_KEY_LOGS_MAX: Final = 2
 LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60

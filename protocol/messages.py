@@ -1,18 +1,20 @@
 """What travels between nodes: every record, every route, and the scope a route needs.
 
 A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``search``, ``delta``,
-``assignment``, ``result``, ``session``, ``replay-report``, ``log-opening``) are envelopes that stand on their own and travel
-inside messages as bytes.
+``assignment``, ``result``, ``session``, ``replay-report``, ``distrust-notice``, ``log-opening``) are envelopes that stand on
+their own and travel inside messages as bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
 from protocol import limits
 from protocol.condition import Condition
+from protocol.grants import GRANTABLE
 from protocol.session import Profile
 from protocol.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 
@@ -25,6 +27,7 @@ KIND_ASSIGNMENT: Final = "assignment"
 KIND_RESULT: Final = "result"
 KIND_SESSION: Final = "session"
 KIND_REPLAY_REPORT: Final = "replay-report"
+KIND_DISTRUST_NOTICE: Final = "distrust-notice"
 
 Id = Annotated[str, msgspec.Meta(max_length=80, min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -37,6 +40,12 @@ Path = Annotated[tuple[ActionBytes, ...], msgspec.Meta(max_length=limits.TREE_DE
 
 Tag = Annotated[bytes, msgspec.Meta(min_length=TAG_BYTES, max_length=TAG_BYTES)]
 LogProof = Annotated[bytes, msgspec.Meta(max_length=limits.LOG_PROOF_BYTES_MAX)]
+
+
+_Origin = Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+_Origins = Annotated[tuple[_Origin, ...], msgspec.Meta(min_length=1, max_length=limits.GRANT_ORIGINS_MAX)]
+GrantMap = Annotated[Mapping[str, _Origins], msgspec.Meta(max_length=len(GRANTABLE))]
+"""``protocol.grants.Grants``; ``check_grants`` checks the rest."""
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -117,8 +126,15 @@ class StatusTell(_Record, frozen=True, kw_only=True):
     version: Annotated[str, msgspec.Meta(max_length=32)]
     protocol: Count
     now_ms: Count
-    scopes: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)]
-    """What the asker may do here."""
+    grants: GrantMap
+    """What the asker may do here: scope to origins ([pairing](pairing.md))."""
+
+
+class GrantsPush(_Record, frozen=True, kw_only=True):
+    """What the reader may do at the sender from now on."""
+
+    grants: GrantMap
+    """Scope to origins ([pairing](pairing.md))."""
 
 
 class KeysPush(_Record, frozen=True, kw_only=True):
@@ -135,6 +151,24 @@ class KeysTell(_Record, frozen=True, kw_only=True):
     """The key log of the answering node."""
 
     log: KeyLogBytes
+
+
+class DistrustNotice(_Record, frozen=True, kw_only=True):
+    """What the signer thinks of another node: advice, and nothing else; signed as an artefact of kind ``distrust-notice``."""
+
+    about: Id
+    """Node id."""
+    since_ms: Count
+    """When the signer began to distrust it, milliseconds since 1970."""
+    reason: Annotated[str, msgspec.Meta(max_length=limits.DISTRUST_REASON_CHARS_MAX)] = ""
+    lifted: bool = False
+    """The signer trusts it again: takes the place of an earlier notice."""
+
+
+class NoticePush(_Record, frozen=True, kw_only=True):
+    """A signed ``DistrustNotice`` of the sender."""
+
+    notice: Envelope
 
 
 class EchoAsk(_Record, frozen=True, kw_only=True):
@@ -229,6 +263,15 @@ class DeltaBatch(_Record, frozen=True, kw_only=True):
     more: bool = False
 
 
+class KeyHead(_Record, frozen=True, kw_only=True):
+    """Where the key log of a node ends, as the sender knows it."""
+
+    tag: Tag
+    """Which node (``witness_log.acquaintance``)."""
+    head: Hash
+    """Digest of its last event; 32 zero bytes while the log is frozen."""
+
+
 class LogSync(_Record, frozen=True, kw_only=True):
     """Ask and answer alike: the sender's newest checkpoint, and the newest it holds of the reader's log."""
 
@@ -248,6 +291,10 @@ class LogSync(_Record, frozen=True, kw_only=True):
     """Checkpoints of nodes that both know."""
     proofs: Annotated[tuple[LogProof, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_PROOFS_MAX)] = ()
     """Proofs of equivocation by nodes that both know."""
+    key_heads: Annotated[tuple[KeyHead, ...], msgspec.Meta(max_length=limits.PEERS_MAX)] = ()
+    """Where the key logs of nodes that both know end."""
+    key_logs: Annotated[tuple[KeyLogBytes, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_KEY_LOGS_MAX)] = ()
+    """Key logs of nodes that both know and whose end the reader knows otherwise; those of revoked nodes first."""
 
 
 class LogConsistencyAsk(_Record, frozen=True, kw_only=True):
@@ -297,8 +344,10 @@ class Route(NamedTuple):
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
     "reach/echo": Route(None, EchoAsk, EchoTell),
+    "grants/push": Route(None, GrantsPush, Done, limits.GRANTS_MESSAGE_BYTES_MAX),
     "keys/push": Route(None, KeysPush, Done, limits.KEYS_MESSAGE_BYTES_MAX),
     "keys/pull": Route(None, KeysAsk, KeysTell),
+    "notices/push": Route(None, NoticePush, Done),
     "search/open": Route("branch:assign", SearchOpen, Done, limits.SEARCH_MESSAGE_BYTES_MAX, keeps=True),
     "search/close": Route("branch:assign", SearchClose, Done),
     "branch/assign": Route("branch:assign", BranchAssign, Done, limits.BRANCH_MESSAGE_BYTES_MAX, keeps=True),

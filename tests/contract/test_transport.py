@@ -194,6 +194,34 @@ async def test_a_revoked_peer_loses_the_call_that_is_running(world: World) -> No
     assert server.refusals["revoked"] == 1
 
 
+async def test_a_call_to_a_peer_that_is_dropped_ends_and_nothing_more_is_sent_to_it(world: World) -> None:
+    entered, release = asyncio.Event(), asyncio.Event()
+    seen: list[str] = []
+
+    async def slow(node: str, route: str, body: bytes) -> bytes:
+        seen.append(route)
+        entered.set()
+        await release.wait()
+        return b"too late"
+
+    url = await world.server(ALICE, BOB).start(slow)
+    other = await world.server(CAROL, BOB).start(echo)
+    client = world.client(BOB)
+    await client.call(peer(CAROL, other), "status", b"x", content_type=MEDIA)
+    # One more than there are places: one of them waits in line.
+    calls = [refused(client, peer(ALICE, url)) for _ in range(limits.PEER_CONCURRENT_REQUESTS_MAX + 1)]
+    running = [asyncio.create_task(call) for call in calls]
+    async with asyncio.timeout(WAIT_S):
+        await entered.wait()
+        await client.drop(node_of(ALICE))
+        ended = await asyncio.gather(*running)
+    assert {error.code for error in ended} == {"peer.unreachable"}
+    assert len(seen) <= limits.PEER_CONCURRENT_REQUESTS_MAX
+    release.set()
+    await client.drop(node_of(ALICE))
+    await client.call(peer(CAROL, other), "status", b"x", content_type=MEDIA)
+
+
 async def test_a_peer_whose_key_was_replaced_is_refused_under_the_old_one(world: World) -> None:
     server = world.server(ALICE, BOB)
     url = await server.start(echo)

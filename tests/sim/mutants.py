@@ -16,6 +16,7 @@ from node.log_exchange import LogExchange
 from node.witness import OwnLog, Witness
 from protocol import envelope, trust, witness_log
 from protocol.envelope import ReplayWindow
+from protocol.grants import Scope
 from protocol.lease import LeaseBook
 from protocol.merkle_growth import Frontier
 from protocol.witness_log import Checkpoint, Standing, entry_hash
@@ -25,7 +26,7 @@ from protocol.witness_log import Checkpoint, Standing, entry_hash
 def trusts_everybody() -> Iterator[None]:
     """Every peer may do everything."""
 
-    def require(self: trust.TrustSet, node: str, scope: trust.Scope) -> trust.TrustedPeer:
+    def require(self: trust.TrustSet, node: str, scope: Scope, origin: str | None = None) -> trust.TrustedPeer:
         return self._peers[node]
 
     with mock.patch.object(trust.TrustSet, "require", require):
@@ -90,7 +91,11 @@ def overlooks_two_histories() -> Iterator[None]:
 @contextlib.contextmanager
 def keeps_the_share_of_the_distrusted() -> Iterator[None]:
     """Trust taken back leaves everything where it is."""
-    with mock.patch.object(Replica, "drop", lambda self, peer: None):
+
+    async def keep(self: Replica, peer: str, code: str) -> None:
+        """Nothing."""
+
+    with mock.patch.object(Replica, "drop", keep):
         yield
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.audit_records import AuditQuery
 from adapters.search.writer import TreeWriter
 from benchmarks.bench_tree import grow
 from benchmarks.loop import longest_block
@@ -18,6 +19,7 @@ from node.explorer.replica import Replica
 from node.explorer.visit import Visit
 from protocol import tree as tree_module
 from protocol.action import Click, Locator
+from protocol.audit import read
 from protocol.delta import encode_delta
 from protocol.entry import Register, encode_action, make_update, node_key
 from protocol.errors import MeshError
@@ -191,6 +193,8 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         search = await _search_of(anna)
         await until(lambda: _visits(anna, search, nodes), "everybody has explored")
         assert await anna.explorer.drop_peer(mallory.id) == 1
+        (row,) = [read(kept.line) for kept in await anna.store.audit_find(AuditQuery(what="peer.expelled"))]
+        assert (row.subject, row.note) == (mallory.id, {"search": search})
         assert await _leases(anna, search, mallory, "live") == []
         granted = len(await _leases(anna, search, mallory))
         tree = (await anna.replica(search)).tree

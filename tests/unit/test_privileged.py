@@ -52,6 +52,8 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.invite": {"grant": ["explore"]},
     "node.join": {"invite": f"tmi1.{SECRET}"},
     "node.knock": {"address": f"https://{SECRET}@127.0.0.1:1", "public_key": "00"},
+    "node.distrust": {"peer": "nobody", "reason": "lost"},
+    "node.trust": {"peer": "nobody", "notify": True},
     "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": SECRET}, "approve_class": 5},
     "session.export": {"session": "ses-x", "out": "/nowhere/x"},
     "session.import": {"path": "/nowhere/x"},
@@ -257,7 +259,7 @@ async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail
     """Guard: node/api/federation.py, FederationApi.handle."""
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
-        await anna.mesh.pair(anna, bruno, scopes=())
+        await anna.mesh.pair(anna, bruno, grants={})
         assert await _call(anna, bruno, "search/close", SearchClose(search="sea-1")) == "peer.scope"
         assert await rows(bruno.store) == []
 
@@ -291,8 +293,9 @@ def _paired(number: int, *scopes: str) -> Paired:
         log=log,
         name=f"peer {number}",
         addresses=(),
-        scopes=scopes,
-        granted_us=(),
+        grants=dict.fromkeys(scopes, ("*",)),
+        granted_us={},
+        asks={},
     )
 
 
