@@ -235,6 +235,7 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
     "the last byte cut off": lambda data: data[:-1],
     "a gap": _gap,
     "a 64-bit end record": _zip64_end,
+    "fewer entries on this disk": lambda data: data[:-14] + bytes([data[-14] - 1]) + data[-13:],
     "a duplicate entry": _appended,
     "compression": _compressed,
     "other dates and attributes": _rezipped,

@@ -71,6 +71,14 @@ def other_local_size() -> bytes:
     return _patched(STEP.offset + 18, struct.pack("<II", STEP.size - 1, STEP.size - 1))
 
 
+def other_offset() -> bytes:
+    """The directory says that a step lies where another one does."""
+    place, at = ENTRIES.index(STEP), DIRECTORY
+    for entry in ENTRIES[:place]:
+        at += 46 + len(entry.name)
+    return _patched(at + 42, struct.pack("<I", ENTRIES[place + 1].offset))
+
+
 def hidden_in_front() -> bytes:
     """An entry before the first, which the directory does not know; its offsets are moved along."""
     hidden = io.BytesIO()
@@ -111,7 +119,14 @@ def second_archive_in_comment() -> bytes:
 
 DIVIDING: dict[str, Callable[[], bytes]] = {
     make.__name__: make
-    for make in (other_local_name, other_local_size, hidden_in_front, hidden_behind, second_archive_in_comment)
+    for make in (
+        other_local_name,
+        other_local_size,
+        other_offset,
+        hidden_in_front,
+        hidden_behind,
+        second_archive_in_comment,
+    )
 }
 
 
