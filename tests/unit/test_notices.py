@@ -87,6 +87,7 @@ async def test_without_the_word_of_the_owner_nobody_is_told(three: list[MemoryNo
 
 
 async def test_a_notice_changes_nothing_but_what_is_shown(three: list[MemoryNode]) -> None:
+    """Guard: node/notices.py, Notices.on_push."""
     anna, bruno, carla = three
     running = asyncio.create_task(carla.run(NEVER))
 
@@ -144,6 +145,7 @@ async def test_notices_survive_a_restart_and_those_of_a_distrusted_peer_are_not_
 
 
 async def test_of_one_peer_so_many_are_kept(three: list[MemoryNode]) -> None:
+    """Guard: protocol/notice.py, keep."""
     anna, _, carla = three
     about = [f"{number:052d}" for number in range(limits.NOTICES_PER_PEER_MAX + 3)]
     kept: tuple[notice.SignedNotice, ...] = ()
@@ -174,6 +176,7 @@ async def test_of_one_peer_so_many_are_kept(three: list[MemoryNode]) -> None:
 async def test_a_notice_of_another_form_is_refused_and_not_kept(
     three: list[MemoryNode], fields: dict[str, Any], code: str
 ) -> None:
+    """Guard: protocol/notice.py, open_notice."""
     anna, bruno, carla = three
     given = {"about": bruno.id} | {key: anna.id if value is None else value for key, value in fields.items()}
     with pytest.raises(MeshError) as caught:

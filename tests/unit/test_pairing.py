@@ -306,7 +306,7 @@ def test_neither_the_token_nor_its_hash_is_in_the_repr_of_an_invite() -> None:
     ],
 )
 def test_an_address_of_another_form_is_refused(text: str) -> None:
-    """Guard: protocol/pairing.py, parse_address."""
+    """Guard: protocol/address.py, parse_address."""
     with pytest.raises(MeshError) as error:
         parse_address(text)
     assert code_of(error) == "invite.url"

@@ -315,7 +315,7 @@ async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.
 
 
 async def test_a_node_has_no_more_peers_than_it_may_also_when_two_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: node/peers.py, Peers.add."""
+    """Guard: node/peers.py, Peers._check_history."""
     monkeypatch.setattr(limits, "PEERS_MAX", 2)
     async with memory_mesh("anna") as (anna,):
         done = await asyncio.gather(*(anna.peers.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)
