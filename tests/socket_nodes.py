@@ -108,8 +108,7 @@ class SocketNode:
             public_key=other.identity.public_key,
             key_log=other.identity.log.encode(),
             addresses=(other.url,),
-            scopes=(),
-            granted_us=(),
+            grants={},
             paired_ms=self.clock.now_ms(),
         )
         await self.store.put_peer(record)

@@ -16,7 +16,8 @@ from adapters.transport.pairing import PAIRING_PATH, TlsPairingClient, TlsPairin
 from adapters.transport.server import MeshServer
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_invite
+from protocol.invite import make_invite, parse_invite
+from protocol.pairing import Inviter, Joiner, Paired
 from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, Raw, credentials, echo, node_of, request, tls
 from tests.key_logs import log_of
 
@@ -34,7 +35,7 @@ class Inviting:
             token=TOKEN,
             expires_s=int(time.time()) + 600,
             name="inviter",
-            grants=("session:read",),
+            grants={"session:read": ("*",)},
         )
         self.url = ""
 
@@ -77,7 +78,7 @@ async def test_a_paired_node_can_call_the_one_that_invited_it(alice: Inviting) -
     url = await server.start(echo)
     try:
         found = await join(alice.invite())
-        assert (found.node, found.granted_us) == (node_of(ALICE), ("session:read",))
+        assert (found.node, found.granted_us) == (node_of(ALICE), {"session:read": ("*",)})
         (known,) = alice.paired
         assert (known.node, known.addresses) == (node_of(BOB), ("https://b.lan:1",))
         server.trust({known.node: known.public_key})

@@ -23,8 +23,8 @@ from adapters.transport.listener import Connection
 from node.api.control_file import CONTROL_FILE
 from node.runtime import serve
 from protocol.envelope import content_type
+from protocol.invite import parse_invite
 from protocol.messages import KIND_MESSAGE
-from protocol.pairing import parse_invite
 from tests.canaries import files_with, forms, found_in, layers
 from tests.mesh_nodes import CONFIG, Node, cli
 

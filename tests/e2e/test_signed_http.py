@@ -289,7 +289,7 @@ async def test_signatures_are_no_way_around_mutual_tls(street: Street) -> None:
 )
 def test_a_configuration_that_would_weaken_the_channel_is_refused(listen: Listen) -> None:
     from node.identity import Identity
-    from tests.e2e.test_reach import WrongClock
+    from tests.village import WrongClock
 
     with pytest.raises(MeshError) as caught:
         wiring._signed_server(Identity(ALICE, WrongClock()), listen, lambda: 0.0)

@@ -11,7 +11,8 @@ from nacl.signing import SigningKey
 
 from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
-from protocol.pairing import Inviter, Joiner, make_invite, parse_invite
+from protocol.invite import make_invite, parse_invite
+from protocol.pairing import Inviter, Joiner
 from tests.key_logs import log_of
 from tests.vectors import generate
 

@@ -66,7 +66,7 @@ async def test_a_sound_trail_is_said_to_be_sound(node: Node) -> None:
     ],
 )
 async def test_the_first_row_that_is_broken_is_named(node: Node, home: Path, statement: str, broken: int) -> None:
-    """Guard: protocol/audit.py, follow."""
+    """Guard: node/audit.py, _Walk._step."""
     tamper(home, statement)
     verified = await node.rooms.audit.verify()
     assert (verified.sound, verified.broken) == (False, broken)

@@ -16,6 +16,7 @@ from protocol.action import Click, Fill, Goto, Locator, Secret, Wait
 from protocol.condition import Condition
 from protocol.entry import decode_action, encode_action
 from protocol.errors import MeshError
+from protocol.grants import parse_grants
 from protocol.heuristics import Candidate
 from protocol.messages import (
     KIND_RESULT,
@@ -127,7 +128,7 @@ async def _converged(search: str, nodes: list[MemoryNode]) -> bool:
 async def test_what_a_peer_may_not_push_is_not_pulled_either() -> None:
     mesh = MemoryMesh()
     anna, bruno = await mesh.add("anna"), await mesh.add("bruno")
-    await mesh.pair(anna, bruno, scopes=("branch:accept", "branch:assign", "deltas:read"))
+    await mesh.pair(anna, bruno, grants=parse_grants("branch:accept,branch:assign,deltas:read"))
     task = asyncio.create_task(anna.run(NEVER))
     search = await _search_of(bruno)
     await until(lambda: _visits(anna, search, [anna]), "anna has visited something")

@@ -93,7 +93,7 @@ async def _opened(anna: MemoryNode, bruno: MemoryNode) -> SearchSpec:
 async def test_a_peer_without_the_scope_may_not_open_a_search() -> None:
     mesh = MemoryMesh()
     anna, bruno = await mesh.add("anna"), await mesh.add("bruno")
-    await mesh.pair(anna, bruno, scopes=("deltas:read",))
+    await mesh.pair(anna, bruno, grants={"deltas:read": ("*",)})
     assert (
         await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
         == "peer.scope"

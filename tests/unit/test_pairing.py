@@ -8,14 +8,19 @@ import pytest
 from nacl.signing import SigningKey
 
 from protocol import cbor, ids, limits
+from protocol.address import parse_address
 from protocol.errors import MeshError
-from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_address, parse_invite, token_hash
+from protocol.grants import Grants
+from protocol.invite import make_invite, parse_invite, token_hash
+from protocol.pairing import Inviter, Joiner, Paired
 from tests.key_logs import log_of
 
 ALICE, BOB, MALLORY = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
 TOKEN, NONCE, LEAF = b"t" * 16, b"n" * 16, hashlib.sha256(b"leaf").digest()
 NOW_S, EXPIRES_S = 1_000_000, 1_000_600
 URL = "https://192.168.1.7:7443"
+READ: Grants = {"session:read": ("https://shop.example",)}
+LEARN: Grants = {"deltas:read": ("*",)}
 
 
 def key(of: SigningKey) -> bytes:
@@ -23,9 +28,7 @@ def key(of: SigningKey) -> bytes:
 
 
 def invite_text(*, token: bytes = TOKEN, of: SigningKey = ALICE) -> str:
-    return make_invite(
-        address=URL, node=ids.node_id(key(of)), token=token, expires_s=EXPIRES_S, scopes=("session:read",)
-    )
+    return make_invite(address=URL, node=ids.node_id(key(of)), token=token, expires_s=EXPIRES_S, grants=READ)
 
 
 def inviter() -> Inviter:
@@ -36,7 +39,7 @@ def inviter() -> Inviter:
         expires_s=EXPIRES_S,
         name="alice",
         addresses=("https://a.lan:1",),
-        grants=("session:read",),
+        grants=READ,
     )
 
 
@@ -48,7 +51,8 @@ def joiner(*, token: bytes = TOKEN, of: SigningKey = BOB, name: str = "bob") -> 
         log=log_of(of),
         name=name,
         addresses=("https://b.lan:2",),
-        grants=("deltas:read",),
+        grants=LEARN,
+        asks=READ,
         nonce=NONCE,
     )
 
@@ -66,8 +70,9 @@ def test_both_sides_learn_key_name_addresses_and_scopes_of_the_other() -> None:
         log=log_of(BOB),
         name="bob",
         addresses=("https://b.lan:2",),
-        scopes=("session:read",),
-        granted_us=("deltas:read",),
+        grants=READ,
+        granted_us=LEARN,
+        asks=READ,
     )
     assert bob.finish(answer) == Paired(
         node=ids.node_id(key(ALICE)),
@@ -75,8 +80,9 @@ def test_both_sides_learn_key_name_addresses_and_scopes_of_the_other() -> None:
         log=log_of(ALICE),
         name="alice",
         addresses=("https://a.lan:1",),
-        scopes=("deltas:read",),
-        granted_us=("session:read",),
+        grants=LEARN,
+        granted_us=READ,
+        asks={},
     )
 
 
@@ -228,9 +234,12 @@ def test_a_name_that_could_deceive_or_flood_a_reader_is_refused(name: str) -> No
     assert code_of(error) == "input.invalid"
 
 
-def test_too_many_addresses_or_unsorted_grants_are_refused() -> None:
+def test_too_many_addresses_or_grants_out_of_form_are_refused() -> None:
     invite = parse_invite(invite_text(), NOW_S)
-    for addresses, grants in (((URL,) * (limits.PEER_ADDRESSES_MAX + 1), ()), ((), ("session:read", "deltas:read"))):
+    for addresses, grants in (
+        ((URL,) * (limits.PEER_ADDRESSES_MAX + 1), {}),
+        ((), {"session:read": ("https://b", "https://a")}),
+    ):
         with pytest.raises(MeshError) as error:
             Joiner(invite, BOB, log=log_of(BOB), name="bob", addresses=addresses, grants=grants, nonce=NONCE)
         assert code_of(error) == "message.invalid"

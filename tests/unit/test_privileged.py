@@ -106,7 +106,9 @@ async def test_every_privileged_verb_leaves_a_row_before_it_and_one_after(tmp_pa
         store = node.rooms.store
         for verb, params in _CALLS.items():
             code = await dispatch(node, verb, params)
-            begun, ended = await rows(store, verb)
+            found = await rows(store, verb)
+            assert len(found) == 2, verb
+            begun, ended = found
             assert (begun.who, begun.outcome, begun.of) == (OWNER, Outcome.BEGUN, 0), verb
             assert (ended.who, ended.of, ended.code) == (OWNER, begun.number, code), verb
             assert ended.outcome == (Outcome.FAILED if code else Outcome.DONE)
@@ -245,7 +247,9 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
         assert calls.keys() == {route for route, declared in privileged.ROUTES.items() if declared is not None}
         for route, (record, subject) in calls.items():
             code = await _call(anna, bruno, route, record)
-            begun, ended = await rows(bruno.store, route)
+            found = await rows(bruno.store, route)
+            assert len(found) == 2, route
+            begun, ended = found
             assert (begun.who, begun.subject, begun.outcome) == (anna.id, subject, Outcome.BEGUN)
             assert (ended.who, ended.of, ended.code) == (anna.id, begun.number, code)
         assert await rows(anna.store) == []
@@ -255,7 +259,7 @@ async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail
     """Guard: node/api/federation.py, FederationApi.handle."""
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
-        await anna.mesh.pair(anna, bruno, scopes=())
+        await anna.mesh.pair(anna, bruno, grants={})
         assert await _call(anna, bruno, "search/close", SearchClose(search="sea-1")) == "peer.scope"
         assert await rows(bruno.store) == []
 
@@ -289,8 +293,9 @@ def _paired(number: int, *scopes: str) -> Paired:
         log=log,
         name=f"peer {number}",
         addresses=(),
-        scopes=scopes,
-        granted_us=(),
+        grants=dict.fromkeys(scopes, ("*",)),
+        granted_us={},
+        asks={},
     )
 
 

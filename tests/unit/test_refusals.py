@@ -104,7 +104,7 @@ def _api(node: MemoryNode) -> tuple[FederationApi, Refusals]:
 async def test_what_the_peer_api_refuses_is_counted_by_route_code_and_peer() -> None:
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
-        await anna.mesh.pair(anna, bruno, scopes=("deltas:write",))
+        await anna.mesh.pair(anna, bruno, grants={"deltas:write": ("*",)})
         api, refusals = _api(bruno)
         assert await _refused(anna, bruno, "search/close", SearchClose(search="x")) == "peer.scope"
         assert await _refused(anna, bruno, "deltas/push", DeltaPush(search="x", deltas=()), DeltaHave)

@@ -9,12 +9,14 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from adapters.ports import DeltaRecord, PeerRecord
 from adapters.storage import migrations
 from adapters.storage.database import Database
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
+from protocol import cbor
 from protocol.errors import MeshError
 
 
@@ -30,7 +32,7 @@ def mode(path: Path) -> int:
 
 
 def peer(node: str) -> PeerRecord:
-    return PeerRecord(node=node, name="p", public_key=bytes(32), addresses=(), scopes=(), paired_ms=1)
+    return PeerRecord(node=node, name="p", public_key=bytes(32), addresses=(), grants={}, paired_ms=1)
 
 
 async def refused(directory: Path) -> MeshError:
@@ -240,3 +242,20 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / DATABASE_FILE)
     assert await database.read(migrations.version_of) == migrations.VERSION
     await database.close()
+
+
+async def test_scopes_of_a_store_from_before_origins_become_grants_for_every_origin(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / DATABASE_FILE, isolation_level=None)
+    migrations.migrate(db, migrations.MIGRATIONS[:2])
+    old = msgspec.structs.asdict(peer("A")) | {"scopes": ["deltas:read", "session:read"], "granted_us": ["deltas:read"]}
+    del old["grants"]
+    db.execute("INSERT INTO peers VALUES ('A', 1, ?)", (cbor.encode(old),))
+    db.execute("INSERT INTO invites (token_hash, expires_s, body) VALUES (x'00', 9, x'00')")
+    db.close()
+    store = await SqliteStore.open(tmp_path)
+    everywhere = {"deltas:read": ("*",), "session:read": ("*",)}
+    assert await store.peers() == [
+        msgspec.structs.replace(peer("A"), grants=everywhere, granted_us={"deltas:read": ("*",)})
+    ]
+    assert await store.invites() == []
+    await store.close()

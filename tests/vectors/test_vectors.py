@@ -10,7 +10,7 @@ from nacl.signing import SigningKey
 
 from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
-from protocol.pairing import make_invite, parse_invite
+from protocol.invite import make_invite, parse_invite
 from tests.vectors import generate
 
 
@@ -117,8 +117,11 @@ def test_invites(case: dict[str, Any]) -> None:
         return
     said, found = case["invite"], parse_invite(case["text"], case["now_s"])
     assert (found.address, found.node, found.token.hex()) == (said["address"], said["node"], said["token"])
-    assert (found.expires_s, list(found.scopes)) == (said["expires_s"], said["scopes"])
+    assert (found.expires_s, found.grants) == (
+        said["expires_s"],
+        {name: tuple(of) for name, of in said["grants"].items()},
+    )
     again = make_invite(
-        address=found.address, node=found.node, token=found.token, expires_s=found.expires_s, scopes=found.scopes
+        address=found.address, node=found.node, token=found.token, expires_s=found.expires_s, grants=found.grants
     )
     assert again == "".join(case["text"].split())
