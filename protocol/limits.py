@@ -148,7 +148,7 @@ LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
 LOG_START_SYNC_TIMEOUT_S: Final = 5
 
-# Audit trail (docs/adr/0022-audit-trail.md)
+# Audit trail (docs/adr/0017-audit-trail.md)
 AUDIT_NAME_CHARS_MAX: Final = 80
 AUDIT_TEXT_CHARS_MAX: Final = 256
 AUDIT_NOTES_MAX: Final = 8
