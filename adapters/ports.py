@@ -19,6 +19,7 @@ from protocol.action import Action
 from protocol.audit import Draft, Head
 from protocol.delta import Delta
 from protocol.entry import TreeUpdate
+from protocol.grants import Grants
 from protocol.messages import Spend
 from protocol.observation import Observation
 from protocol.risk import GuardPolicy
@@ -105,10 +106,10 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The current one; the identity is ``node``."""
     addresses: tuple[str, ...]
     """``https://host:port``, best first; empty when it only connects to us."""
-    scopes: tuple[str, ...]
-    """What it may do here, sorted."""
-    granted_us: tuple[str, ...] = ()
-    """What it said we may do there; it decides, this is for display."""
+    grants: Grants
+    """What it may do here."""
+    granted_us: Grants = {}
+    """What it said last that we may do there; it decides."""
     paired_ms: int
     seen_ms: int = 0
     key_log: bytes = b""
@@ -126,7 +127,7 @@ class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     token_hash: bytes
     expires_s: int
-    scopes: tuple[str, ...]
+    grants: Grants
     failures: int = 0
 
 
@@ -410,7 +411,7 @@ class PeerServer(Protocol):
 
 
 class PairingServer(Protocol):
-    """The separate listener that is open only while an invite is."""
+    """The separate listener that is open only while an invite or a window for pairing is."""
 
     async def start(self, handler: Callable[[bytes, bytes], Awaitable[bytes]]) -> str:
         """Listen; ``handler(request body, SHA-256 of our TLS leaf) -> answer``. The address for the invite."""
@@ -437,7 +438,9 @@ class PairingConnection(Protocol):
         """The witness key (32 bytes) that signed the leaf, as its signature shows; whose it is, the pairing exchange decides."""
 
     async def call(self, body: bytes) -> bytes:
-        """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``."""
+        """Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``pairing.refused``, ``pairing.expired``,
+        ``peer.limit``, ``peer.protocol``.
+        """
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ async def _crowd(node: LiveNode) -> None:
     for _ in range(STRANGERS):
         key = os.urandom(32)
         stranger = PeerRecord(
-            node=ids.node_id(key), name="stranger", public_key=key, addresses=(), scopes=(), paired_ms=1
+            node=ids.node_id(key), name="stranger", public_key=key, addresses=(), grants={}, paired_ms=1
         )
         await store.put_peer(stranger)
     await node.rooms.peers.load()

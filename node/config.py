@@ -24,7 +24,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHA
 
 
 Origin = Annotated[
-    str, msgspec.Meta(max_length=300, pattern=r"^https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?\Z")
+    str, msgspec.Meta(max_length=300, pattern=r"^https?://(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?\Z")
 ]
 
 
@@ -83,7 +83,8 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     """What this node performs, whoever asks: a coordinator cannot relax it."""
 
     origins: tuple[Origin, ...] = ()
-    """Origins that may be visited, lower case, without the port that is usual (``https://shop.example``); empty allows all."""
+    """Origins that may be visited, lower case, without the port that is usual (``https://shop.example``), or all below a domain
+    (``https://*.shop.example``); empty allows all."""
     allow_requests: tuple[str, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3

@@ -8,8 +8,8 @@ from typing import Any
 from adapters.ports import Announcement, Discovery
 from node.peers import Peers
 from protocol import ids
+from protocol.address import parse_peer_address
 from protocol.errors import MeshError
-from protocol.pairing import parse_peer_address
 
 _PAIR = "on that machine: trailmesh node invite; here: trailmesh node join --peer <its invite>"
 

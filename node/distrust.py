@@ -25,6 +25,7 @@ from node.peers import Peers
 from node.tasks import Tasks
 from node.verb import Params, Tell, Verb, Verbs
 from protocol import ids, limits
+from protocol.grants import Grants
 from protocol.messages import KeysPush
 from protocol.notice import check_reason
 
@@ -68,7 +69,7 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     name: str
-    scopes: tuple[str, ...]
+    grants: Grants
     told: list[str]
     not_told: list[str]
 
@@ -113,7 +114,7 @@ class Distrust:
         record = await self._peers.trust(self._peers.find_met(params.peer).node)
         await self._exchange.recall(record.node)
         told, not_told = await self._say(record, lifted=True) if params.notify else ([], [])
-        return Trusted(node=record.node, name=record.name, scopes=record.scopes, told=told, not_told=not_told)
+        return Trusted(node=record.node, name=record.name, grants=record.grants, told=told, not_told=not_told)
 
     async def _say(self, record: PeerRecord, *, lifted: bool) -> tuple[list[str], list[str]]:
         return await self._notices.give(record.node, record.distrusted_ms, record.distrust_reason, lifted=lifted)

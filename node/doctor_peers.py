@@ -10,6 +10,7 @@ from node.rooms import Rooms
 from protocol import limits
 from protocol.clocks import apart_in_words
 from protocol.errors import MeshError
+from protocol.grants import in_words
 from protocol.messages import PROTOCOL_VERSION, EchoAsk, EchoTell, StatusAsk, StatusTell
 
 _CLOCKS = "on the machine whose clock is wrong: timedatectl set-ntp true"
@@ -54,8 +55,8 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     if answer.protocol != PROTOCOL_VERSION:
         finding, remedy = f"speaks protocol {answer.protocol}", "Install the same version on both."
         return Check(name=title, status="warn", finding=finding, remedy=remedy)
-    may = ", ".join(answer.scopes) or "status only"
-    took = f"answers in {ended_ms - started_ms} ms {_over(rooms.reach.report(peer)['way'])}; we may do there: {may}"
+    over = _over(rooms.reach.report(peer)["way"])
+    took = f"answers in {ended_ms - started_ms} ms {over}; we may do there: {in_words(answer.grants)}"
     if abs(apart_ms) < _AGREE_MS:
         return Check(name=title, status="ok", finding=f"{took}; clocks agree")
     return Check(name=title, status="warn", finding=f"{took}; {apart_in_words(name, apart_ms)}", remedy=_CLOCKS)

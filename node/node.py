@@ -13,10 +13,11 @@ from node.rooms import Rooms
 from node.verb import Tell, Verbs
 from node.verbs.explore import ExploreVerbs
 from node.verbs.mesh import MeshVerbs
+from node.verbs.pairing import PairingVerbs
 from node.verbs.session import SessionVerbs
 from protocol.audit import OWNER
 from protocol.errors import MeshError
-from protocol.messages import PROTOCOL_VERSION, StatusAsk, StatusTell
+from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ class Node:
         self.federation = FederationApi(rooms.peers, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
+            "grants/push": self._on_grants,
             "reach/echo": rooms.reach.echo,
             **rooms.own_keys.routes,
             **rooms.notices.routes,
@@ -39,6 +41,7 @@ class Node:
             self.federation.serve(route, handler)
         self.verbs: Verbs = {
             **MeshVerbs(rooms).table,
+            **PairingVerbs(rooms).table,
             **SessionVerbs(rooms).table,
             **ExploreVerbs(rooms).table,
             **rooms.own_keys.verbs,
@@ -71,6 +74,11 @@ class Node:
             log.exception("defect in %s", verb)
             raise MeshError("internal.fault", f"{type(error).__name__} in {verb}") from error
 
+    async def _on_grants(self, caller: str, push: GrantsPush) -> Done:
+        """A peer says what we may do there from now on. Errors: ``message.invalid``, ``store.*``."""
+        await self.rooms.peers.heard_grants(caller, push.grants)
+        return Done()
+
     async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:
         rooms = self.rooms
         return StatusTell(
@@ -79,5 +87,5 @@ class Node:
             version=__version__,
             protocol=PROTOCOL_VERSION,
             now_ms=rooms.clock.now_ms(),
-            scopes=rooms.peers.find(caller).scopes,
+            grants=rooms.peers.find(caller).grants,
         )

@@ -14,9 +14,9 @@ from node.peers import Peers
 from node.verb import Params, Tell, Verb, Verbs
 from node.witness import Witness
 from protocol import cbor, ids, limits, notice
+from protocol.grants import Scope
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, Envelope, NoticePush
 from protocol.notice import SignedNotice
-from protocol.trust import Scope
 
 _KEY: Final = "notices/"
 
@@ -90,7 +90,7 @@ class Notices:
         told = [
             record.node
             for record in self._peers.records()
-            if self._peers.acts(record.node) and (record.node in knowing or Scope.PEERS_READ in record.scopes)
+            if self._peers.acts(record.node) and (record.node in knowing or Scope.PEERS_READ in record.grants)
         ]
         return await self._peers.tell("notices/push", NoticePush(notice=signed.envelope), told)
 

@@ -1,4 +1,4 @@
-"""Where this node becomes a peer of another: invites it makes, and invites it follows."""
+"""Where this node becomes a peer of another by invite: invites it makes, and invites it follows."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 
-from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, PeerRecord, Store
+from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, Store
 from node.config import Config
 from node.identity import Identity
 from node.peers import Peers
+from node.sas_desk import SasDesk
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.pairing import NONCE_BYTES, Inviter, Joiner, make_invite, parse_invite, token_hash
-from protocol.trust import parse_scopes
+from protocol.grants import parse_grants
+from protocol.invite import Invite, make_invite, parse_invite, token_hash
+from protocol.pairing import NONCE_BYTES, Inviter, Joiner, Paired
 
 
 class PairingDesk:
@@ -31,20 +33,22 @@ class PairingDesk:
     ) -> None:
         self._identity, self._config, self._store, self._clock = identity, config, store, clock
         self._peers, self._new_server, self._client = peers, new_server, client
+        self.sas = SasDesk(identity, config, clock, peers, new_server, client)
+        """Pairing without an invite."""
         self._open: dict[bytes, asyncio.Task[None]] = {}
         """The listeners of open invites, by hash of their token."""
 
-    async def invite(self, grant: Sequence[str], minutes: int) -> tuple[str, int]:
+    async def invite(self, grant: Sequence[str], ask: Sequence[str], minutes: int) -> tuple[str, int]:
         """An invite and when it expires (seconds since 1970); its listener is open until then, or until it is used.
 
-        Errors: ``input.invalid``, ``node.address_in_use``.
+        Errors: ``input.invalid``, ``input.too_large``, ``node.address_in_use``.
         """
-        scopes = parse_scopes(grant)
+        grants = parse_grants(grant)
         if len(self._open) >= limits.INVITES_OPEN_MAX:
             raise MeshError("input.invalid", f"{limits.INVITES_OPEN_MAX} invites are open: wait until one has expired")
         token = self._clock.random(limits.INVITE_TOKEN_BYTES)
         expires_s = self._clock.now_ms() // 1000 + minutes * 60
-        await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, scopes=scopes))
+        await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, grants=grants))
         inviter = Inviter(
             self._identity.key,
             log=self._identity.log,
@@ -52,7 +56,8 @@ class PairingDesk:
             expires_s=expires_s,
             name=self._config.name,
             addresses=self._peers.addresses,
-            grants=scopes,
+            grants=grants,
+            asks=parse_grants(ask),
             check_welcome=self._peers.check_welcome,
         )
         listener = self._new_server()
@@ -74,9 +79,12 @@ class PairingDesk:
         self._open[hashed] = asyncio.create_task(self._close_later(hashed, listener, closing, minutes * 60))
         own = self._identity
         key = own.public_key if own.public_key != own.genesis_key else b""
-        return make_invite(
-            address=address, node=own.node, token=token, expires_s=expires_s, scopes=scopes, key=key
-        ), expires_s
+        try:
+            text = make_invite(address=address, node=own.node, token=token, expires_s=expires_s, grants=grants, key=key)
+        except MeshError:
+            closing.set()
+            raise
+        return text, expires_s
 
     async def _close_later(self, hashed: bytes, listener: PairingServer, closing: asyncio.Event, seconds: int) -> None:
         try:
@@ -90,9 +98,15 @@ class PairingDesk:
             await self._store.take_invite(hashed)
             self._open.pop(hashed, None)
 
-    async def join(self, text: str, grant: Sequence[str]) -> PeerRecord:
-        """Pair by an invite. Errors: ``invite.*``, ``peer.distrusted``, ``peer.*``, ``input.invalid``."""
-        scopes = parse_scopes(grant)
+    async def join(
+        self, text: str, grant: Sequence[str], ask: Sequence[str], found: Callable[[Invite], None]
+    ) -> Paired:
+        """Pair by an invite. ``found`` is told what the invite says before anything is sent.
+
+        Errors: ``invite.*``, ``peer.distrusted``, ``peer.identity``, ``peer.unreachable``, ``peer.limit``, ``keylog.*``,
+        ``input.invalid``.
+        """
+        grants = parse_grants(grant)
         invite = parse_invite(text, self._clock.now_ms() // 1000)
         self._peers.check_welcome(invite.node)
         joiner = Joiner(
@@ -101,16 +115,21 @@ class PairingDesk:
             log=self._identity.log,
             name=self._config.name,
             addresses=self._peers.addresses,
-            grants=scopes,
+            grants=grants,
+            asks=parse_grants(ask),
             nonce=self._clock.random(NONCE_BYTES),
         )
+        found(invite)
         async with self._client.connect(invite.address) as connection:
             leaf_hash = hashlib.sha256(connection.leaf).digest()
             answer = await connection.call(joiner.request(connection.signer, leaf_hash))
-        return await self._peers.add(joiner.finish(answer))
+        paired = joiner.finish(answer)
+        await self._peers.add(paired)
+        return paired
 
     async def close(self) -> None:
-        """Withdraw every open invite. Twice is once."""
+        """Withdraw every open invite, decline every open pairing. Twice is once."""
+        await self.sas.close()
         tasks = list(self._open.values())
         for task in tasks:
             task.cancel()

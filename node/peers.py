@@ -26,22 +26,26 @@ from node.trail import Trail
 from node.usage import Usage
 from node.witness import Witness
 from protocol import cbor, ids, limits
+from protocol.address import parse_address
 from protocol.envelope import content_type
 from protocol.errors import MeshError
+from protocol.grants import Grants, Scope, check_grants, each_in_words
 from protocol.keylog import KeyLog
 from protocol.messages import (
     KIND_DELTA,
     KIND_MESSAGE,
     DeltaPush,
     Done,
+    GrantsPush,
     KeysAsk,
     KeysPush,
     KeysTell,
     StatusAsk,
     StatusTell,
 )
-from protocol.pairing import Paired, parse_address
-from protocol.trust import Scope, TrustedPeer, TrustSet
+from protocol.origin import fits, origin_of
+from protocol.pairing import Paired
+from protocol.trust import TrustedPeer, TrustSet
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=msgspec.Struct)
@@ -109,14 +113,16 @@ class Peers:
 
     def _use(self, records: dict[str, PeerRecord]) -> None:
         """Trust the peers among ``records``, everybody this node ever paired with, that nobody distrusted."""
+        trusted_before = self._trust.keys
         self._records = {node: record for node, record in records.items() if not record.distrusted_ms}
         self._distrusted = {node: record for node, record in records.items() if record.distrusted_ms}
         self._logs = {record.node: self._log_of(record) for record in records.values() if record.key_log}
         self._trust = TrustSet(
-            TrustedPeer(node=r.node, public_key=r.public_key, scopes=r.scopes, log=self._logs.get(r.node))
+            TrustedPeer(node=r.node, public_key=r.public_key, grants=r.grants, log=self._logs.get(r.node))
             for r in self._records.values()
         )
-        self._server.trust(self._trust.keys)
+        if self._trust.keys != trusted_before:  # what a peer may do is not the channel's matter
+            self._server.trust(self._trust.keys)
         self.changed()
 
     async def _keep(self, record: PeerRecord) -> None:
@@ -212,12 +218,30 @@ class Peers:
         """The key log of a peer, if it has shown one."""
         return self._logs.get(node)
 
-    def require(self, node: str, scope: str | None) -> None:
-        """Errors: ``peer.distrusted``, ``peer.unknown``, ``peer.scope``, ``keylog.*``; ``log.*`` while its scopes are frozen."""
+    def require(self, node: str, scope: str | None, url: str | None = None) -> TrustedPeer:
+        """The peer, once it may do ``scope`` here, at the origin of ``url`` unless that is None.
+
+        Errors: ``peer.distrusted``, ``peer.unknown``, ``peer.scope``, ``keylog.*``; ``log.*`` while its scopes are frozen.
+        """
         self.check_welcome(node)
-        self._trust.require(node, Scope(scope) if scope else Scope.STATUS)
+        origin = None if url is None else origin_of(url)
+        peer = self._trust.require(node, Scope(scope) if scope else Scope.STATUS, origin)
         if scope and node in self._frozen:
             raise MeshError(self._frozen[node], node=node)
+        return peer
+
+    def may(self, node: str, scope: Scope, url: str) -> bool:
+        """Whether ``require`` lets it pass."""
+        try:
+            self.require(node, scope, url)
+        except MeshError:
+            return False
+        return True
+
+    def lets_us(self, node: str, scope: Scope, url: str) -> bool:
+        """Whether a peer said last that we may do ``scope`` there, at the origin of ``url``."""
+        record = self._records.get(node)
+        return record is not None and fits(record.granted_us.get(scope, ()), origin_of(url))
 
     @property
     def frozen(self) -> Mapping[str, str]:
@@ -293,7 +317,10 @@ class Peers:
             raw = await self._send(known, self.public_key(node), route, record)
         self.check_welcome(node)  # it may have been distrusted meanwhile
         await self.saw(node)
-        return _decode(raw, answer, known.name, route)
+        told = _decode(raw, answer, known.name, route)
+        if isinstance(told, StatusTell):
+            await self.heard_grants(node, told.grants)
+        return told
 
     def _is_active(self, node: str) -> bool:
         known = self._logs.get(node)
@@ -312,11 +339,14 @@ class Peers:
     async def saw(self, node: str) -> None:
         """The peer was heard of just now."""
         now_ms = self._clock.now_ms()
-        if node in self._records and now_ms - self._records[node].seen_ms > _SEEN_EVERY_MS:
-            async with self._writing:
-                if node in self._records:
-                    self._records[node] = msgspec.structs.replace(self._records[node], seen_ms=now_ms)
-                    await self._store.put_peer(self._records[node])
+        if node not in self._records or now_ms - self._records[node].seen_ms <= _SEEN_EVERY_MS:
+            return
+        async with self._writing:
+            if node not in self._records or now_ms - self._records[node].seen_ms <= _SEEN_EVERY_MS:
+                return
+            record = msgspec.structs.replace(self._records[node], seen_ms=now_ms)
+            self._records[node] = record  # at once: nothing is decided by it
+            await self._store.put_peer(record)
 
     async def knock(self, address: str, public_key: bytes) -> MeshError | None:
         """Send a signed delta to a node, peer or not; its refusal, None if there was none.
@@ -438,9 +468,10 @@ class Peers:
         told = _decode(raw, KeysTell, known.name, "keys/pull")
         return await self.adopt(told.log) and self.public_key(node) == shown
 
-    async def follow_all(self) -> None:
-        """Follow every peer that has an address; who does not answer is left for the next time."""
+    async def refresh(self) -> None:
+        """Ask every peer under which key it listens and what we may do there; who does not answer is left for the next time."""
         await self._each(self.follow)
+        await self.ask_all()
 
     async def push_keys(self, own: KeyLog) -> tuple[list[str], list[str]]:
         """Show our key log to every peer that has an address: the names of those that took it, and of the others."""
@@ -485,33 +516,35 @@ class Peers:
     # --- pairing -----------------------------------------------------------------------------------------------------
 
     async def add(self, paired: Paired) -> PeerRecord:
-        """Trust who was paired with. Errors: ``peer.distrusted``, ``keylog.*``, ``peer.limit``."""
-        async with self._writing:
-            self.check_welcome(paired.node)
-            self._check_history(paired)
-            before = self._records.get(paired.node)
-            if before is None and len(self._records) >= limits.PEERS_MAX:
-                raise MeshError("peer.limit", f"a node has at most {limits.PEERS_MAX} peers")
+        """Trust who was paired with. Errors: those of ``check``, ``store.*``."""
+        async with self._writing:  # so that two at once do not both take the last place
+            self.check(paired)
             record = PeerRecord(
                 node=paired.node,
                 name=paired.name,
                 public_key=paired.public_key,
                 key_log=paired.log.encode(),
                 addresses=paired.addresses,
-                scopes=paired.scopes,
+                grants=paired.grants,
                 granted_us=paired.granted_us,
                 paired_ms=self._clock.now_ms(),
             )
-            await self.trail.paired(record.node, record.name, record.scopes, before.scopes if before else None)
+            before = self._records.get(paired.node)
+            had = each_in_words(before.grants) if before else None
+            await self.trail.paired(record.node, record.name, each_in_words(record.grants), had)
             await self._keep(record)
         log.info("paired with %s (%s)", record.name, ids.short(record.node))
         return record
 
-    def _check_history(self, paired: Paired) -> None:
-        """Pairing again never takes a peer back behind what is known of its keys.
+    def check(self, paired: Paired) -> None:
+        """Whether ``add`` would take it. Errors: ``peer.distrusted``, ``keylog.*``, ``peer.limit``.
 
-        A thief of a key that was rotated away could show the old log with any invite. Errors: ``keylog.*``.
+        Pairing again never takes a peer back behind what is known of its keys: a thief of a key that was rotated away could
+        show the old log with any invite.
         """
+        self.check_welcome(paired.node)
+        if paired.node not in self._records and len(self._records) >= limits.PEERS_MAX:
+            raise MeshError("peer.limit", f"a node has at most {limits.PEERS_MAX} peers")
         known = self._logs.get(paired.node)
         if known is None:
             return
@@ -521,6 +554,36 @@ class Peers:
             raise MeshError(
                 "keylog.invalid", "the peer showed an older key log than the one known of it", node=paired.node
             )
+
+    # --- grants ------------------------------------------------------------------------------------------------------
+
+    async def regrant(self, node: str, change: Callable[[Grants], Grants]) -> tuple[Grants, Grants]:
+        """What a peer might do here, and what it may from now on: what ``change`` makes of it. Its connections stay.
+
+        Errors: those of ``change``, ``store.*``.
+        """
+        async with self._writing:
+            record = self._records[node]
+            after = change(record.grants)
+            await self._keep(msgspec.structs.replace(record, grants=after))
+            return record.grants, after
+
+    async def push_grants(self, node: str) -> bool:
+        """Tell a peer what it may do here; False if it was not reached, it then learns it when it next asks."""
+        try:
+            await self.call(node, "grants/push", GrantsPush(grants=self._records[node].grants), Done)
+        except MeshError as error:
+            log.info("%s was not told its grants: %s", self._records[node].name, error)
+            return False
+        return True
+
+    async def heard_grants(self, node: str, grants: Grants) -> None:
+        """A peer says what we may do there. Errors: ``message.invalid``, ``store.*``."""
+        check_grants(grants)
+        async with self._writing:
+            record = self._records.get(node)
+            if record is not None and record.granted_us != grants:
+                await self._keep(msgspec.structs.replace(record, granted_us=grants))
 
     async def close(self) -> None:
         """End the connections to peers. Twice is once."""

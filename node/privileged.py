@@ -77,6 +77,23 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     "node.revoke_self": Privileged(note=lambda given: {"since_s": str(given.since_s)}),
     "node.invite": Privileged(note=lambda given: {"grant": ", ".join(given.grant), "minutes": str(given.minutes)}),
     "node.join": Privileged(note=lambda given: {"grant": ", ".join(given.grant)}),
+    "node.pair_wait": Privileged(note=lambda given: {"grant": ", ".join(given.grant), "expects": given.fingerprint}),
+    "node.pair_begin": Privileged(
+        note=lambda given: {
+            "address": _where(given.address),
+            "grant": ", ".join(given.grant),
+            "expects": given.fingerprint,
+        }
+    ),
+    "node.pair_confirm": Privileged(note=lambda given: {"agreed": "yes" if given.agreed else "no"}),
+    "node.grant": Privileged(
+        note=lambda given: {
+            "peer": given.peer,
+            "grant": ", ".join(given.grants),
+            "only": "yes" if given.only else "no",
+        }
+    ),
+    "node.ungrant": Privileged(note=lambda given: {"peer": given.peer, "ungrant": ", ".join(given.grants)}),
     "node.knock": Privileged(subject=lambda given: given.public_key),
     "node.distrust": Privileged(
         subject=lambda given: given.peer,
@@ -123,6 +140,7 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
 ROUTES: Final[Mapping[str, Privileged | None]] = {
     "status": None,
     "reach/echo": None,
+    "grants/push": None,  # decides only whom this node asks
     "keys/push": None,  # what is believed of it leaves a row of its own
     "keys/pull": None,
     "notices/push": None,  # advice

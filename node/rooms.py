@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +53,8 @@ class Rooms:
     notices: Notices
     distrust: Distrust
     discovery: Discovery
+    words: Callable[[bytes], str]
+    """A digest as six words for people to compare."""
     loop_watch: LoopWatch = field(default_factory=LoopWatch)
     address: str = ""
     """Where peers reach this node; empty while it does not serve."""

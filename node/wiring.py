@@ -46,9 +46,9 @@ from node.reach import Reach
 from node.rooms import Rooms
 from node.sessions import Sessions
 from node.witness import Witness
+from protocol.address import parse_peer_address
 from protocol.errors import MeshError
 from protocol.http_signature import authority_of
-from protocol.pairing import parse_peer_address
 
 _LOCK_WAIT_S = 2.0
 """A command that works without a running node owns the data directory for a moment: worth waiting for."""
@@ -201,6 +201,7 @@ def _assemble(
         distrust=Distrust(peers, log_exchange, notices, explorer.drop_peer),
         reach=Reach(peers, client, server, clock, mode=listen.reach),
         discovery=MulticastDiscovery(config.discovery.interfaces),
+        words=words.fingerprint,
     )
 
 

@@ -157,7 +157,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer has no scope for this.",
-        "Grant it when pairing: `trailmesh node invite --grant …` or `trailmesh node join --grant …`.",
+        "Ask its owner for it there: `trailmesh node grant PEER SCOPE[=ORIGIN,…]`.",
     ),
     "peer.distrusted": Code(
         _P,
@@ -228,7 +228,31 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The peer address is not an https:// URL with host and port.",
-        "Use the invite as it was printed; an address alone never pairs.",
+        "Use the invite as it was printed, or the address that `trailmesh node pair` printed.",
+    ),
+    "pairing.refused": Code(
+        _P,
+        False,
+        "The other node takes no part in this pairing: nobody waits there, somebody else came first, or three tries failed.",
+        "Run `trailmesh node pair` there, then `trailmesh node join --peer` with the address it prints.",
+    ),
+    "pairing.declined": Code(
+        _O,
+        False,
+        "One of the two people said no; nothing was stored on this side.",
+        "If the digits differed, somebody sits in between: pair by an invite instead (`trailmesh node invite`).",
+    ),
+    "pairing.expired": Code(
+        _O,
+        True,
+        "Nobody joined, or not both people confirmed, while the pairing was open; nothing was stored on this side.",
+        "Begin again: `trailmesh node pair` there, `trailmesh node join --peer` here.",
+    ),
+    "pairing.unconfirmed": Code(
+        _C,
+        False,
+        "An address alone is never trusted, and there is no terminal at which a person could compare the digits.",
+        "Give `--fingerprint` with the other node's id (`trailmesh node id` there), or use an invite.",
     ),
     "keylog.invalid": Code(
         _P,

@@ -40,6 +40,7 @@ PEER_DISK_MIB: Final = 256
 REFUSALS_PEERS_MAX: Final = 64
 MESSAGE_BYTES_MAX: Final = 4 * KIB
 KEYS_MESSAGE_BYTES_MAX: Final = 68 * KIB  # a key log
+GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
 SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
 BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
 LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
@@ -61,9 +62,13 @@ INVITES_OPEN_MAX: Final = 16
 INVITE_TOKEN_BYTES: Final = 16
 INVITE_CHARS_MAX: Final = 1_024
 PAIRING_FAILURES_MAX: Final = 3
-PAIRING_BODY_BYTES_MAX: Final = 68 * KIB  # a key log, and 4 KiB for the rest
+PAIRING_WINDOW_S: Final = 600
+PAIRING_DIGITS: Final = 7
+PAIRING_BODY_BYTES_MAX: Final = 160 * KIB  # a key log, 44 KiB of grants twice, and the rest
 PEER_NAME_CHARS_MAX: Final = 64
 PEER_ADDRESSES_MAX: Final = 8
+GRANT_ORIGINS_MAX: Final = 16
+ORIGIN_CHARS_MAX: Final = 300
 
 # Key logs (docs/protocol/keylog.md)
 KEY_EVENTS_MAX: Final = 64

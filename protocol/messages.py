@@ -7,12 +7,14 @@ their own and travel inside messages as bytes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
 from protocol import limits
 from protocol.condition import Condition
+from protocol.grants import GRANTABLE
 from protocol.session import Profile
 from protocol.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 
@@ -38,6 +40,12 @@ Path = Annotated[tuple[ActionBytes, ...], msgspec.Meta(max_length=limits.TREE_DE
 
 Tag = Annotated[bytes, msgspec.Meta(min_length=TAG_BYTES, max_length=TAG_BYTES)]
 LogProof = Annotated[bytes, msgspec.Meta(max_length=limits.LOG_PROOF_BYTES_MAX)]
+
+
+_Origin = Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
+_Origins = Annotated[tuple[_Origin, ...], msgspec.Meta(min_length=1, max_length=limits.GRANT_ORIGINS_MAX)]
+GrantMap = Annotated[Mapping[str, _Origins], msgspec.Meta(max_length=len(GRANTABLE))]
+"""``protocol.grants.Grants``; ``check_grants`` checks the rest."""
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,8 +126,15 @@ class StatusTell(_Record, frozen=True, kw_only=True):
     version: Annotated[str, msgspec.Meta(max_length=32)]
     protocol: Count
     now_ms: Count
-    scopes: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)]
-    """What the asker may do here."""
+    grants: GrantMap
+    """What the asker may do here: scope to origins ([pairing](pairing.md))."""
+
+
+class GrantsPush(_Record, frozen=True, kw_only=True):
+    """What the reader may do at the sender from now on."""
+
+    grants: GrantMap
+    """Scope to origins ([pairing](pairing.md))."""
 
 
 class KeysPush(_Record, frozen=True, kw_only=True):
@@ -254,7 +269,7 @@ class KeyHead(_Record, frozen=True, kw_only=True):
     tag: Tag
     """Which node (``witness_log.acquaintance``)."""
     head: Hash
-    """``KeyLog.head``."""
+    """Digest of its last event; 32 zero bytes while the log is frozen."""
 
 
 class LogSync(_Record, frozen=True, kw_only=True):
@@ -329,6 +344,7 @@ class Route(NamedTuple):
 ROUTES: Final[dict[str, Route]] = {
     "status": Route(None, StatusAsk, StatusTell),
     "reach/echo": Route(None, EchoAsk, EchoTell),
+    "grants/push": Route(None, GrantsPush, Done, limits.GRANTS_MESSAGE_BYTES_MAX),
     "keys/push": Route(None, KeysPush, Done, limits.KEYS_MESSAGE_BYTES_MAX),
     "keys/pull": Route(None, KeysAsk, KeysTell),
     "notices/push": Route(None, NoticePush, Done),

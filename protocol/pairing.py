@@ -1,11 +1,10 @@
-"""Pairing: two nodes learn each other's keys through one string that a person carries from one to the other.
+"""Pairing by invite: two nodes learn each other's keys through one string that a person carries from one to the other.
 
-The invite names the inviter's pairing listener, its node id, and a one-time token. The joiner opens TLS, is told by
-its adapter which key signed the TLS leaf, and goes on only if that is the key of the invite: the one with its node id,
-or, once the inviter has rotated, the one the invite names. Then one exchange::
+The joiner opens TLS, is told by its adapter which key signed the TLS leaf, and goes on only if that is the key of the
+invite: the one with its node id, or, once the inviter has rotated, the one the invite names. Then one exchange::
 
-    joiner  → inviter   body {log, nonce, name, addresses, grants}, HMAC(token, T1), signature(joiner, T1)
-    inviter → joiner    body {log, name, addresses, grants},        HMAC(token, T2), signature(inviter, T2)
+    joiner  → inviter   body {log, nonce, name, addresses, grants, asks}, HMAC(token, T1), signature(joiner, T1)
+    inviter → joiner    body {log, name, addresses, grants, asks},        HMAC(token, T2), signature(inviter, T2)
 
     T1 = cbor([domain, inviter's key, SHA-256 of the TLS leaf, request body])
     T2 = cbor([domain, SHA-256 of the whole request, SHA-256 of the TLS leaf, answer body])
@@ -18,12 +17,8 @@ once, closes after three failures, and ends at its expiry.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
-import ipaddress
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -31,150 +26,17 @@ import msgspec
 from nacl.exceptions import BadSignatureError
 from nacl.signing import SigningKey, VerifyKey
 
-from protocol import cbor, ids, limits
+from protocol import cbor, limits
+from protocol.address import parse_peer_address
 from protocol.errors import MeshError
+from protocol.grants import Grants, check_grants
+from protocol.invite import Invite
 from protocol.keylog import KeyLog
-from protocol.trust import PUBLIC_KEY_BYTES, check_scopes
 
-_PREFIX: Final = "tmi1."
-SIGNED_PREFIX: Final = "signed+"
-_CHECKSUM_BYTES: Final = 4
-_CHECKSUM_DOMAIN: Final = b"trailmesh-invite-v1\x00"
 _JOIN_DOMAIN, _ANSWER_DOMAIN = "trailmesh-join-v1", "trailmesh-join-answer-v1"
 NONCE_BYTES: Final = 16
 LEAF_HASH_BYTES: Final = 32
-_ADDRESS = re.compile(r"https://(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)):([1-9][0-9]{0,4})")
-_NUMERIC_END = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$")
-
-# --- addresses -------------------------------------------------------------------------------------------------------
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of ``https://host:port``: lower case, no path, no user, no query; an IPv6 host stands in brackets.
-
-    Only the form is checked here; where the host leads is checked when connecting. Errors: ``invite.url``.
-    """
-    match = _ADDRESS.fullmatch(text)
-    if match is None or int(match[3]) > 65_535 or ".." in text:
-        raise MeshError("invite.url", "an address has the form https://host:port, in lower case, and nothing after it")
-    try:
-        if match[1] is not None:
-            ipaddress.IPv6Address(match[1])
-        elif _NUMERIC_END.search(match[2]):
-            # Resolvers read 2130706433, 0x7f.1 and 127.1 as addresses; people do not. Only the plain form passes.
-            ipaddress.IPv4Address(match[2])
-    except ValueError as error:
-        raise MeshError("invite.url", "the host looks like a number and is not a plain IP address") from error
-    return match[1] or match[2], int(match[3])
-
-
-def parse_peer_address(text: str) -> tuple[str, int, bool]:
-    """Host and port of an address of a peer, and whether it is for signed HTTP (``signed+https://host:port``).
-
-    Errors: ``invite.url``.
-    """
-    signed = text.startswith(SIGNED_PREFIX)
-    return *parse_address(text.removeprefix(SIGNED_PREFIX)), signed
-
-
-# --- invites ---------------------------------------------------------------------------------------------------------
-
-
-class Invite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the invite string says."""
-
-    address: str
-    """``https://host:port`` of the pairing listener."""
-    node: str
-    """Node id of the inviter: the hash of its key."""
-    token: bytes
-    """128 random bits. Whoever holds them may pair once."""
-    expires_s: int
-    """Seconds since 1970."""
-    scopes: tuple[str, ...] = ()
-    """What the inviter offers, for display; its answer says what it granted."""
-    key: bytes = b""
-    """The inviter's current key, 32 bytes, if it is not the one with its node id."""
-
-    def is_key(self, candidate: bytes) -> bool:
-        """Whether ``candidate`` is the key the inviter's listener must hold."""
-        if self.key:
-            return hmac.compare_digest(candidate, self.key)
-        return len(candidate) == PUBLIC_KEY_BYTES and hmac.compare_digest(ids.node_id(candidate), self.node)
-
-    def __repr__(self) -> str:
-        return f"Invite(address={self.address!r}, node={self.node!r}, expires_s={self.expires_s})"
-
-
-def token_hash(token: bytes) -> bytes:
-    """The name of an invite in the store: tells invites apart, does not open them."""
-    return hashlib.sha256(b"trailmesh-token-v1\x00" + token).digest()
-
-
-def make_invite(
-    *, address: str, node: str, token: bytes, expires_s: int, scopes: tuple[str, ...] = (), key: bytes = b""
-) -> str:
-    """The invite string. key: the current key, if it is not the one with the node id.
-
-    Errors: ``invite.url``, ``id.invalid``, ``message.invalid`` (scopes).
-    """
-    assert len(token) == limits.INVITE_TOKEN_BYTES
-    assert len(key) in (0, PUBLIC_KEY_BYTES)
-    parse_address(address)
-    invite = Invite(
-        address=address,
-        node=ids.parse_node_id(node),
-        token=token,
-        expires_s=expires_s,
-        scopes=check_scopes(scopes),
-        key=key,
-    )
-    raw = cbor.encode(invite)
-    return _PREFIX + base64.urlsafe_b64encode(raw + _checksum(raw)).decode().rstrip("=")
-
-
-def _checksum(raw: bytes) -> bytes:
-    return hashlib.sha256(_CHECKSUM_DOMAIN + raw).digest()[:_CHECKSUM_BYTES]
-
-
-def parse_invite(text: str, now_s: int) -> Invite:
-    """The invite in ``text``, which may be wrapped over lines.
-
-    Checks, in order: not a mere address; prefix and length; base64url in its one form; checksum; strict CBOR of
-    exactly the fields; node id, token length, scopes; address; expiry.
-    Errors: ``invite.url``, ``invite.invalid``, ``invite.expired``.
-    """
-    if len(text) > 2 * limits.INVITE_CHARS_MAX:
-        raise MeshError("invite.invalid", "far too long for an invite")
-    plain = "".join(text.split())
-    if plain.lower().startswith(("https://", "http://")):
-        raise MeshError("invite.url", "this is an address, not an invite")
-    if not plain.startswith(_PREFIX) or len(plain) > limits.INVITE_CHARS_MAX:
-        raise MeshError("invite.invalid")
-    body = plain[len(_PREFIX) :]
-    try:
-        data = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise MeshError("invite.invalid") from error
-    raw, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
-    if base64.urlsafe_b64encode(data).decode().rstrip("=") != body or _checksum(raw) != checksum:
-        raise MeshError("invite.invalid", "the checksum does not fit: a character is missing or mistyped")
-    try:
-        invite = cbor.decode_as(raw, Invite, items_max=64, depth_max=2)
-        canonical = ids.parse_node_id(invite.node)
-        check_scopes(invite.scopes)
-    except MeshError as error:
-        raise MeshError("invite.invalid", "made by another version of trailmesh") from error
-    lengths = (len(invite.token), len(invite.key))
-    if canonical != invite.node or lengths not in ((limits.INVITE_TOKEN_BYTES, n) for n in (0, PUBLIC_KEY_BYTES)):
-        raise MeshError("invite.invalid", "made by another version of trailmesh")
-    parse_address(invite.address)
-    if now_s >= invite.expires_s:
-        raise MeshError("invite.expired", f"it ended {now_s - invite.expires_s} s ago")
-    return invite
-
-
-# --- the exchange ----------------------------------------------------------------------------------------------------
+_INTRODUCTION_ITEMS_MAX: Final = 512
 
 
 class Introduction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,10 +48,12 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """For people; unique to nobody."""
     addresses: tuple[str, ...] = ()
     """Where it listens for peers, best first; empty if it does not."""
-    grants: tuple[str, ...] = ()
-    """Scopes it gives the other side, sorted."""
+    grants: Grants = {}
+    """What it lets the other side do."""
+    asks: Grants = {}
+    """What it would like to do at the other side; for people, who decide."""
     nonce: bytes = b""
-    """Fresh random bytes of the joiner; empty from the inviter."""
+    """Fresh random bytes; empty from an inviter."""
 
 
 class _Signed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -207,10 +71,12 @@ class Paired(msgspec.Struct, frozen=True, kw_only=True):
     log: KeyLog
     name: str
     addresses: tuple[str, ...]
-    scopes: tuple[str, ...]
+    grants: Grants
     """What it may do here."""
-    granted_us: tuple[str, ...]
+    granted_us: Grants
     """What it says we may do there."""
+    asks: Grants
+    """What it would like to do here."""
 
 
 def check_name(name: str) -> str:
@@ -220,16 +86,29 @@ def check_name(name: str) -> str:
     return name
 
 
-def _check_introduction(said: Introduction, nonce_bytes: int) -> None:
+def check_introduction(said: Introduction, nonce_bytes: int) -> None:
     """Limits of every field. Errors: ``message.invalid``, ``input.invalid``, ``invite.url``."""
     if len(said.nonce) != nonce_bytes:
         raise MeshError("message.invalid", "a nonce of another length")
     if len(said.addresses) > limits.PEER_ADDRESSES_MAX:
         raise MeshError("message.invalid", "too many addresses")
     check_name(said.name)
-    check_scopes(said.grants)
+    check_grants(said.grants)
+    check_grants(said.asks)
     for address in said.addresses:
         parse_peer_address(address)
+
+
+def read_introduction(body: bytes, nonce_bytes: int) -> tuple[Introduction, KeyLog]:
+    """What a node says about itself, and its key log, neither frozen nor revoked.
+
+    Errors: ``cbor.*``, ``message.invalid``, ``input.invalid``, ``invite.url``, ``keylog.*``.
+    """
+    said = cbor.decode_as(body, Introduction, items_max=_INTRODUCTION_ITEMS_MAX, depth_max=3)
+    check_introduction(said, nonce_bytes)
+    log = KeyLog.read(said.log)
+    log.check_active()
+    return said, log
 
 
 def _sign(body: bytes, transcript: bytes, token: bytes, key: SigningKey) -> bytes:
@@ -244,10 +123,7 @@ def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) ->
     """
     if not hmac.compare_digest(signed.proof, hmac.digest(token, transcript, "sha256")):
         raise MeshError("invite.refused", "the token does not fit")
-    said = cbor.decode_as(signed.body, Introduction, items_max=64, depth_max=2)
-    _check_introduction(said, nonce_bytes)
-    log = KeyLog.read(said.log)
-    log.check_active()
+    said, log = read_introduction(signed.body, nonce_bytes)
     try:
         VerifyKey(log.key).verify(transcript, signed.signature)
     except (BadSignatureError, ValueError) as error:
@@ -255,15 +131,17 @@ def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) ->
     return said, log
 
 
-def _paired(said: Introduction, log: KeyLog, scopes: tuple[str, ...]) -> Paired:
+def paired(said: Introduction, log: KeyLog, grants: Grants) -> Paired:
+    """Who introduced itself, and may do ``grants`` here."""
     return Paired(
         node=log.node,
         public_key=log.key,
         log=log,
         name=said.name,
         addresses=said.addresses,
-        scopes=scopes,
+        grants=grants,
         granted_us=said.grants,
+        asks=said.asks,
     )
 
 
@@ -278,7 +156,8 @@ class Joiner:
         log: KeyLog,
         name: str,
         addresses: tuple[str, ...] = (),
-        grants: tuple[str, ...] = (),
+        grants: Grants | None = None,
+        asks: Grants | None = None,
         nonce: bytes,
     ) -> None:
         """log: the key log of this node, ``key`` is its current key. nonce: ``NONCE_BYTES`` random bytes.
@@ -286,8 +165,10 @@ class Joiner:
         Errors: ``input.invalid``, ``message.invalid``, ``invite.url``, ``invite.refused``.
         """
         assert log.key == bytes(key.verify_key)
-        said = Introduction(log=log.encode(), name=name, addresses=addresses, grants=grants, nonce=nonce)
-        _check_introduction(said, NONCE_BYTES)
+        said = Introduction(
+            log=log.encode(), name=name, addresses=addresses, grants=grants or {}, asks=asks or {}, nonce=nonce
+        )
+        check_introduction(said, NONCE_BYTES)
         if log.node == invite.node:
             raise MeshError("invite.refused", "this is an invite of this very node")
         self._invite = invite
@@ -331,7 +212,7 @@ class Joiner:
             raise MeshError(
                 "peer.identity", "the answer is of another node than the invite", expected=self._invite.node
             )
-        return _paired(said, log, self._said.grants)
+        return paired(said, log, self._said.grants)
 
 
 class Inviter:
@@ -346,11 +227,13 @@ class Inviter:
         expires_s: int,
         name: str,
         addresses: tuple[str, ...] = (),
-        grants: tuple[str, ...] = (),
+        grants: Grants | None = None,
+        asks: Grants | None = None,
         failures: int = 0,
         check_welcome: Callable[[str], None] = lambda node: None,
     ) -> None:
-        """log: the key log of this node, ``key`` is its current key. grants: what the joiner may do here.
+        """log: the key log of this node, ``key`` is its current key. grants: what the joiner may do here. asks: what we
+        would like to do there.
 
         check_welcome: raises ``MeshError`` for the id of a node that is not to be paired with.
 
@@ -358,9 +241,11 @@ class Inviter:
         """
         assert len(token) == limits.INVITE_TOKEN_BYTES
         assert log.key == bytes(key.verify_key)
-        self._said = Introduction(log=log.encode(), name=name, addresses=addresses, grants=grants)
+        self._said = Introduction(
+            log=log.encode(), name=name, addresses=addresses, grants=grants or {}, asks=asks or {}
+        )
         self._public_key, self._node = log.key, log.node
-        _check_introduction(self._said, 0)
+        check_introduction(self._said, 0)
         self._key = key
         self._token = token
         self._expires_s = expires_s
@@ -400,7 +285,7 @@ class Inviter:
         self._used = True
         body = cbor.encode(self._said)
         transcript = cbor.encode([_ANSWER_DOMAIN, hashlib.sha256(request).digest(), leaf_hash, body])
-        return _sign(body, transcript, self._token, self._key), _paired(said, log, self._said.grants)
+        return _sign(body, transcript, self._token, self._key), paired(said, log, self._said.grants)
 
     def _verify(self, request: bytes, leaf_hash: bytes) -> tuple[Introduction, KeyLog]:
         signed = cbor.decode_as(request, _Signed, bytes_max=limits.PAIRING_BODY_BYTES_MAX, items_max=16, depth_max=1)

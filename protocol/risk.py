@@ -24,6 +24,7 @@ import msgspec
 from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
 from protocol.graphql import is_query
 from protocol.observation import Element, Observation
+from protocol.origin import fits, origin_of
 from protocol.risk_address import destructive_url, is_asset
 from protocol.risk_words import (
     BENIGN,
@@ -52,7 +53,7 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     allow: tuple[str, ...] = ()
     """``METHOD URL-glob`` pairs that are allowed although not GET, for example ``POST https://shop.example/login``."""
     origins: tuple[str, ...] = ()
-    """Origins that may be contacted (``https://host:port``); empty allows every origin."""
+    """Patterns of the origins that may be contacted (``protocol.origin``); empty allows every origin."""
 
 
 class Risk(msgspec.Struct, frozen=True, kw_only=True):
@@ -279,10 +280,10 @@ def judge_request(
     if scheme.lower() not in ("http", "https"):
         return "scheme"
     try:
-        parts = urlsplit(url)
+        urlsplit(url)
     except ValueError:
         return "address"
-    if policy.origins and f"{parts.scheme}://{parts.netloc}" not in policy.origins:
+    if policy.origins and not fits(policy.origins, origin_of(url)):
         return "origin"
     if not policy.read_only:
         return None

@@ -7,15 +7,14 @@ The rules, in the order they are applied:
 3. A peer's keys are those of its key log, each for its time; a connection is made under the current one only. Whoever builds the
    set hands the log in; the set never learns a key from a message. A frozen or revoked log gives no connection and no scope.
 4. A key id selects a candidate key of the named issuer only; a key of another peer never verifies for it.
-5. A peer may do what its scopes name, and nothing else. No scope implies another one.
+5. A peer may do what its grants name, for the origins they name, and nothing else. No scope implies another one.
 6. ``status`` is the one exception to rule 5: every peer has it, and it cannot be granted or withdrawn.
-7. Scopes say what the peer may do *here*. What it allows us there is its own decision.
+7. Grants say what the peer may do *here*. What it allows us there is its own decision.
 8. A set is never changed: adding, replacing and removing a peer make a new set, so nobody decides on half a change.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -26,71 +25,11 @@ from nacl.signing import VerifyKey
 from protocol import ids, limits
 from protocol.envelope import key_id as key_id_of
 from protocol.errors import MeshError
+from protocol.grants import Grants, Scope, check_grants
 from protocol.keylog import KeyLog
+from protocol.origin import fits
 
 PUBLIC_KEY_BYTES: Final = 32
-
-
-class Scope(enum.StrEnum):
-    """What a peer may be allowed to do here."""
-
-    DELTAS_READ = "deltas:read"
-    """Fetch what this node learned in a search."""
-    DELTAS_WRITE = "deltas:write"
-    """Send what it learned; it is merged."""
-    BRANCH_ASSIGN = "branch:assign"
-    """Give this node branches to explore."""
-    BRANCH_ACCEPT = "branch:accept"
-    """Receive branches of this node's searches, and return results."""
-    SESSION_READ = "session:read"
-    """Fetch recorded sessions."""
-    ATTEST_CONSUME = "attest:consume"
-    """Have its replay reports believed."""
-    CAPSULE_OFFER = "capsule:offer"
-    """Send sealed login states to this node."""
-    CAPSULE_IMPORT = "capsule:import"
-    """Receive sealed login states of this node."""
-    PEERS_READ = "peers:read"
-    """See which peers this node knows."""
-    STATUS = "status"
-    """Ask whether this node is well. Every peer may."""
-
-
-GRANTABLE: Final = frozenset(Scope) - {Scope.STATUS}
-
-PRESETS: Final[Mapping[str, frozenset[Scope]]] = MappingProxyType(
-    {
-        "explore": frozenset({Scope.DELTAS_READ, Scope.DELTAS_WRITE, Scope.BRANCH_ASSIGN, Scope.BRANCH_ACCEPT}),
-        "audit": frozenset({Scope.SESSION_READ}),
-    }
-)
-"""Names for the usual sets of scopes."""
-
-
-def parse_scopes(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The scopes that ``names`` grants, sorted: scope and preset names, in a sequence or separated by commas.
-
-    ``status`` is accepted and left out, as everybody has it. Errors: ``input.invalid``.
-    """
-    parts = names.split(",") if isinstance(names, str) else list(names)
-    scopes: set[str] = set()
-    for part in (text.strip() for text in parts):
-        if part in PRESETS:
-            scopes |= PRESETS[part]
-        elif part in GRANTABLE:
-            scopes.add(part)
-        elif part not in ("", Scope.STATUS):
-            known = ", ".join(sorted([*PRESETS, *GRANTABLE]))
-            raise MeshError("input.invalid", f"unknown scope {part[:40]!r}; there are: {known}")
-    return tuple(sorted(str(scope) for scope in scopes))
-
-
-def check_scopes(names: Iterable[str]) -> tuple[str, ...]:
-    """``names`` as a peer sent them: scope names only, sorted, none twice. Errors: ``message.invalid``."""
-    scopes = tuple(names)
-    if list(scopes) != sorted(set(scopes)) or not GRANTABLE.issuperset(scopes):
-        raise MeshError("message.invalid", "scopes must be known names, sorted, each once")
-    return scopes
 
 
 class TrustedPeer(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,16 +38,18 @@ class TrustedPeer(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     public_key: bytes
     """The current one; 32 bytes, Ed25519."""
-    scopes: tuple[str, ...] = ()
+    grants: Grants = {}
     log: KeyLog | None = None
     """Its key log; None for a peer that is known by one key only."""
 
 
 class TrustSet:
-    """Node id → key and scopes; see the rules of this module."""
+    """Node id → key and grants; see the rules of this module."""
 
     def __init__(self, peers: Iterable[TrustedPeer] = ()) -> None:
-        """Errors: ``id.invalid``, ``input.invalid`` (key length, key log, scope, a node named twice), ``input.too_large``."""
+        """Errors: ``id.invalid``, ``input.invalid`` (key length, key log, a node named twice), ``message.invalid`` (grants),
+        ``input.too_large``.
+        """
         self._peers: dict[str, TrustedPeer] = {}
         self._keys: dict[str, VerifyKey] = {}
         for peer in peers:
@@ -118,8 +59,7 @@ class TrustSet:
                 raise MeshError("input.invalid", f"a key has {PUBLIC_KEY_BYTES} bytes")
             if peer.log is not None and (peer.log.node, peer.log.key) != (peer.node, peer.public_key):
                 raise MeshError("input.invalid", f"the key log is not that of {ids.short(peer.node)}")
-            if not GRANTABLE.issuperset(peer.scopes):
-                raise MeshError("input.invalid", f"unknown scope of {ids.short(peer.node)}")
+            check_grants(peer.grants)
             self._peers[peer.node] = peer
             self._keys[peer.node] = VerifyKey(peer.public_key)
         if len(self._peers) > limits.PEERS_MAX:
@@ -144,9 +84,10 @@ class TrustSet:
             return peer.log.find_key(key_id, issued_s)
         return self._keys[issuer] if key_id == key_id_of(peer.public_key) else None
 
-    def require(self, node: str, scope: Scope) -> TrustedPeer:
-        """The peer ``node``, once it may do ``scope`` (rules 1, 3, 5, 6).
+    def require(self, node: str, scope: Scope, origin: str | None = None) -> TrustedPeer:
+        """The peer ``node``, once it may do ``scope`` (rules 1, 3, 5, 6), for ``origin`` unless that is None.
 
+        origin: as ``protocol.origin.origin_of`` gives it; an empty one is fitted by a grant for every origin only.
         Errors: ``peer.unknown``, ``keylog.fork``, ``keylog.revoked``, ``peer.scope``.
         """
         peer = self._peers.get(node)
@@ -154,10 +95,16 @@ class TrustSet:
             raise MeshError("peer.unknown", node=node)
         if peer.log is not None:
             peer.log.check_active()
-        if scope is not Scope.STATUS and scope not in peer.scopes:
+        if scope is Scope.STATUS:
+            return peer
+        if scope not in peer.grants:
             raise MeshError(
                 "peer.scope", f"{ids.short(node)} has no scope {scope.value} here", node=node, scope=scope.value
             )
+        if origin is not None and not fits(peer.grants[scope], origin):
+            where = origin or "an address that is no plain origin"
+            told = f"{ids.short(node)} has the scope {scope.value} here, not for {where}"
+            raise MeshError("peer.scope", told, node=node, scope=scope.value, origin=origin)
         return peer
 
     def with_peer(self, peer: TrustedPeer) -> TrustSet:

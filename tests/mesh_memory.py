@@ -36,11 +36,11 @@ from node.witness import Witness
 from protocol.action import Action
 from protocol.condition import Condition
 from protocol.errors import MeshError
+from protocol.grants import Grants, parse_grants
 from protocol.messages import Done, KeysPush
 from protocol.observation import Element
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
-from protocol.trust import parse_scopes
 
 ORIGIN = "http://shop.test"
 SHELVES = ("oak", "elm", "ash", "fir", "yew")
@@ -48,7 +48,7 @@ SHELVES = ("oak", "elm", "ash", "fir", "yew")
 GOAL_PATH = "/ash/elm/fir"
 FOUND = Condition(url=f"*{GOAL_PATH}")
 NEVER = Condition(url="*/never")
-EXPLORE = parse_scopes(["explore"])
+EXPLORE = parse_grants("explore")
 _WAIT_S = 20.0
 
 
@@ -278,8 +278,8 @@ class MemoryMesh:
         await node.start()
         return node
 
-    async def pair(self, one: MemoryNode, other: MemoryNode, scopes: tuple[str, ...] = EXPLORE) -> None:
-        """Make both peers of each other, each with ``scopes`` at the other."""
+    async def pair(self, one: MemoryNode, other: MemoryNode, grants: Grants = EXPLORE) -> None:
+        """Make both peers of each other, each with ``grants`` at the other."""
         for here, there in ((one, other), (other, one)):
             await here.store.put_peer(
                 PeerRecord(
@@ -287,8 +287,8 @@ class MemoryMesh:
                     name=there.name,
                     public_key=there.identity.public_key,
                     addresses=(there.address,),
-                    scopes=scopes,
-                    granted_us=scopes,
+                    grants=grants,
+                    granted_us=grants,
                     paired_ms=self.clock.now_ms(),
                 )
             )

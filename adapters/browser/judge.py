@@ -37,7 +37,13 @@ class BrowserJudge:
 
     async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
         """``page``, still blank, is the one of its context that may send, under ``guard``."""
-        target = (await session.send("Target.getTargetInfo"))["targetInfo"]
+        answered, _, _ = await asyncio.gather(
+            session.send("Target.getTargetInfo"),
+            session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
+            # As routing does: what a step meets must not depend on how long ago an earlier one asked for it.
+            session.send("Network.setCacheDisabled", {"cacheDisabled": True}),
+        )
+        target = answered["targetInfo"]
         self._pages[guard] = page
         self._contexts[target["browserContextId"]] = guard
         self._frames[target["targetId"]] = guard

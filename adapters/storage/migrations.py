@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+from protocol import cbor
 from protocol.errors import MeshError
 
 APPLICATION_ID: Final = 0x74_6D_73_68
@@ -77,8 +78,20 @@ _AUDIT_TRAIL: Final = (
         SELECT RAISE(ABORT, 'the audit trail goes on at its end'); END""",
 )
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL)
+# Scopes were granted for every origin; invites do not outlive the process that listens for them.
+_GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS)
 VERSION: Final = len(MIGRATIONS)
+
+
+def _scopes_to_grants(body: bytes) -> bytes:
+    """The body of a peer whose ``scopes`` and ``granted_us`` were lists, with maps to origins in their place."""
+    peer = cbor.decode(body)
+    if "scopes" in peer:
+        peer["grants"] = {scope: ["*"] for scope in peer.pop("scopes")}
+        peer["granted_us"] = {scope: ["*"] for scope in peer.get("granted_us", ())}
+    return cbor.encode(peer)
 
 
 def version_of(db: sqlite3.Connection, *, newest: int = VERSION) -> int:
@@ -104,6 +117,7 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[Sequence[str]] = MIGRAT
     Errors: ``store.corrupt``, ``store.newer``.
     """
     before = version_of(db, newest=len(migrations))
+    db.create_function("scopes_to_grants", 1, _scopes_to_grants, deterministic=True)
     for number, statements in enumerate(migrations[before:], before + 1):
         db.execute("BEGIN IMMEDIATE")
         try:

@@ -34,10 +34,10 @@ from adapters.transport.signed_client import SignedCalls
 from adapters.transport.ways import HELD, Ways
 from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
 from protocol import limits
+from protocol.address import parse_peer_address
 from protocol.clocks import apart_in_words
 from protocol.errors import MeshError
 from protocol.ids import short
-from protocol.pairing import parse_peer_address
 
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2

@@ -27,8 +27,8 @@ from adapters.transport.leaf import fetch_leaf
 from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.server import url_of
 from protocol import limits
+from protocol.address import parse_address
 from protocol.errors import MeshError
-from protocol.pairing import parse_address
 
 PAIRING_PATH: Final = "/pair/v1"
 PAIRING_BOUNDS: Final = Bounds(
@@ -37,8 +37,10 @@ PAIRING_BOUNDS: Final = Bounds(
     connections_max=limits.CONNECTIONS_PER_ADDRESS_MAX,
     body_bytes_max=limits.PAIRING_BODY_BYTES_MAX,
 )
-_REFUSALS: Final = frozenset({"invite.refused", "invite.expired", "peer.limit"})
-"""What an inviter may answer; anything else is no answer of an inviter."""
+_REFUSALS: Final = frozenset({"invite.refused", "invite.expired", "pairing.refused", "pairing.expired", "peer.limit"})
+"""What may be answered here; anything else is no answer of a node that pairs."""
+_IDLE_S: Final = limits.HEADER_TIMEOUT_S / 2
+"""How long an idle connection is kept: shorter than the listener keeps it."""
 
 
 class TlsPairingServer:
@@ -125,7 +127,7 @@ class TlsPairingConnection:
     async def call(self, body: bytes) -> bytes:
         """POST ``body`` on this very connection; the answer.
 
-        Errors: ``peer.unreachable``, ``invite.refused``, ``invite.expired``, ``peer.limit``, ``peer.protocol``.
+        Errors: those of ``PairingConnection.call``.
         """
         try:
             async with (
@@ -179,7 +181,9 @@ class TlsPairingClient:
             raise MeshError("peer.unreachable", f"no inviter answers at {url}") from error
         signer = signer_of(leaf, self._now_s())
         session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=pairing_client_context(signer), socket_factory=open_socket),
+            connector=aiohttp.TCPConnector(
+                ssl=pairing_client_context(signer), socket_factory=open_socket, keepalive_timeout=_IDLE_S
+            ),
             timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout_s),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept-Encoding": "identity"},

@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from protocol.grants import in_words
 
 
 @click.command()
@@ -49,9 +50,7 @@ def trust(home: str | None, peer: str, notify: bool, as_json: bool) -> None:
     result = run_verb(home, "node.trust", {"peer": peer, "notify": notify})
 
     def text(r: Result) -> None:
-        click.echo(
-            f"{r['name']} ({r['node'][:7]}) is trusted again; it may do here: {', '.join(r['scopes']) or 'status only'}"
-        )
+        click.echo(f"{r['name']} ({r['node'][:7]}) is trusted again; it may do here: {in_words(r['grants'])}")
         _show_told(r, notify)
 
     emit(result, as_json=as_json, text=text)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from node.cli import distrust, keys
+from node.cli import distrust, keys, pairing
 from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, table
-from protocol.limits import INVITE_MINUTES_MAX
+from protocol.grants import in_words
 
 
 @click.group(name="node", context_settings={"help_option_names": ["-h", "--help"]})
@@ -118,65 +116,8 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     run_async(run(home_path(home), ready, source(passphrase_file)))
 
 
-for _command in (*keys.COMMANDS, *distrust.COMMANDS):
+for _command in (*keys.COMMANDS, *pairing.COMMANDS, *distrust.COMMANDS):
     group.add_command(_command)
-
-
-@group.command()
-@click.option(
-    "--grant",
-    metavar="SCOPES",
-    default="",
-    help="What the other node may do here: scopes or a preset, comma-separated.  [default: nothing but status]",
-)
-@click.option(
-    "--minutes",
-    metavar="N",
-    type=click.IntRange(1, INVITE_MINUTES_MAX),
-    default=10,
-    show_default=True,
-    help="How long it is valid.",
-)
-@common_options
-def invite(home: str | None, grant: str, minutes: int, as_json: bool) -> None:
-    """Print an invite for one other node. It works once, for a few minutes.
-
-    \b
-    Presets: explore (take part in searches), audit (read sessions). Example, on both machines:
-      trailmesh node invite --grant explore
-      trailmesh node join --peer tmi1.… --grant explore
-    """
-    result = run_verb(home, "node.invite", {"grant": _scopes(grant), "minutes": minutes})
-
-    def text(r: Result) -> None:
-        click.echo(r["invite"])
-        click.echo(f"\nvalid until {moment(r['expires_s'] * 1000)} UTC, once; on the other machine:", err=True)
-        click.echo("  trailmesh node join --peer <the line above>", err=True)
-
-    emit(result, as_json=as_json, text=text)
-
-
-@group.command()
-@click.option(
-    "--peer", "invite_text", metavar="INVITE", required=True, help="The invite the other node printed (tmi1.…)."
-)
-@click.option(
-    "--grant", metavar="SCOPES", default="", help="What the other node may do here.  [default: nothing but status]"
-)
-@common_options
-def join(home: str | None, invite_text: str, grant: str, as_json: bool) -> None:
-    """Pair with the node that printed an invite.
-
-    An address alone never pairs: the invite carries the other node's key hash and a one-time token.
-    """
-    result = run_verb(home, "node.join", {"invite": invite_text, "grant": _scopes(grant)})
-
-    def text(r: Result) -> None:
-        click.echo(f"paired with {r['name']} ({r['node']})")
-        click.echo(f"  it may do here:  {_listed(r['scopes'])}")
-        click.echo(f"  we may do there: {_listed(r['granted_us'])}")
-
-    emit(result, as_json=as_json, text=text)
 
 
 @group.command()
@@ -224,12 +165,17 @@ def peers(home: str | None, as_json: bool) -> None:
                 p["node"][:7],
                 ", ".join(p["addresses"]),
                 _way(p["reach"]),
-                p["standing"] or _listed(p["scopes"]),
+                p["standing"] or in_words(p["grants"]),
+                in_words(p["granted_us"]),
                 moment(p["seen_ms"]),
             ]
             for p in r["peers"]
         ]
-        table("peers", ["name", "node", "address", "connection", "may do here", "last seen (UTC)"], rows)
+        table(
+            "peers",
+            ["name", "node", "address", "connection", "may do here", "we may do there", "last seen (UTC)"],
+            rows,
+        )
         notices = [notice for p in r["peers"] for notice in p["notices"]]
         if notices:
             click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
@@ -349,11 +295,3 @@ def _show_doctor(result: Result) -> None:
         click.echo(f"{click.style(mark, fg=color, bold=True)} {check['name']:<14} {check['finding']}")
         if check["status"] != "ok" and check["remedy"]:
             click.echo(f"    → {check['remedy']}")
-
-
-def _scopes(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _listed(scopes: list[Any]) -> str:
-    return ", ".join(scopes) or "status only"

@@ -1,4 +1,8 @@
-"""What the explorer answers to peers. The federation API has checked who calls, with which scope, before anything here runs."""
+"""What the explorer answers to peers.
+
+The federation API has checked who calls, and with which scope, before anything here runs; whether the scope is for the
+origin of the search is checked here, where the search is known.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from node.explorer.open_searches import DECLINED, Open, OpenSearches
 from node.peers import Peers
 from protocol import cbor, envelope, limits
 from protocol.errors import MeshError
+from protocol.grants import Scope
 from protocol.messages import (
     KIND_RESULT,
     Assignment,
@@ -31,6 +36,7 @@ from protocol.messages import (
     SearchOpen,
     SearchSpec,
 )
+from protocol.origin import fits, origin_of
 
 
 class Answers:
@@ -56,20 +62,23 @@ class Answers:
             "deltas/pull": self.on_pull,
         }
 
-    def _entered(self, caller: str, search_id: str) -> Open:
-        """The open search, its coordinator's silence ended if it is the caller. Errors: ``input.not_found``, ``peer.scope``."""
+    def _entered(self, caller: str, search_id: str, scope: Scope) -> Open:
+        """The open search, once the caller takes part in it and may do ``scope`` where it began; its coordinator's silence ended
+        if it is the caller. Errors: ``input.not_found``, ``peer.scope``.
+        """
         search = self._searches.get(search_id)
         if search is None:
             raise MeshError("input.not_found", "that search is not open here", search=search_id)
         if caller not in search.spec.participants:
             raise MeshError("peer.scope", "you take no part in this search", search=search_id)
+        self._peers.require(caller, scope, search.spec.start_url)
         search.replica.check_welcome(caller)
         if caller == search.spec.coordinator:
             search.heard_ms = self._clock.now_ms()
         return search
 
     def _from_coordinator(self, caller: str, search_id: str) -> Open:
-        search = self._entered(caller, search_id)
+        search = self._entered(caller, search_id, Scope.BRANCH_ASSIGN)
         if search.spec.coordinator != caller:
             raise MeshError("peer.scope", "only the coordinator of a search may do this")
         return search
@@ -82,6 +91,7 @@ class Answers:
         spec = self._searches.spec_of(ask.spec)
         if spec.coordinator != caller or self._peers.me not in spec.participants:
             raise MeshError("envelope.issuer", "the search is not the caller's, or not for us")
+        self._peers.require(caller, Scope.BRANCH_ASSIGN, spec.start_url)
         async with self._searches.admitting:  # several at once must not all find the last free place
             self._permit(spec)
             known = await self._store.search(spec.id)
@@ -107,7 +117,7 @@ class Answers:
 
     def _permit(self, spec: SearchSpec) -> None:
         origins = self._config.policy.origins
-        if origins and not f"{spec.start_url}/".startswith(tuple(f"{origin}/" for origin in origins)):
+        if origins and not fits(origins, origin_of(spec.start_url)):
             raise MeshError("policy.refused", "the start address is outside the origins of this node")
         if self._searches.get(spec.id) is not None:
             return
@@ -147,26 +157,28 @@ class Answers:
         return Done()
 
     async def on_renew(self, caller: str, ask: BranchRenew) -> BranchRenewed:
-        """A worker of ours is still at work."""
+        """A worker of ours is still at work. Errors: ``peer.scope``."""
         search = self._searches.get(ask.search)
         if search is None or search.coordinator is None:
             return BranchRenewed(live=False)
+        self._peers.require(caller, Scope.BRANCH_ACCEPT, search.spec.start_url)
         return await search.coordinator.renew(caller, ask)
 
     async def on_return(self, caller: str, ask: BranchReturn) -> Done:
-        """A worker of ours has ended. Errors: ``envelope.*``, ``lease.unknown``."""
+        """A worker of ours has ended. Errors: ``envelope.*``, ``lease.unknown``, ``peer.scope``."""
         opened = envelope.verify(ask.result, kinds=frozenset({KIND_RESULT}), find_key=self._peers.find_key)
         if opened.claims.issuer != caller:
             raise MeshError("envelope.issuer", "a result is sent by its worker only")
         result = cbor.decode_as(opened.payload, BranchResult)
         search = self._searches.get(result.search)
         if search is not None and search.coordinator is not None:
+            self._peers.require(caller, Scope.BRANCH_ACCEPT, search.spec.start_url)
             await search.coordinator.take_result(caller, result, ask.result)
         return Done()  # a result for a search that has ended is late, and late results do no harm
 
     async def on_push(self, caller: str, ask: DeltaPush) -> DeltaHave:
         """A participant's own deltas. Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.*``."""
-        search = self._entered(caller, ask.search)
+        search = self._entered(caller, ask.search, Scope.DELTAS_WRITE)
         for sealed in ask.deltas:
             await search.replica.receive(caller, self._peers.genesis_key(caller), sealed, self._peers.find_key)
         epoch, seq = search.replica.have(caller)
@@ -174,4 +186,4 @@ class Answers:
 
     async def on_pull(self, caller: str, ask: DeltaPull) -> DeltaBatch:
         """Our own deltas, for a participant. Errors: ``input.not_found``, ``peer.scope``."""
-        return await self._entered(caller, ask.search).exchange.answer_pull(ask)
+        return await self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.answer_pull(ask)

@@ -22,6 +22,7 @@ from node.witness import Witness
 from protocol import cbor, envelope, ids
 from protocol.entry import SCALE
 from protocol.errors import MeshError
+from protocol.grants import Scope
 from protocol.lease import Event, Lease
 from protocol.messages import (
     KIND_ASSIGNMENT,
@@ -161,10 +162,19 @@ class Coordinator:
 
     async def dismiss(self) -> None:
         """Once ``run`` was cancelled for good: revoke what peers still work on."""
-        remote = [lease for lease in self._desk.live() if lease.worker != self._witness.node]
-        for lease in self._desk.live():
+        await self._revoke(self._desk.live())
+
+    async def drop(self, worker: str) -> list[str]:
+        """Revoke what ``worker`` still works on; the ids of its leases."""
+        leases = [lease for lease in self._desk.live() if lease.worker == worker]
+        await self._revoke(leases)
+        return [lease.id for lease in leases]
+
+    async def _revoke(self, leases: list[Lease]) -> None:
+        for lease in leases:
             await self._end(lease.id, Event.REVOKE)
         await self.replica.flush()
+        remote = [lease for lease in leases if lease.worker != self._witness.node]
         words = [(lease.worker, BranchRevoke(search=self.spec.id, lease=lease.id)) for lease in remote]
         await asyncio.gather(*(self._say(peer, "branch/revoke", word) for peer, word in words))
 
@@ -201,7 +211,9 @@ class Coordinator:
     # --- dealing -----------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[str]:
-        return [*self._others(), *[self._witness.node] * self._config.explore.workers]
+        url = self.spec.start_url
+        able = [node for node in self._others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
+        return [*able, *[self._witness.node] * self._config.explore.workers]
 
     def _others(self) -> list[str]:
         """The peers that take part."""

@@ -1,4 +1,4 @@
-"""Moves deltas: pushes the own ones to every participant that wants them, and pulls what was missed."""
+"""Moves deltas: pushes the own ones to every participant that may read them, and pulls what was missed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from node.peers import Peers
 from node.tasks import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.grants import Scope
 from protocol.messages import DeltaBatch, DeltaHave, DeltaPull, DeltaPush
-from protocol.trust import Scope
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,8 @@ class Exchange:
             await self._wake[peer].wait()
             self._wake[peer].clear()
             try:
-                while batch := await self._after(epoch, seq):
+                # A peer that may read again later gets everything from where it stood.
+                while self._may_read(peer) and (batch := await self._after(epoch, seq)):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._peers.call(peer, "deltas/push", push, DeltaHave)
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
@@ -96,6 +97,9 @@ class Exchange:
             pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             self._wake[peer].set()
 
+    def _may_read(self, peer: str) -> bool:
+        return self._peers.may(peer, Scope.DELTAS_READ, self._replica.spec.start_url)
+
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""
         after = seq if epoch == self._replica.epoch else 0
@@ -112,7 +116,7 @@ class Exchange:
         try:
             more = True
             while more:
-                self._peers.require(peer, Scope.DELTAS_WRITE)
+                self._peers.require(peer, Scope.DELTAS_WRITE, self._replica.spec.start_url)
                 epoch, seq = self._replica.have(peer)
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
                 batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)

@@ -25,8 +25,9 @@ from node.witness import Witness
 from protocol import cbor, ids
 from protocol.condition import Condition, check
 from protocol.errors import MeshError
+from protocol.grants import Scope
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
-from protocol.trust import Scope
+from protocol.redaction import redact_url
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +83,9 @@ class Explorer:
             await self.drop_peer(node)
         for found in await self._store.searches(status="running"):
             try:
+                if found.coordinator != self._witness.node and not self._may_go_on(found):
+                    await self._mark_stopped(found.id)
+                    continue
                 search = await self._searches.enter(found)
                 if found.coordinator == self._witness.node:
                     self._coordinate(search, found)
@@ -108,10 +112,13 @@ class Explorer:
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
-        ``peers``: names; None takes every peer that lets us assign branches. Nothing is kept of a search whose start page does
-        not open. Errors: ``input.*``, ``condition.invalid``, ``search.start_failed``, ``browser.*``.
+        ``peers``: names; None takes every peer that lets us assign branches there. Nothing is kept of a search whose start page
+        does not open. Errors: ``input.*``, ``condition.invalid``, ``search.start_failed``, ``browser.*``.
         """
-        chosen = self._participants(peers)
+        if redact_url(start_url) != start_url:
+            told = "every peer of a search is told its start address, and this one holds what looks like a secret"
+            raise MeshError("input.invalid", told)
+        chosen = self._participants(peers, start_url)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         self._witness.trail.about(search_id)
@@ -239,10 +246,11 @@ class Explorer:
             raise MeshError("input.not_found", f"no search {search_id}", id=search_id)
         return found
 
-    def _participants(self, names: list[str] | None) -> list[str]:
+    def _participants(self, names: list[str] | None, start_url: str) -> list[str]:
         if names is None:
-            able = [record.node for record in self._peers.records() if Scope.BRANCH_ASSIGN in record.granted_us]
-            return [node for node in able if self._peers.acts(node) and node not in self._peers.frozen]
+            able = [record.node for record in self._peers.records() if self._peers.acts(record.node)]
+            able = [node for node in able if node not in self._peers.frozen]
+            return [node for node in able if self._peers.lets_us(node, Scope.BRANCH_ASSIGN, start_url)]
         return list(dict.fromkeys(self._peers.find(name).node for name in names))
 
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:
@@ -303,6 +311,36 @@ class Explorer:
 
     async def _mark_stopped(self, search_id: str) -> SearchRecord:
         return await self._searches.mark(search_id, "stopped", before=("running",))
+
+    async def reconsider(self, peer: str) -> list[str]:
+        """End what ``peer`` may no longer have after a change of its grants; the ids of searches and leases that ended.
+
+        Its searches here whose start it may not assign any more are stopped, and with them the work on its leases; of our own
+        searches it loses the leases it may not accept any more. What was merged stays. Errors: ``store.*``.
+        """
+        ended = []
+        for found in await self._store.searches(status="running"):
+            if found.coordinator == peer and not self._may_go_on(found):
+                search = self._searches.get(found.id)
+                if search is not None:
+                    await self._searches.leave(search)
+                await self._mark_stopped(
+                    found.id
+                )  # not declined: its coordinator may open it again, once it may assign
+                ended.append(found.id)
+        for search in self._searches.all():
+            may_accept = self._peers.may(peer, Scope.BRANCH_ACCEPT, search.spec.start_url)
+            if search.coordinator is not None and not may_accept:
+                ended += await search.coordinator.drop(peer)
+        return ended
+
+    def _may_go_on(self, found: SearchRecord) -> bool:
+        """Whether the coordinator of a search of a peer still may assign where it began."""
+        try:
+            start_url = self._searches.spec_of(found.spec).start_url
+        except MeshError:
+            return False
+        return self._peers.may(found.coordinator, Scope.BRANCH_ASSIGN, start_url)
 
     async def sweep(self) -> None:
         """Leave searches whose coordinator has been silent for longer than they could last."""

@@ -10,7 +10,7 @@ import msgspec
 
 from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
 from node.config import Config
-from node.explorer.branch_work import BranchWork
+from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
@@ -21,7 +21,8 @@ from node.witness import Witness
 from protocol import cbor, envelope, ids
 from protocol.condition import check
 from protocol.errors import MeshError
-from protocol.messages import KIND_SEARCH, SearchSpec
+from protocol.grants import Scope
+from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -133,11 +134,17 @@ class OpenSearches:
                     self._store,
                     self._clock,
                     self._config,
-                    explore=lambda assignment, after: self._pages.explore(replica, assignment, after),
+                    explore=lambda assignment, after: self._explore(replica, assignment, after),
                 )
             self._open[found.id] = search
             exchange.start()
             return search
+
+    async def _explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
+        """Work for a peer, where it may assign now and nowhere else. Errors: ``peer.scope``, those of ``PageWork.explore``."""
+        spec = replica.spec
+        peer = self._peers.require(spec.coordinator, Scope.BRANCH_ASSIGN, spec.start_url)
+        return await self._pages.explore(replica, assignment, after, within=peer.grants[Scope.BRANCH_ASSIGN])
 
     async def leave(self, search: Open) -> None:
         """Stop everything about a search and wait until it has ended. A search that is being left already is left once."""

@@ -19,6 +19,7 @@ from protocol.condition import holds
 from protocol.entry import decode_action
 from protocol.errors import MeshError
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
+from protocol.origin import ANY, common
 from protocol.risk import GuardPolicy
 from protocol.session import Verdict
 
@@ -39,9 +40,13 @@ class PageWork:
         # Searches share what this node explores at once; their own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
-    def _guard(self) -> GuardPolicy:
+    def _guard(self, within: tuple[str, ...] = (ANY,)) -> GuardPolicy:
+        """This node's policy, narrowed to the origins of ``within``. Errors: ``policy.refused`` (nothing is left)."""
         policy = self._config.policy
-        return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=policy.origins)
+        origins = common(policy.origins or (ANY,), within)
+        if not origins:
+            raise MeshError("policy.refused", "no origin is left between this node's policy and the peer's grant")
+        return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=() if ANY in origins else origins)
 
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin says why.
@@ -56,9 +61,14 @@ class PageWork:
                     raise
                 raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
 
-    async def explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
-        """Work on one lease. Errors: ``browser.*``, ``store.*``, ``input.not_found`` (the branch is not known here yet)."""
-        async with self._places, self._browsers.page(replica.spec.profile, self._guard()) as page:
+    async def explore(
+        self, replica: Replica, assignment: Assignment, after: AfterIteration, within: tuple[str, ...] = (ANY,)
+    ) -> BranchResult:
+        """Work on one lease, contacting only origins of ``within``.
+
+        Errors: ``browser.*``, ``store.*``, ``policy.refused``, ``input.not_found`` (the branch is not known here yet).
+        """
+        async with self._places, self._browsers.page(replica.spec.profile, self._guard(within)) as page:
             seed = seed_of(replica.spec.seed, assignment.lease)
             worker = Worker(replica, page, self._clock, self._config, self._gate, seed)
             return await worker.work(assignment, after)

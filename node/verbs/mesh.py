@@ -15,20 +15,6 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 
 
-class InviteParams(Params, frozen=True, kw_only=True):
-    """``node.invite``"""
-
-    grant: tuple[str, ...] = ()
-    minutes: Annotated[int, msgspec.Meta(ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
-
-
-class JoinParams(Params, frozen=True, kw_only=True):
-    """``node.join``"""
-
-    invite: str
-    grant: tuple[str, ...] = ()
-
-
 class KnockParams(Params, frozen=True, kw_only=True):
     """``node.knock``"""
 
@@ -49,7 +35,7 @@ class DiscoverParams(Params, frozen=True, kw_only=True):
 
 
 class MeshVerbs:
-    """Pairs, lists, examines."""
+    """Lists, knocks, examines."""
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
@@ -58,8 +44,6 @@ class MeshVerbs:
     def table(self) -> Verbs:
         """The verbs by name."""
         return {
-            "node.invite": Verb(InviteParams, self._invite),
-            "node.join": Verb(JoinParams, self._join),
             "node.knock": Verb(KnockParams, self._knock),
             "node.peers": Verb(NoParams, self._peers),
             "node.status": Verb(NoParams, self._status),
@@ -67,14 +51,6 @@ class MeshVerbs:
             "node.doctor": Verb(DoctorParams, self._doctor),
             "node.discover": Verb(DiscoverParams, self._discover),
         }
-
-    async def _invite(self, params: InviteParams, tell: Tell) -> dict[str, Any]:
-        self._rooms.need_serving()
-        invite, expires_s = await self._rooms.pairing.invite(params.grant, params.minutes)
-        return {"invite": invite, "expires_s": expires_s}
-
-    async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
-        return _peer(await self._rooms.pairing.join(params.invite, params.grant))
 
     async def _knock(self, params: KnockParams, tell: Tell) -> dict[str, Any]:
         try:
@@ -133,8 +109,8 @@ def _peer(record: PeerRecord) -> dict[str, Any]:
         "node": record.node,
         "name": record.name,
         "addresses": list(record.addresses),
-        "scopes": list(record.scopes),
-        "granted_us": list(record.granted_us),
+        "grants": record.grants,
+        "granted_us": record.granted_us,
         "paired_ms": record.paired_ms,
         "seen_ms": record.seen_ms,
     }

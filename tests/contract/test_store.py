@@ -101,14 +101,16 @@ def peer(node: str, paired_ms: int, **changes: object) -> PeerRecord:
         name=node.lower(),
         public_key=bytes(32),
         addresses=("https://a:1",),
-        scopes=("search",),
+        grants={"deltas:read": ("https://*.shop.example",)},
         paired_ms=paired_ms,
     )
     return msgspec.structs.replace(made, **changes)
 
 
 def invite(token: bytes = b"t", **changes: object) -> InviteRecord:
-    return msgspec.structs.replace(InviteRecord(token_hash=token, expires_s=9, scopes=("search",)), **changes)
+    return msgspec.structs.replace(
+        InviteRecord(token_hash=token, expires_s=9, grants={"deltas:read": ("https://*.shop.example",)}), **changes
+    )
 
 
 # --- meta, peers, invites ---
@@ -135,7 +137,7 @@ async def test_peers_come_by_pairing_time(store: Store) -> None:
 
 async def test_a_peer_is_replaced_by_its_node_id(store: Store) -> None:
     await store.put_peer(peer("A", 10))
-    changed = peer("A", 10, seen_ms=99, granted_us=("search",))
+    changed = peer("A", 10, seen_ms=99, granted_us={"deltas:read": ("*",)})
     await store.put_peer(changed)
     assert await store.peers() == [changed]
 

@@ -16,7 +16,8 @@ from adapters.transport.pairing import PAIRING_PATH, TlsPairingClient, TlsPairin
 from adapters.transport.server import MeshServer
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.pairing import Inviter, Joiner, Paired, make_invite, parse_invite
+from protocol.invite import make_invite, parse_invite
+from protocol.pairing import Inviter, Joiner, Paired
 from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, Raw, credentials, echo, node_of, request, tls
 from tests.key_logs import log_of
 
@@ -34,7 +35,7 @@ class Inviting:
             token=TOKEN,
             expires_s=int(time.time()) + 600,
             name="inviter",
-            grants=("session:read",),
+            grants={"session:read": ("*",)},
         )
         self.url = ""
 
@@ -77,7 +78,7 @@ async def test_a_paired_node_can_call_the_one_that_invited_it(alice: Inviting) -
     url = await server.start(echo)
     try:
         found = await join(alice.invite())
-        assert (found.node, found.granted_us) == (node_of(ALICE), ("session:read",))
+        assert (found.node, found.granted_us) == (node_of(ALICE), {"session:read": ("*",)})
         (known,) = alice.paired
         assert (known.node, known.addresses) == (node_of(BOB), ("https://b.lan:1",))
         server.trust({known.node: known.public_key})
@@ -95,6 +96,7 @@ async def test_an_invite_works_once(alice: Inviting) -> None:
 
 
 async def test_a_wrong_token_is_refused_and_three_close_the_invite(alice: Inviting) -> None:
+    """Guard: protocol/pairing.py, Inviter.is_open."""
     for _ in range(limits.PAIRING_FAILURES_MAX):
         assert await refused(alice.invite(token=b"x" * 16)) == "invite.refused"
     assert await refused(alice.invite()) == "invite.refused"
@@ -103,6 +105,7 @@ async def test_a_wrong_token_is_refused_and_three_close_the_invite(alice: Inviti
 
 
 async def test_another_inviter_at_the_address_learns_nothing(alice: Inviting) -> None:
+    """Guard: protocol/pairing.py, Joiner.request."""
     carol = Inviting(CAROL)
     url = await carol.server.start(carol.answer)
     try:

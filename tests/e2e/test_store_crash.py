@@ -86,7 +86,12 @@ async def _write_until_killed(directory: Path, round_: int) -> None:
         await store.import_session(_session(f"{session_id}-copy"), whole, [proof])
         committed("import", f"{session_id}-copy", digest.hex())
         peer = PeerRecord(
-            node=session_id, name="p", public_key=bytes(32), addresses=(), scopes=("search",), paired_ms=number
+            node=session_id,
+            name="p",
+            public_key=bytes(32),
+            addresses=(),
+            grants={"deltas:read": ("*",)},
+            paired_ms=number,
         )
         await store.put_peer(peer)
         committed("peer", session_id)

@@ -19,7 +19,25 @@ from adapters.transport import answers, certificates
 from node.action_files import parse_actions
 from node.config import parse as parse_config
 from node.replayer import Recorded, open_report
-from protocol import cbor, condition, delta, entry, envelope, flat_zip, graphql, ids, limits, pairing, redaction, replay
+from protocol import (
+    address,
+    cbor,
+    condition,
+    delta,
+    entry,
+    envelope,
+    flat_zip,
+    grants,
+    graphql,
+    ids,
+    invite,
+    limits,
+    origin,
+    pairing,
+    redaction,
+    replay,
+    sas,
+)
 from protocol.action import Locator, describe
 from protocol.bundle import MEDIA_TYPE, open_bundle, verify_bundle
 from protocol.chunk import decode_change
@@ -148,11 +166,11 @@ def _register_messages() -> None:
 
 def _invite(raw: bytes) -> object:
     """The content of an invite under a right checksum."""
-    return pairing.parse_invite(generate.invite(raw=raw), _NOW_S)
+    return invite.parse_invite(generate.invite(raw=raw), _NOW_S)
 
 
 def _joiner() -> tuple[pairing.Joiner, bytes]:
-    own = pairing.Invite(address="https://a.lan:1", node=NODE, token=_TOKEN, expires_s=2 * _NOW_S)
+    own = invite.Invite(address="https://a.lan:1", node=NODE, token=_TOKEN, expires_s=2 * _NOW_S)
     joiner = pairing.Joiner(own, _JOINER, log=log_of(_JOINER), name="joiner", nonce=bytes(pairing.NONCE_BYTES))
     return joiner, joiner.request(bytes(KEY.verify_key), _LEAF)
 
@@ -167,17 +185,62 @@ def _join_body(body: bytes) -> object:
     return _inviter().handle(pairing._sign(body, transcript, _TOKEN, _JOINER), _LEAF, _NOW_S)
 
 
+def _party(key: SigningKey) -> sas.Party:
+    return sas.Party(key, log=log_of(key), name="n", addresses=(), grants={}, asks={})
+
+
+def _sas_joiner() -> tuple[sas.SasJoiner, bytes]:
+    joiner = sas.SasJoiner(_party(_JOINER), nonce=bytes(pairing.NONCE_BYTES))
+    return joiner, joiner.commit(bytes(KEY.verify_key), _LEAF)
+
+
+def _sas_window(*requests: bytes) -> tuple[sas.SasWindow, bytes]:
+    """A window that was asked ``requests``, and its last answer."""
+    window, answer = sas.SasWindow(_party(KEY), expires_s=2 * _NOW_S), b""
+    for request in requests:
+        answer = window.handle(request, _LEAF, _NOW_S, bytes(pairing.NONCE_BYTES))
+    return window, answer
+
+
+def _sas_body(body: bytes) -> object:
+    """A body that was committed to and is signed, whatever it holds."""
+    window, offer = _sas_window(cbor.encode(sas.Request(ask=sas.Commit(commitment=sas.commitment(_LEAF, body)))))
+    said = sas.transcript(_LEAF, body, cbor.decode_as(offer, sas.Offer).body)
+    reveal = sas.Reveal(body=body, signature=sas._sign(_JOINER, "trailmesh-sas-reveal-v1", said))
+    return window.handle(cbor.encode(sas.Request(ask=reveal)), _LEAF, _NOW_S, bytes(pairing.NONCE_BYTES))
+
+
+def _sas_sealed(data: bytes) -> object:
+    joiner, commit = _sas_joiner()
+    joiner.reveal(_sas_window(commit)[1])
+    return joiner.verify(data)
+
+
+def _register_sas() -> None:
+    joiner, commit = _sas_joiner()
+    _, offer = _sas_window(commit)
+    reveal = joiner.reveal(offer)
+    _, sealed = _sas_window(commit, reveal)
+    said = pairing.Introduction(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
+    _add("sas.request", lambda data: _sas_window(commit)[0].handle(data, _LEAF, _NOW_S, bytes(16)), commit, reveal)
+    _add("sas.body", _sas_body, cbor.encode(said))
+    _add("sas.offer", lambda data: _sas_joiner()[0].reveal(data), offer)
+    _add("sas.sealed", _sas_sealed, sealed)
+    _add("grants", _as_text(grants.parse_grants), b"explore=https://a,https://*.b.example:81,audit", b"status,*")
+    _add("origin", _as_text(origin.origin_of), b"https://shop.example:8443/a?b", b"http://[::1]/")
+
+
 def _register_pairing() -> None:
     request = _joiner()[1]
     answer = _inviter().handle(request, _LEAF, _NOW_S)[0]
     said = pairing.Introduction(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
     texts = [case["text"].encode() for case in seeds.vectors("invite")]
-    _add("invite.text", _as_text(lambda text: pairing.parse_invite(text, _NOW_S)), *texts)
+    _add("invite.text", _as_text(lambda text: invite.parse_invite(text, _NOW_S)), *texts)
     _add("invite.content", _invite, cbor.encode(generate._INVITE))
     _add("pairing.request", lambda data: _inviter().handle(data, _LEAF, _NOW_S), request)
     _add("pairing.body", _join_body, cbor.encode(said))
     _add("pairing.answer", lambda data: _joiner()[0].finish(data), answer)
-    _add("address", _as_text(pairing.parse_address), b"https://192.168.1.7:7443", b"https://[fd00::1]:1")
+    _add("address", _as_text(address.parse_address), b"https://192.168.1.7:7443", b"https://[fd00::1]:1")
     _add("id", _as_text(_ids), NODE.encode(), b"ses-AAAQEAYEAUDAOCAJBIFQD", *map(str.encode, sorted(ids.KINDS)))
 
 
@@ -302,5 +365,6 @@ def _register_texts() -> None:
 
 _register_messages()
 _register_pairing()
+_register_sas()
 _register_files()
 _register_texts()

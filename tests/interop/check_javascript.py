@@ -175,3 +175,16 @@ def test_a_second_implementation_takes_part_in_a_search_and_declines_its_branche
         running.communicate(timeout=60)
         assert search["goal"] == "g"
         assert until(lambda: peer.do("searches")[0]["closed"], "the end of the search", 10)
+
+
+def test_a_second_implementation_follows_a_rotation_and_joins_after_it(anna: Node) -> None:
+    with _joined(anna, "before") as peer:
+        old = peer.do("pull_keys")
+        anna.run("node", "rotate")
+        assert peer.do("known_key") != old["key"], "the log was pushed under the old key"
+        assert peer.do("ask", route="status", body={})["node"] == old["node"]
+        assert peer.do("sync_log")["theirs"], "the opening is of an earlier key"
+        assert peer.do("prove_opening")["node"] == old["node"], "the proof brings the key log"
+    with _joined(anna, "after") as peer:
+        now = peer.do("pull_keys")
+        assert (now["node"], now["key"]) == (old["node"], anna.run("node", "status")["public_key"])

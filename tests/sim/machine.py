@@ -223,6 +223,7 @@ class Life:
             ),
             reach=Reach(peers, wire, self.server, clock, mode="direct"),
             discovery=MemoryDiscovery(MemoryNeighbourhood()),
+            words=bytes.hex,
         )
         self.node = Node(self.rooms)
 
@@ -256,7 +257,7 @@ class Life:
         rooms.reach.start(self.node.federation.handle)
         self.start(self._every(_SWEEP_EVERY_S, rooms.explorer.sweep))
         self.start(self._every(limits.LOG_SYNC_EVERY_S, self._log_round))
-        self.start(self._every(limits.KEY_FOLLOW_EVERY_S, rooms.peers.follow_all, at_once=True))
+        self.start(self._every(limits.KEY_FOLLOW_EVERY_S, rooms.peers.refresh, at_once=True))
         self.serving = True
 
     async def _handle(self, caller: str, route: str, body: bytes) -> bytes:

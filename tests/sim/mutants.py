@@ -16,6 +16,7 @@ from node.log_exchange import LogExchange
 from node.witness import OwnLog, Witness
 from protocol import envelope, trust, witness_log
 from protocol.envelope import ReplayWindow
+from protocol.grants import Scope
 from protocol.lease import LeaseBook
 from protocol.merkle_growth import Frontier
 from protocol.witness_log import Checkpoint, Standing, entry_hash
@@ -25,7 +26,7 @@ from protocol.witness_log import Checkpoint, Standing, entry_hash
 def trusts_everybody() -> Iterator[None]:
     """Every peer may do everything."""
 
-    def require(self: trust.TrustSet, node: str, scope: trust.Scope) -> trust.TrustedPeer:
+    def require(self: trust.TrustSet, node: str, scope: Scope, origin: str | None = None) -> trust.TrustedPeer:
         return self._peers[node]
 
     with mock.patch.object(trust.TrustSet, "require", require):

@@ -10,8 +10,9 @@ from adapters.ports import PeerRecord
 from node.explorer.open_searches import Open
 from protocol.condition import Condition
 from protocol.errors import MeshError
+from protocol.grants import parse_grants
+from protocol.origin import ANY
 from protocol.tree import SearchTree
-from protocol.trust import parse_scopes
 from tests.mesh_memory import ORIGIN
 from tests.sim.faults import Faults
 from tests.sim.hostile import Mallory
@@ -20,7 +21,7 @@ from tests.sim.world import World
 
 _HONEST = ("anna", "bruno", "carla", "dario", "elena", "fabio", "greta", "hugo", "ines")
 _HOSTILE = ("mallory", "trudy")
-_EXPLORE = parse_scopes("explore")
+_EXPLORE = tuple(parse_grants("explore"))
 _NEVER = Condition(url="*/never")
 _SEARCH_S = 86_400
 _TREES_WITHIN_S = 120
@@ -89,8 +90,8 @@ class Scenario:
                 public_key=there.key_log.key,
                 key_log=there.key_log.encode(),
                 addresses=(there.address,),
-                scopes=scopes[there.id],
-                granted_us=scopes[here.id],
+                grants=dict.fromkeys(scopes[there.id], (ANY,)),
+                granted_us=dict.fromkeys(scopes[here.id], (ANY,)),
                 paired_ms=0,
             )
             await here.store.put_peer(record)
@@ -195,11 +196,16 @@ class Scenario:
             and (_knows_key(here.life, there.life) or _knows_key(there.life, here.life))
         ]
 
+    def _hears(self, here: Machine, there: Machine) -> bool:
+        """Whether the share of ``there`` may come to ``here``: the one lets it be read, the other lets it be written."""
+        truth = self.world.truth
+        return truth.may(here.id, there.id, "deltas:write") and truth.may(there.id, here.id, "deltas:read")
+
     async def _trees_apart(self) -> str:
         """The first share that a reader does not see as its writer does; empty if there is none."""
         trees = {(machine.id, search.spec.id): (search, search.replica.tree) for machine, search in self._open()}
         for here, there in self._friends():
-            if not self.world.truth.may(here.id, there.id, "deltas:write"):
+            if not self._hears(here, there):
                 continue
             for (node, search_id), (search, tree) in trees.items():
                 if node != here.id or (there.id, search_id) not in trees or there.id not in search.spec.participants:
@@ -211,7 +217,7 @@ class Scenario:
     def _sums_apart(self, trees: dict[tuple[str, str], SearchTree]) -> str:
         """Two nodes that hear the same peers, and add up differently; empty if there are none."""
         truth = self.world.truth
-        heard = {(here.id, there.id) for here, there in self._friends() if truth.may(here.id, there.id, "deltas:write")}
+        heard = {(here.id, there.id) for here, there in self._friends() if self._hears(here, there)}
         for (one, search), (other, other_search) in itertools.combinations(trees, 2):
             tree, other_tree = trees[one, search], trees[other, other_search]
             peers = set(tree.peers)

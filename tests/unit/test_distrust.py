@@ -116,7 +116,7 @@ async def test_only_the_owner_takes_it_back_with_the_scopes_it_had(three: list[M
     await anna.ask("node.distrust", peer="bruno", reason="a mistake")
     assert anna.log_exchange.held(bruno.id) is None
     for _ in range(2):
-        assert (await anna.ask("node.trust", peer="bruno")).scopes == before.scopes
+        assert (await anna.ask("node.trust", peer="bruno")).grants == before.grants
     assert anna.peers.find("bruno") == before
     assert anna.log_exchange.held(bruno.id) == held, "so that its log cannot go back behind what was seen of it"
     assert await ask(bruno, anna) == await ask(anna, bruno) == ""

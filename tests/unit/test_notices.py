@@ -12,8 +12,8 @@ import pytest
 from adapters.ports import PeerRecord
 from protocol import envelope, limits, notice
 from protocol.errors import MeshError
+from protocol.grants import parse_grants
 from protocol.messages import KIND_DISTRUST_NOTICE, KIND_SESSION, DistrustNotice, Done, NoticePush
-from protocol.trust import parse_scopes
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 
 
@@ -70,7 +70,7 @@ async def test_nobody_else_learns_a_name_by_it(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
     dora, emil = await anna.mesh.add("dora"), await anna.mesh.add("emil")
     await anna.mesh.pair(anna, dora)
-    await anna.mesh.pair(anna, emil, parse_scopes(["peers:read"]))
+    await anna.mesh.pair(anna, emil, parse_grants(["peers:read"]))
     await anna.log_exchange.round()
     done = await anna.ask("node.distrust", peer="bruno", notify=True)
     assert sorted(done.told) == ["carla", "emil"]

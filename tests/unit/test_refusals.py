@@ -57,6 +57,7 @@ def test_a_refusal_is_counted_where_it_was_with_its_code_and_of_whom() -> None:
 
 
 def test_peers_beyond_the_first_ones_are_counted_together() -> None:
+    """Guard: adapters/refusals.py, Refusals.count."""
     refusals = Refusals()
     for number in range(limits.REFUSALS_PEERS_MAX + 10):
         refusals.count("quota", node=str(number))
@@ -103,7 +104,7 @@ def _api(node: MemoryNode) -> tuple[FederationApi, Refusals]:
 async def test_what_the_peer_api_refuses_is_counted_by_route_code_and_peer() -> None:
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
-        await anna.mesh.pair(anna, bruno, scopes=("deltas:write",))
+        await anna.mesh.pair(anna, bruno, grants={"deltas:write": ("*",)})
         api, refusals = _api(bruno)
         assert await _refused(anna, bruno, "search/close", SearchClose(search="x")) == "peer.scope"
         assert await _refused(anna, bruno, "deltas/push", DeltaPush(search="x", deltas=()), DeltaHave)

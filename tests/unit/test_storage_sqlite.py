@@ -9,12 +9,14 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from adapters.ports import DeltaRecord, PeerRecord
 from adapters.storage import migrations
 from adapters.storage.database import Database
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
+from protocol import cbor
 from protocol.errors import MeshError
 
 
@@ -30,7 +32,7 @@ def mode(path: Path) -> int:
 
 
 def peer(node: str) -> PeerRecord:
-    return PeerRecord(node=node, name="p", public_key=bytes(32), addresses=(), scopes=(), paired_ms=1)
+    return PeerRecord(node=node, name="p", public_key=bytes(32), addresses=(), grants={}, paired_ms=1)
 
 
 async def refused(directory: Path) -> MeshError:
@@ -51,6 +53,7 @@ async def test_everything_in_the_data_directory_is_for_its_owner_only(store: Sql
 
 
 async def test_a_directory_and_file_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
+    """Guard: adapters/storage/blobs.py, make_directory."""
     await (await SqliteStore.open(tmp_path)).close()
     os.chmod(tmp_path, 0o744)
     (tmp_path / DATABASE_FILE).chmod(0o644)
@@ -59,6 +62,8 @@ async def test_a_directory_and_file_that_others_could_read_are_closed_to_them(tm
 
 
 async def test_each_commit_is_synced_and_references_are_enforced(store: SqliteStore) -> None:
+    """Guard: adapters/storage/database.py, _SETTINGS."""
+
     def settings(db: sqlite3.Connection) -> list[object]:
         names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         return [db.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
@@ -94,6 +99,8 @@ async def test_closing_ends_the_thread(tmp_path: Path) -> None:
 
 
 async def test_a_write_that_raises_leaves_nothing_and_the_next_one_works(store: SqliteStore) -> None:
+    """Guard: adapters/storage/database.py, Database._transaction."""
+
     def work(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO meta VALUES ('key', x'00')")
         raise KeyError("ours")
@@ -235,3 +242,20 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / DATABASE_FILE)
     assert await database.read(migrations.version_of) == migrations.VERSION
     await database.close()
+
+
+async def test_scopes_of_a_store_from_before_origins_become_grants_for_every_origin(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / DATABASE_FILE, isolation_level=None)
+    migrations.migrate(db, migrations.MIGRATIONS[:2])
+    old = msgspec.structs.asdict(peer("A")) | {"scopes": ["deltas:read", "session:read"], "granted_us": ["deltas:read"]}
+    del old["grants"]
+    db.execute("INSERT INTO peers VALUES ('A', 1, ?)", (cbor.encode(old),))
+    db.execute("INSERT INTO invites (token_hash, expires_s, body) VALUES (x'00', 9, x'00')")
+    db.close()
+    store = await SqliteStore.open(tmp_path)
+    everywhere = {"deltas:read": ("*",), "session:read": ("*",)}
+    assert await store.peers() == [
+        msgspec.structs.replace(peer("A"), grants=everywhere, granted_us={"deltas:read": ("*",)})
+    ]
+    assert await store.invites() == []
+    await store.close()

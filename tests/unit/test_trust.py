@@ -7,7 +7,8 @@ from nacl.signing import SigningKey
 
 from protocol import envelope, ids
 from protocol.errors import MeshError
-from protocol.trust import GRANTABLE, PRESETS, Scope, TrustedPeer, TrustSet, check_scopes, parse_scopes
+from protocol.grants import GRANTABLE, Scope
+from protocol.trust import TrustedPeer, TrustSet
 from tests.key_logs import FIRST, SECOND, THIRD, log_of, revoked, rotated
 
 ALICE, BOB, CAROL = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
@@ -17,8 +18,9 @@ def node_of(key: SigningKey) -> str:
     return ids.node_id(bytes(key.verify_key))
 
 
-def peer(key: SigningKey, *scopes: str) -> TrustedPeer:
-    return TrustedPeer(node=node_of(key), public_key=bytes(key.verify_key), scopes=scopes)
+def peer(key: SigningKey, *scopes: str, origins: tuple[str, ...] = ("*",)) -> TrustedPeer:
+    grants = dict.fromkeys(scopes, origins)
+    return TrustedPeer(node=node_of(key), public_key=bytes(key.verify_key), grants=grants)
 
 
 def code(call: object, *arguments: object) -> str:
@@ -46,7 +48,10 @@ def test_a_key_is_found_for_its_owner_only() -> None:
 
 
 def test_an_envelope_of_a_trusted_peer_verifies_and_one_in_its_name_does_not() -> None:
-    """Rules 1 and 4, as a ``KeyFinder``."""
+    """Rules 1 and 4, as a ``KeyFinder``.
+
+    Guard: protocol/trust.py, TrustSet.find_key.
+    """
     peers = TrustSet([peer(ALICE), peer(BOB)])
     claims = envelope.Claims(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)
     real = envelope.seal(b"x", kind="delta", key=ALICE, claims=claims)
@@ -68,9 +73,22 @@ def test_a_peer_may_do_what_its_scopes_name_and_nothing_else() -> None:
                 assert code(peers.require, node_of(BOB), asked) == "peer.scope"
 
 
+def test_a_scope_is_for_its_origins_and_for_no_others() -> None:
+    """Rule 5."""
+    peers = TrustSet([peer(BOB, "branch:assign", origins=("https://*.shop.example", "https://shop.example"))])
+    bob, scope = node_of(BOB), Scope.BRANCH_ASSIGN
+    for origin in (None, "https://shop.example", "https://eu.shop.example"):
+        assert peers.require(bob, scope, origin).node == bob
+    for origin in ("", "http://shop.example", "https://shop.example:8443", "https://evilshop.example"):
+        assert code(peers.require, bob, scope, origin) == "peer.scope"
+    everywhere = TrustSet([peer(BOB, "branch:assign")])
+    for origin in ("", "http://anything.example:81"):
+        assert everywhere.require(bob, scope, origin).node == bob
+
+
 def test_every_peer_has_status() -> None:
     """Rule 6."""
-    assert TrustSet([peer(BOB)]).require(node_of(BOB), Scope.STATUS).scopes == ()
+    assert TrustSet([peer(BOB)]).require(node_of(BOB), Scope.STATUS, "https://a").grants == {}
 
 
 def test_a_set_is_never_changed() -> None:
@@ -88,28 +106,11 @@ def test_a_set_is_never_changed() -> None:
 def test_a_set_with_a_bad_entry_is_not_made() -> None:
     short = TrustedPeer(node=node_of(BOB), public_key=b"short")
     lower = TrustedPeer(node=node_of(BOB).lower(), public_key=bytes(BOB.verify_key))
-    for peers in ([peer(BOB), peer(BOB)], [short], [lower], [peer(BOB, "everything")], [peer(BOB, "status")]):
+    for peers in ([peer(BOB), peer(BOB)], [short], [lower]):
         assert code(TrustSet, peers) == "input.invalid"
+    for peers in ([peer(BOB, "everything")], [peer(BOB, "status")], [peer(BOB, "session:read", origins=())]):
+        assert code(TrustSet, peers) == "message.invalid"
     assert code(TrustSet, [TrustedPeer(node="nobody", public_key=bytes(BOB.verify_key))]) == "id.invalid"
-
-
-def test_scopes_are_parsed_from_names_and_presets() -> None:
-    assert parse_scopes("audit") == ("session:read",)
-    assert parse_scopes("explore") == ("branch:accept", "branch:assign", "deltas:read", "deltas:write")
-    assert parse_scopes(" session:read , deltas:read,session:read,status,") == ("deltas:read", "session:read")
-    assert parse_scopes(["audit", "peers:read"]) == ("peers:read", "session:read")
-    assert parse_scopes("") == ()
-    assert code(parse_scopes, "audit,everything") == "input.invalid"
-
-
-def test_presets_grant_no_more_than_scopes_that_exist() -> None:
-    assert all(preset <= GRANTABLE for preset in PRESETS.values())
-
-
-def test_scopes_from_the_wire_stand_in_one_form() -> None:
-    assert check_scopes(("deltas:read", "session:read")) == ("deltas:read", "session:read")
-    for scopes in (("session:read", "deltas:read"), ("deltas:read",) * 2, ("audit",), ("status",), ("x",)):
-        assert code(check_scopes, scopes) == "message.invalid"
 
 
 def test_a_peer_that_revoked_itself_or_is_frozen_gets_no_connection_and_no_scope() -> None:

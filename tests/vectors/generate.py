@@ -237,7 +237,7 @@ _INVITE: dict[str, Any] = {
     "node": node_id(bytes(ALICE.verify_key)),
     "token": b"t" * 16,
     "expires_s": 2_000,
-    "scopes": ["session:read"],
+    "grants": {"deltas:read": ["https://*.shop.example", "https://shop.example"], "session:read": ["*"]},
 }
 
 
@@ -267,8 +267,11 @@ def invite_cases() -> list[Case]:
         ("short token", invite({"token": b"t" * 15}), "invite.invalid"),
         ("node id mistyped", invite({"node": "A" + _INVITE["node"][1:][::-1]}), "invite.invalid"),
         ("node id in lower case", invite({"node": _INVITE["node"].lower()}), "invite.invalid"),
-        ("unknown scope", invite({"scopes": ["everything"]}), "invite.invalid"),
-        ("scopes out of order", invite({"scopes": ["session:read", "deltas:read"]}), "invite.invalid"),
+        ("unknown scope", invite({"grants": {"everything": ["*"]}}), "invite.invalid"),
+        ("a scope for no origin", invite({"grants": {"session:read": []}}), "invite.invalid"),
+        ("origins out of order", invite({"grants": {"session:read": ["https://b", "https://a"]}}), "invite.invalid"),
+        ("an origin within another", invite({"grants": {"session:read": ["*", "https://a"]}}), "invite.invalid"),
+        ("an origin with its usual port", invite({"grants": {"session:read": ["https://a:443"]}}), "invite.invalid"),
         ("address without port", invite({"address": "https://a.lan"}), "invite.url"),
         ("address without TLS", invite({"address": "http://a.lan:1"}), "invite.url"),
         ("address with a user", invite({"address": "https://u@a.lan:1"}), "invite.url"),

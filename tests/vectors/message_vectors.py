@@ -44,6 +44,8 @@ SYNC: Fields = {
     "tags": [],
     "notes": [],
     "proofs": [],
+    "key_heads": [],
+    "key_logs": [],
 }
 SPEC = {
     "id": SEARCH,
@@ -68,6 +70,7 @@ ASSIGNMENT = {
 }
 RESULT = {"search": SEARCH, "lease": LEASE, "branch": b"b" * 16, "outcome": "spent", "spend": {}}
 STATUS = {"node": ALICE_ID, "name": "alice", "version": "0.1.0", "protocol": 1, "now_ms": 0, "scopes": []}
+NOTICE = {"about": BOB_ID, "since_ms": 1_700_000_000_000}
 CALL = {"number": 1, "route": "status", "media": "application/vnd.trailmesh.message+cose", "body": b"e"}
 CLICK: dict[str, Any] = {"type": "click", "target": {"role": "link", "name": "Mugs"}}
 
@@ -122,6 +125,15 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("DeltaBatch", "nothing more", {"deltas": [b"d"]}, {"more": False}),
     ("LogSync", "nothing known", {}, SYNC),
     ("LogSync", "with a proof", {"head": b"h", "hashes": [b"h" * 32], "tags": [b"t" * 16]}, SYNC),
+    (
+        "LogSync",
+        "where a key log ends",
+        {"key_heads": [{"tag": b"t" * 16, "head": bytes(32)}], "key_logs": [b"l"]},
+        SYNC,
+    ),
+    ("DistrustNotice", "right", NOTICE, {"reason": "", "lifted": False}),
+    ("DistrustNotice", "lifted", NOTICE | {"lifted": True, "reason": "found again"}, {}),
+    ("NoticePush", "right", {"notice": b"n"}, {}),
     ("LogConsistencyAsk", "right", {"log": 0, "old_size": 1, "new_size": 1}, {}),
     ("LogProveAsk", "right", {"digest": b"d" * 32}, {}),
     ("Done", "right", {}, {}),
@@ -168,6 +180,10 @@ WRONG: list[tuple[str, str, Any]] = [
     ("DeltaPush", "65 deltas", {"search": SEARCH, "deltas": [b"d"] * 65}),
     ("LogSync", "a short hash", {"hashes": [b"h" * 31]}),
     ("LogSync", "a tag of another size", {"tags": [b"t" * 17]}),
+    ("LogSync", "three key logs", {"key_logs": [b"l"] * 3}),
+    ("LogSync", "a short head", {"key_heads": [{"tag": b"t" * 16, "head": bytes(31)}]}),
+    ("DistrustNotice", "about nobody", NOTICE | {"about": ""}),
+    ("DistrustNotice", "a reason of 301 characters", NOTICE | {"reason": "x" * 301}),
     ("LogConsistencyAsk", "size zero", {"log": 0, "old_size": 0, "new_size": 1}),
     ("LogProveAsk", "a short digest", {"digest": b"d" * 31}),
     ("Action", "an unknown type", {"type": "explode"}),

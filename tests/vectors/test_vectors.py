@@ -10,7 +10,7 @@ from nacl.signing import SigningKey
 
 from protocol import cbor, envelope, ids
 from protocol.errors import MeshError
-from protocol.pairing import make_invite, parse_invite
+from protocol.invite import make_invite, parse_invite
 from tests.vectors import generate
 
 
@@ -39,6 +39,9 @@ def test_the_committed_files_are_those_of_the_generator() -> None:
 
 @pytest.mark.parametrize("case", cases("cbor"))
 def test_cbor(case: dict[str, Any]) -> None:
+    """Guard: protocol/cbor.py, scan.
+    Guard: protocol/cbor.py, _close.
+    """
     data = bytes.fromhex(case["hex"])
     if "code" in case:
         with pytest.raises(MeshError) as caught:
@@ -78,6 +81,9 @@ def read_message(data: bytes, now_s: int) -> envelope.Envelope:
 
 @pytest.mark.parametrize("case", cases("envelope"))
 def test_envelopes(case: dict[str, Any]) -> None:
+    """Guard: protocol/envelope.py, _header.
+    Guard: protocol/envelope.py, verify.
+    """
     data = bytes.fromhex(case["hex"])
     if "code" in case:
         with pytest.raises(MeshError) as caught:
@@ -111,8 +117,11 @@ def test_invites(case: dict[str, Any]) -> None:
         return
     said, found = case["invite"], parse_invite(case["text"], case["now_s"])
     assert (found.address, found.node, found.token.hex()) == (said["address"], said["node"], said["token"])
-    assert (found.expires_s, list(found.scopes)) == (said["expires_s"], said["scopes"])
+    assert (found.expires_s, found.grants) == (
+        said["expires_s"],
+        {name: tuple(of) for name, of in said["grants"].items()},
+    )
     again = make_invite(
-        address=found.address, node=found.node, token=found.token, expires_s=found.expires_s, scopes=found.scopes
+        address=found.address, node=found.node, token=found.token, expires_s=found.expires_s, grants=found.grants
     )
     assert again == "".join(case["text"].split())

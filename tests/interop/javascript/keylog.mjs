@@ -125,6 +125,13 @@ export class KeyLog {
     return stateOf(this.events).key
   }
 
+  /** Every key that was this node's at some time, and was not disowned altogether. */
+  get keys() {
+    return stateOf(this.events)
+      .keys.filter(({ from, until }) => until >= from)
+      .map(({ key }) => key)
+  }
+
   get state() {
     if (this.#frozen) return 'frozen'
     return stateOf(this.events).revoked ? 'revoked' : 'active'
@@ -155,6 +162,20 @@ export class KeyLog {
     demand(this.events.length || event.op === 'genesis', 'keylog.invalid', 'a log begins with its genesis')
     if ([...this.events, ...this.other].some(({ digest }) => digest.equals(event.digest))) return this
     return this.#weigh([...this.#before(event), event])
+  }
+
+  /** This log, once it was shown every history that `other` knows. */
+  merge(other) {
+    const histories = other.other.length ? [other.events, other.#otherHistory] : [other.events]
+    let merged = this
+    for (const history of histories) {
+      try {
+        merged = merged.#weigh(history)
+      } catch (error) {
+        if (error.code !== 'keylog.fork') throw error // frozen, and this does not thaw it
+      }
+    }
+    return merged
   }
 
   /** This log, held against a history that leaves it at position `partsAt`. */

@@ -36,17 +36,19 @@ function shaped(value, { required, optional }) {
   return value
 }
 
-/** The key of a signer whose id is shown to be its own. */
+/** A signer whose keys are shown to be its own: `key`, which it names, and `keys`, all it may have signed with. */
 function keyOf(signer) {
   const { node, public_key: digits, key_log: log } = shaped(signer, SIGNER)
   const key = base64(digits)
   check(key.length === 32, 'no key')
-  if (!log) check(nodeId(key) === node, 'key and id do not fit')
-  else {
-    const keys = as('log.invalid', () => readKeyLog(base64(log)))
-    check(keys.node === node && keys.key.equals(key), 'key log and key do not fit')
-  }
-  return { node, key }
+  const told = log ? as('log.invalid', () => readKeyLog(base64(log))) : null
+  const keys = told ? told.keys : [key]
+  check((told ? told.node : nodeId(key)) === node, 'key and id do not fit')
+  check(
+    keys.some((one) => one.equals(key)),
+    'key log and key do not fit',
+  )
+  return { node, key, keys }
 }
 
 const hash = (digits) => {
@@ -73,8 +75,8 @@ function parseJson(file) {
   }
 }
 
-function inclusion(proof, { node, key }) {
-  const checkpoint = openCheckpoint(proof.checkpoint, node, [key])
+function inclusion(proof, { node, keys }) {
+  const checkpoint = openCheckpoint(proof.checkpoint, node, keys)
   const path = proof.hashes.map(hash)
   const digest = hash(proof.digest)
   check(Number.isSafeInteger(proof.index) && proof.index >= 0, 'no index')
@@ -87,8 +89,8 @@ function inclusion(proof, { node, key }) {
   return { shows: 'inclusion', node, digest, checkpoint, cosigners: cosigners.map((one) => one.node) }
 }
 
-function equivocation(proof, { node, key }) {
-  const [first, second] = [proof.first, proof.second].map((note) => openCheckpoint(note, node, [key]))
+function equivocation(proof, { node, keys }) {
+  const [first, second] = [proof.first, proof.second].map((note) => openCheckpoint(note, node, keys))
   check(first.log === second.log && first.size <= second.size, 'two logs, or the wrong order')
   if (first.size === second.size) check(!first.root.equals(second.root), 'one history')
   else {

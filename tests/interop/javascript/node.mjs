@@ -5,7 +5,7 @@ import { encode } from './cbor.mjs'
 import { call, channelIdentity, listen, nowSeconds } from './channel.mjs'
 import { mediaType, open, ReplayWindow, seal } from './envelope.mjs'
 import { demand, MeshError } from './errors.mjs'
-import { nodeId } from './ids.mjs'
+import { isNodeId, nodeId } from './ids.mjs'
 import { checkAddress } from './invite.mjs'
 import { genesis, readKeyLog } from './keylog.mjs'
 import { keyOf, rawPublic } from './keys.mjs'
@@ -33,6 +33,7 @@ export class Node {
     this.seen = new ReplayWindow()
     this.peers = new Map()
     this.searches = new Map()
+    this.notices = new Map()
   }
 
   async listen() {
@@ -67,17 +68,37 @@ export class Node {
     return this.log.enter(seal({ kind, key: this.key, issuer: this.id, payload, issued: nowSeconds() }))
   }
 
+  /** By which `peer` finds out whom both know. */
+  tagsFor(peer) {
+    return tagsFor(this.id, peer.node, [...this.peers.keys()].filter((node) => node !== peer.node))
+  }
+
+  /** Take in a key log that somebody shows: it proves itself. What it says of strangers is left aside. */
+  learnKeys(raw) {
+    const told = readKeyLog(raw, nowSeconds())
+    const known = this.peers.get(told.node)
+    if (!known) return
+    const log = known.log.merge(told)
+    Object.assign(known, { log, key: log.key })
+  }
+
+  /** Judge what `peer` says of its log and of keys. */
+  hearLog(peer, sync) {
+    for (const raw of sync.key_logs) this.learnKeys(raw)
+    this.checkpoints.hear(peer, sync, nowSeconds())
+  }
+
   /** Exchange checkpoints with `peer`, until each holds the other's newest. */
   async syncLog(peer) {
-    const tags = tagsFor(this.id, peer.node, [...this.peers.keys()])
+    const tags = this.tagsFor(peer)
     const first = read(await this.ask(peer, 'log/checkpoint', { tags }), MESSAGES.LogSync)
-    this.checkpoints.hear(peer, first, nowSeconds())
+    this.hearLog(peer, first)
     const grown = this.log.growthFrom(this.log.heldSize(first.yours))
     const second = read(
       await this.ask(peer, 'log/checkpoint', { ...grown, yours: this.checkpoints.noteOf(peer.node), tags }),
       MESSAGES.LogSync,
     )
-    this.checkpoints.hear(peer, second, nowSeconds())
+    this.hearLog(peer, second)
     return { ours: second.yours.toString(), theirs: this.checkpoints.noteOf(peer.node).toString() }
   }
 
@@ -137,25 +158,21 @@ const ROUTES = {
   'keys/push': {
     ask: MESSAGES.KeysPush,
     answer: (node, peer, { log }) => {
-      const told = readKeyLog(log, nowSeconds())
-      const known = node.peers.get(told.node)
-      demand(known, 'peer.unknown', 'the log of a stranger')
-      let merged = known.log
-      for (const event of [...told.events, ...told.other]) merged = merged.with(event.raw, nowSeconds())
-      Object.assign(known, { log: merged, key: merged.key })
+      node.learnKeys(log)
       return {}
     },
   },
+  'notices/push': { ask: MESSAGES.NoticePush, answer: takeNotice },
   'keys/pull': { ask: {}, answer: (node) => ({ log: node.keyLog.encode() }) },
   'log/checkpoint': {
     ask: MESSAGES.LogSync,
     answer: (node, peer, sync) => {
-      node.checkpoints.hear(peer, sync, nowSeconds())
+      node.hearLog(peer, sync)
       const yours = node.checkpoints.noteOf(peer.node)
       return {
         ...node.log.growthFrom(node.log.heldSize(sync.yours)),
         yours,
-        tags: tagsFor(node.id, peer.node, [...node.peers.keys()]),
+        tags: node.tagsFor(peer),
       }
     },
   },
@@ -167,6 +184,17 @@ const ROUTES = {
     ask: MESSAGES.LogProveAsk,
     answer: (node, peer, { digest }) => ({ proof: Buffer.from(node.log.prove(digest)) }),
   },
+}
+
+/** A notice is advice: it is kept, and nothing acts by it. */
+function takeNotice(node, peer, { notice }) {
+  const keysOf = (issuer, issued) => (issuer === peer.node ? peer.log.keysAt(issued) : [])
+  const { payload } = open(notice, { kinds: ['distrust-notice'], keysOf })
+  const { about, since_ms, lifted } = parse(payload, MESSAGES.DistrustNotice)
+  demand(isNodeId(about) && about !== node.id && about !== peer.node, 'message.invalid', 'about whom?')
+  demand(since_ms <= Date.now() + 60_000, 'message.invalid', 'from the future')
+  node.notices.set(`${peer.node} ${about}`, { lifted })
+  return {}
 }
 
 async function echo(node, peer) {

@@ -36,7 +36,8 @@ function visited(visits) {
 
 const COMMANDS = {
   async join({ invite, grants }) {
-    peer = await node.join(invite, grants)
+    await node.join(invite, grants)
+    peer = [...node.peers.values()].at(-1)
     return { node: peer.node, name: peer.name, grants: peer.grants }
   },
   ask: ({ route, body }) => node.ask(peer, route, body),
@@ -53,6 +54,7 @@ const COMMANDS = {
     const log = readKeyLog((await node.ask(peer, 'keys/pull')).get('log'))
     return { node: log.node, key: log.key, state: log.state }
   },
+  known_key: () => node.peers.get(peer.node).key,
   sync_log: () => node.syncLog(peer),
   async prove_opening() {
     const opening = (await node.ask(peer, 'log/checkpoint')).get('opening')

@@ -75,7 +75,7 @@ export class HeldCheckpoints {
     Object.assign(this, { key, node })
   }
 
-  /** Judge what `peer` (node id and key) says of its own log; the checkpoint now held, parsed. */
+  /** Judge what `peer` (node id, key, key log) says of its own log; the checkpoint now held, parsed. */
   hear(peer, sync, now) {
     if (sync.head.length === 0) return this.held.get(peer.node)?.checkpoint ?? null
     const note = sync.head.toString()
@@ -95,7 +95,7 @@ export class HeldCheckpoints {
     const held = this.held.get(peer.node)?.checkpoint
     if (held && found.number < held.number) return null
     if (held && found.number === held.number) return held
-    const { payload } = open(opening, { kinds: ['log-opening'], keysOf: () => [peer.key] })
+    const { payload } = open(opening, { kinds: ['log-opening'], keysOf: (_, issued) => peer.log.keysAt(issued) })
     demand(parse(payload, LOG_OPENING, { code: 'log.invalid' }).log === found.log, 'log.invalid', 'opens another log')
     return { size: 1, root: artefactLeaf(sha256(opening)) }
   }

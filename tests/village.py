@@ -1,0 +1,54 @@
+"""Whole nodes in one process, on real sockets: as they serve, but for the control socket and what is done by the hour."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import yaml
+
+from adapters.clock.system import SystemClock
+from node import wiring
+from node.node import Node
+from node.rooms import Rooms
+from node.setup import init_home
+
+
+class WrongClock(SystemClock):
+    """The machine's clock, and how wrong it is."""
+
+    def __init__(self, wrong_ms: int = 0) -> None:
+        self.wrong_ms = wrong_ms
+
+    def now_ms(self) -> int:
+        return super().now_ms() + self.wrong_ms
+
+
+class Village:
+    """Makes nodes that serve."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = AsyncExitStack()
+
+    async def node(self, name: str, *, listen: str = "127.0.0.1:0", wrong_ms: int = 0, **more: object) -> Rooms:
+        """A node that serves. more: fields of ``listen`` in its configuration."""
+        home, made_from = self._folder / name, self._folder / f"{name}.yaml"
+        made_from.write_text(yaml.safe_dump({"name": name, "listen": more}))
+        init_home(home, name=None, listen=listen, config_file=str(made_from))
+        node = await self._stack.enter_async_context(wiring.open_node(home, clock=WrongClock(wrong_ms)))
+        await serve(node)
+        return node.rooms
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+
+async def serve(node: Node) -> None:
+    node.rooms.address = await node.rooms.server.start(node.federation.handle)
+    node.rooms.reach.start(node.federation.handle)
+
+
+async def pair(inviter: Rooms, joiner: Rooms) -> None:
+    invite, _ = await inviter.pairing.invite([], [], 5)
+    await joiner.pairing.join(invite, [], [], lambda found: None)
