@@ -37,11 +37,6 @@ class BrowserJudge:
 
     async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
         """``page``, still blank, is the one of its context that may send, under ``guard``."""
-        await asyncio.gather(
-            session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
-            # As routing does: what a step meets must not depend on how long ago an earlier one asked for it.
-            session.send("Network.setCacheDisabled", {"cacheDisabled": True}),
-        )
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]
         self._pages[guard] = page
         self._contexts[target["browserContextId"]] = guard
@@ -67,7 +62,8 @@ class BrowserJudge:
         except Exception:  # whatever went wrong: a request without an answer would wait, and its page with it, for ever
             permit = False
         with contextlib.suppress(PlaywrightError):  # whoever asked, or the browser, went away: nothing is left to send
-            await answer(self._session, event, permit)
+            # What a step meets must not depend on how long ago an earlier one asked for it.
+            await answer(self._session, event, permit, anew=True)
 
     async def _permits(self, event: Mapping[str, Any]) -> bool:
         frame = event["frameId"]

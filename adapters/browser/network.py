@@ -18,6 +18,7 @@ from adapters.browser.activity import Activity
 from protocol.risk import GuardPolicy, judge_request
 
 _BLOCKED_MAX: Final = 200
+_READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
 _POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
 
 
@@ -95,14 +96,21 @@ def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
     return guard.permits(request["method"], request["url"], kind, kind == "document", body)
 
 
-async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool) -> None:
-    """Let a paused request go on, or end it."""
+async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool, *, anew: bool = False) -> None:
+    """Let a paused request go on, or end it.
+
+    anew: pages and what scripts read come from the site, not from the HTTP cache.
+    """
+    asked: dict[str, Any] = {"requestId": event["requestId"]}
     if permit:
-        await session.send("Fetch.continueRequest", {"requestId": event["requestId"]})
+        if anew and event["resourceType"] in _READ_ANEW:
+            headers = {"Cache-Control": "no-cache", **event["request"]["headers"]}
+            asked["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
+        await session.send("Fetch.continueRequest", asked)
         return
     # "Aborted" cancels a navigation and keeps the page; any other reason would replace it by an error page.
     reason = "Aborted" if event.get("resourceType") == "Document" else "BlockedByClient"
-    await session.send("Fetch.failRequest", {"requestId": event["requestId"], "errorReason": reason})
+    await session.send("Fetch.failRequest", {**asked, "errorReason": reason})
 
 
 async def pause_requests(session: CDPSession) -> None:
