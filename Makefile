@@ -68,8 +68,13 @@ fuzz: .venv-fuzz/.ready            ## Coverage-guided fuzzing of TARGET (default
 	.venv-interop/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/interop/requirements.lock
 	touch $@
 
-interop: .venv-interop/.ready            ## Our envelopes against pycose and python-cwt, both ways
+interop: .venv-interop/.ready            ## Our envelopes against pycose and python-cwt; the protocol as written a second time
 	PYTHONPATH=. .venv-interop/bin/python -m pytest -q -c /dev/null --rootdir=. --noconftest -p no:cacheprovider tests/interop/check_cose.py
+	$(PYTHON) -m pytest -q tests/interop/check_javascript.py
+
+.PHONY: guards
+guards: install            ## Take every guard of docs/THREATS.md out in a copy; its test must fail (ONLY=text: some)
+	$(PYTHON) -m scripts.guards $(ONLY)
 
 smoke: install            ## The main promises, through the installed command
 	scripts/smoke.sh

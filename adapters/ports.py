@@ -114,6 +114,12 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     seen_ms: int = 0
     key_log: bytes = b""
     """Its key log, encoded, with the proof of a contradiction if there is one; empty if it never showed one."""
+    distrusted_ms: int = 0
+    """When this node's owner distrusted it, milliseconds since 1970; 0 for a peer that is trusted."""
+    distrust_reason: str = ""
+    """In the owner's words."""
+    parting: bool = False
+    """It may act no longer, and what this node had to do with it is still being ended."""
 
 
 class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,6 +281,9 @@ class Store(Protocol):
     async def cosigned(self) -> list[CosignedRecord]:
         """By node id of the peer; one of each."""
 
+    async def drop_cosigned(self, witness: str) -> bool:
+        """Forget what a peer has cosigned; whether there was anything."""
+
     async def put_equivocation(self, found: EquivocationRecord) -> bool:
         """Keep a proof; False if there is one about this node already, which stays."""
 
@@ -363,6 +372,9 @@ class PeerClient(Protocol):
 
     async def hold(self, peer: PeerAddress, handler: PeerHandler, *, opened: Callable[[], None]) -> NoReturn:
         """Keep a connection to ``peer`` open over which it calls us, until cancelled or until an error (as of ``call``) ends it."""
+
+    async def drop(self, node: str) -> None:
+        """End every connection that was opened to ``node``, at once; calls that run fail with ``peer.unreachable``."""
 
     async def close(self) -> None: ...
 

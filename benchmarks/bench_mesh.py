@@ -7,7 +7,6 @@ The bare side is aiohttp over TLS 1.3 with the same kind of keys (Ed25519) and t
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import ssl
 import statistics
@@ -236,34 +235,3 @@ def trust_change() -> float:
 def trust_change_block() -> float:
     """The longest time the event loop stands still during such a change; the worst of all rounds."""
     return asyncio.run(_change())[1]
-
-
-async def _revoke() -> float:
-    """Seconds until Bob's open connection has ended, after he left a trust set of ``PEERS`` peers."""
-    crowd, times = _crowd(PEERS - 1), []
-    server = MeshServer(ALICE, bounds=BOUNDS)
-    server.trust(crowd | BOB_ONLY)
-    port = int((await server.start(_echo)).rpartition(":")[2])
-    context = _client_context()
-    try:
-        for _ in range(CHANGE_ROUNDS):
-            server.trust(crowd | BOB_ONLY)
-            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="")
-            head = f"POST /peer/v1/{ROUTE} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n"
-            writer.write(f"{head}Content-Type: {MEDIA}\r\n\r\n".encode())
-            await reader.readuntil(b"\r\n\r\n")  # answered: the connection was admitted
-            began = time.perf_counter()
-            server.trust(crowd)
-            with contextlib.suppress(OSError):
-                await reader.read()
-            times.append(time.perf_counter() - began)
-            writer.transport.abort()
-    finally:
-        await server.close()
-    return max(times)
-
-
-@benchmark("mesh.revoke_seconds", unit="s", target=1, direction="at most")
-def revoke_seconds() -> float:
-    """Time from a peer's removal from a trust set of 1,000 until its open connection is closed; the worst of rounds."""
-    return asyncio.run(_revoke())

@@ -120,7 +120,7 @@ class Audit:
         head = await self._store.audit_head()
         return Listed(
             rows=tuple(_row_of(kept) for kept in found),
-            names={record.node: record.name for record in self._peers.records()},
+            names={record.node: record.name for record in (*self._peers.records(), *self._peers.distrusted())},
             total=head.number,
             head=head.digest,
         )

@@ -20,11 +20,15 @@ async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[d
     What is heard there pairs nobody and changes no address of a peer: anybody can say it.
     """
     names = {ids.short(record.node): record.name for record in peers.records()}
+    distrusted = {ids.short(record.node): record.name for record in peers.distrusted()}
     found = []
     for sighting in await discovery.browse(seconds):
         if sighting.short == ids.short(peers.me):
             continue
         name = names.get(sighting.short)
+        if sighting.short in distrusted:
+            found.append(_distrusted(sighting.short, sighting.addresses, distrusted[sighting.short]))
+            continue
         found.append(
             {
                 "short": sighting.short,
@@ -34,6 +38,15 @@ async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[d
             }
         )
     return found
+
+
+def _distrusted(short: str, addresses: tuple[str, ...], name: str) -> dict[str, Any]:
+    return {
+        "short": short,
+        "addresses": list(addresses),
+        "standing": f"says it is {name}, which you distrust",
+        "next": f"nothing, or trailmesh node trust {name}",
+    }
 
 
 def announcement(node: str, address: str, advertise: tuple[str, ...]) -> Announcement:

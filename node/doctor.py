@@ -120,7 +120,7 @@ async def _browser(rooms: Rooms) -> list[Check]:
 
 
 async def _peers(rooms: Rooms) -> list[Check]:
-    records = await rooms.store.peers()
+    records = rooms.peers.records()
     if not records:
         return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
     found = await asyncio.gather(*(check_peer(rooms, record.node, record.name) for record in records))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -24,6 +24,7 @@ from protocol.audit import NODE
 from protocol.errors import MeshError
 from protocol.log_proof import Equivocation, key_of
 from protocol.messages import (
+    KeyHead,
     LogConsistency,
     LogConsistencyAsk,
     LogProveAsk,
@@ -53,6 +54,8 @@ class LogExchange:
         self._holds: dict[str, Checkpoint] = {}
         """What each peer was last heard to hold of our log."""
         self._tags: dict[str, frozenset[bytes]] = {}
+        self._heads_told: dict[str, dict[bytes, bytes]] = {}
+        """By peer and tag, where it said that key logs of nodes we both know end."""
         self._claims: dict[str, dict[tuple[int, int, bytes], Signed]] = {}
         """Checkpoints that others showed us and that their own node has not connected yet with what we hold."""
         self._proofs: dict[str, bytes] = {}
@@ -61,13 +64,30 @@ class LogExchange:
 
     async def load(self) -> None:
         """Take up what the store holds. A checkpoint of a node that is no peer any more is left where it is."""
-        for head in await self._store.heads():
-            if self._peers.knows(head.node):
-                keys = self._peers.public_keys_of(head.node)
-                self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
+        await self.recall()
+        for cosigned in await self._store.cosigned():
+            if self._peers.met(cosigned.witness) and not self._peers.acts(cosigned.witness):
+                await self._store.drop_cosigned(cosigned.witness)  # should a crash have come in between
         for found in await self._store.equivocations():
             self._proofs[found.node] = found.proof
             self._peers.freeze(found.node, "log.equivocation")
+
+    async def recall(self, node: str = "") -> None:
+        """Hold the stored checkpoint of one peer again, or those of all."""
+        for head in await self._store.heads():
+            if self._peers.knows(head.node) and node in ("", head.node):
+                keys = self._peers.public_keys_of(head.node)
+                self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
+
+    async def forget(self, node: str) -> None:
+        """Rely no more on what ``node`` said of anybody's log, ours included. Its own checkpoint stays in the store."""
+        for known in (self._held, self._holds, self._tags, self._heads_told, self._claims):
+            known.pop(node, None)
+        await self._store.drop_cosigned(node)
+
+    def acquainted(self, node: str) -> list[str]:
+        """The other peers that said they know ``node``."""
+        return [peer for peer in self._others(node) if self._tag(peer, node) in self._tags.get(peer, frozenset())]
 
     def held(self, node: str) -> Signed | None:
         """The checkpoint held of a peer's log."""
@@ -81,7 +101,8 @@ class LogExchange:
 
     async def round(self) -> None:
         """Sync with every peer that can be called. What goes wrong with one does not concern the others."""
-        called = [r.node for r in self._peers.records() if r.addresses and r.node not in self._proofs]
+        called = [r.node for r in self._peers.records() if r.addresses and self._peers.acts(r.node)]
+        called = [node for node in called if node not in self._proofs]
         results = await asyncio.gather(*(self.sync(node) for node in called), return_exceptions=True)
         for node, result in zip(called, results, strict=True):
             if isinstance(result, MeshError):
@@ -141,12 +162,15 @@ class LogExchange:
 
     async def _message(self, node: str) -> LogSync:
         """What ``node`` is to hear now."""
-        mutual = [other for other in self._others(node) if self._tag(node, other) in self._tags.get(node, frozenset())]
+        tags = {self._tag(node, other): other for other in self._peers.everybody() if other != node}
+        mutual = [other for tag, other in tags.items() if tag in self._tags.get(node, frozenset())]
         proofs = [self._proofs[other] for other in mutual if other in self._proofs]
         notes = [self._held[other][1].encode() for other in mutual if other in self._held and other not in self._proofs]
         said = LogSync(
             yours=self._yours(node),
-            tags=tuple(self._tag(node, other) for other in self._others(node)),
+            tags=tuple(tags)[: limits.PEERS_MAX],
+            key_heads=self._key_heads(node, mutual),
+            key_logs=self._key_logs(node, mutual),
             notes=tuple(notes[: limits.LOG_GOSSIP_NOTES_MAX]),
             proofs=tuple(proofs[: limits.LOG_GOSSIP_PROOFS_MAX]),
         )
@@ -166,7 +190,23 @@ class LogExchange:
             tags=said.tags,
             notes=said.notes,
             proofs=said.proofs,
+            key_heads=said.key_heads,
+            key_logs=said.key_logs,
         )
+
+    def _key_heads(self, node: str, mutual: Sequence[str]) -> tuple[KeyHead, ...]:
+        known = [(other, self._peers.key_log(other)) for other in mutual]
+        heads = [KeyHead(tag=self._tag(node, other), head=keys.head) for other, keys in known if keys]
+        return tuple(heads[: limits.PEERS_MAX])
+
+    def _key_logs(self, node: str, mutual: Sequence[str]) -> tuple[bytes, ...]:
+        """The key logs that ``node`` is to be shown: it said that they end elsewhere."""
+        told = self._heads_told.get(node, {})
+        known = [(told.get(self._tag(node, other)), self._peers.key_log(other)) for other in mutual]
+        differ = [keys for head, keys in known if keys and head not in (None, keys.head)]
+        encoded = [keys.encode() for keys in sorted(differ, key=lambda keys: keys.active)]
+        fitting = [data for data in encoded if len(data) <= limits.KEY_LOG_BYTES_MAX]
+        return tuple(fitting[: limits.LOG_GOSSIP_KEY_LOGS_MAX])
 
     def _others(self, node: str) -> list[str]:
         return [record.node for record in self._peers.records() if record.node != node]
@@ -192,6 +232,9 @@ class LogExchange:
     async def _take(self, node: str, said: LogSync) -> None:
         """Everything a peer said, in order: about us, about itself, about others. Errors: those of ``on_sync``."""
         self._tags[node] = frozenset(said.tags)
+        self._heads_told[node] = {told.tag: told.head for told in said.key_heads}
+        for data in said.key_logs:
+            await self._hear_keys(data)
         await self._hear_of_us(node, said.yours)
         if said.head:
             await self._hear(node, said)
@@ -311,6 +354,14 @@ class LogExchange:
         await self._distrust(node, "log.equivocation")
 
     # --- what others say ---------------------------------------------------------------------------------------------
+
+    async def _hear_keys(self, data: bytes) -> None:
+        """A key log another peer passed on: it proves itself. One that shows nothing is left aside."""
+        try:
+            await self._peers.adopt(data)
+        except MeshError as error:
+            log.debug("a key log that a peer passed on is left aside: %s", error)
+        await asyncio.sleep(0)  # checking a long one takes some ten milliseconds
 
     async def _hear_proof(self, data: bytes) -> None:
         """A proof another peer passed on: it speaks for itself. Errors: ``log.invalid``."""

@@ -126,7 +126,7 @@ class Logs:
         }
 
     def _name_of(self, node: str) -> str:
-        return next((record.name for record in self._peers.records() if record.node == node), "")
+        return self._peers.name_of(node)
 
     async def show(self, peer: str, out: str) -> ShownLog:
         """This node's log, or what is held of a peer's; with ``out``, the proof of its equivocation is written there.
@@ -152,7 +152,7 @@ class Logs:
         )
 
     async def _show_peer(self, peer: str, out: str) -> ShownLog:
-        record = self._peers.find(peer)
+        record = self._peers.find_met(peer)
         proof = self._exchange.proof(record.node)
         if out and not proof:
             raise MeshError("input.not_found", f"{record.name} has not signed two histories, as far as we know")

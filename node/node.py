@@ -33,6 +33,7 @@ class Node:
             "grants/push": self._on_grants,
             "reach/echo": rooms.reach.echo,
             **rooms.own_keys.routes,
+            **rooms.notices.routes,
             **rooms.explorer.routes,
             **rooms.log_exchange.routes(),
         }
@@ -45,6 +46,8 @@ class Node:
             **ExploreVerbs(rooms).table,
             **rooms.own_keys.verbs,
             **rooms.logs.verbs(),
+            **rooms.distrust.verbs,
+            **rooms.notices.verbs,
             **rooms.audit.verbs(),
         }
         """Everything a command can ask."""

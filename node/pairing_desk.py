@@ -58,6 +58,7 @@ class PairingDesk:
             addresses=self._peers.addresses,
             grants=grants,
             asks=parse_grants(ask),
+            check_welcome=self._peers.check_welcome,
         )
         listener = self._new_server()
         closing = asyncio.Event()
@@ -102,10 +103,12 @@ class PairingDesk:
     ) -> Paired:
         """Pair by an invite. ``found`` is told what the invite says before anything is sent.
 
-        Errors: ``invite.*``, ``peer.identity``, ``peer.unreachable``, ``peer.limit``, ``keylog.*``, ``input.invalid``.
+        Errors: ``invite.*``, ``peer.distrusted``, ``peer.identity``, ``peer.unreachable``, ``peer.limit``, ``keylog.*``,
+        ``input.invalid``.
         """
         grants = parse_grants(grant)
         invite = parse_invite(text, self._clock.now_ms() // 1000)
+        self._peers.check_welcome(invite.node)
         joiner = Joiner(
             invite,
             self._identity.key,

@@ -95,6 +95,14 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     ),
     "node.ungrant": Privileged(note=lambda given: {"peer": given.peer, "ungrant": ", ".join(given.grants)}),
     "node.knock": Privileged(subject=lambda given: given.public_key),
+    "node.distrust": Privileged(
+        subject=lambda given: given.peer,
+        note=lambda given: {"reason": given.reason, "notify": "yes" if given.notify else "no"},
+    ),
+    "node.trust": Privileged(
+        subject=lambda given: given.peer, note=lambda given: {"notify": "yes" if given.notify else "no"}
+    ),
+    "node.notices": None,
     "node.peers": None,
     "node.status": None,
     "node.metrics": None,
@@ -135,6 +143,7 @@ ROUTES: Final[Mapping[str, Privileged | None]] = {
     "grants/push": None,  # decides only whom this node asks
     "keys/push": None,  # what is believed of it leaves a row of its own
     "keys/pull": None,
+    "notices/push": None,  # advice
     "search/open": Privileged(subject=lambda given: _sealed(given.spec, SearchSpec, "id")),
     "search/close": Privileged(subject=lambda given: given.search),
     "branch/assign": Privileged(subject=lambda given: _sealed(given.assignment, Assignment, "lease")),

@@ -11,11 +11,13 @@ from adapters.refusals import Refusals
 from node.audit import Audit
 from node.browsers import Browsers
 from node.config import Config
+from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.identity import Identity
 from node.log_exchange import LogExchange
 from node.logs import Logs
 from node.loop_watch import LoopWatch
+from node.notices import Notices
 from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.peers import Peers
@@ -48,6 +50,8 @@ class Rooms:
     refusals: Refusals
     own_keys: OwnKeys
     reach: Reach
+    notices: Notices
+    distrust: Distrust
     discovery: Discovery
     words: Callable[[bytes], str]
     """A digest as six words for people to compare."""
@@ -68,6 +72,7 @@ class Rooms:
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
         await self.pairing.close()
+        await self.distrust.close()
         await self.explorer.close()
         await self.log_exchange.close()
         await self.discovery.close()

@@ -64,6 +64,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
                 await rooms.log_exchange.round()
+        await rooms.distrust.start()
         # Before peers can call: a result for a search that is not open yet would count as late.
         await rooms.explorer.start()
         rooms.address = await rooms.server.start(node.federation.handle)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from adapters.ports import ArtefactRecord, Clock, Store
+from adapters.ports import Clock, Store
 from node.acting import Gate
 from node.action_files import parse_actions
 from node.browsers import Browsers
@@ -34,6 +34,16 @@ from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 _ZIP_START = b"PK"
 
 
+class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay report that was believed when it was stored, and is not now."""
+
+    node: str
+    """Who signed it."""
+    name: str
+    code: str
+    """Why: ``peer.distrusted``, ``keylog.revoked``, …"""
+
+
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A session with everything that is known about it."""
 
@@ -45,7 +55,11 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Node id; empty while it is not committed."""
     manifest: str = ""
     """SHA-256 of the signed manifest, hex."""
+    standing: str = ""
+    """Error code of why its signer is not relied on any more; empty when it is."""
     reports: tuple[ReplayReport, ...] = ()
+    reports_refused: tuple[RefusedReport, ...] = ()
+    """Stored reports that are not believed any more."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,22 +199,24 @@ class Sessions:
         except MeshError:
             return Shown(session=session, steps=tuple(steps), described=described)
         recorded = Recorded(session=session, steps=steps, manifest=manifest)
-        reports = await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT)
+        reports: list[ReplayReport] = []
+        refused: list[RefusedReport] = []
+        for artefact in await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT):
+            try:
+                reports.append(open_report(artefact.envelope, self._peers.find_key, recorded))
+            except MeshError as error:
+                by = artefact.issuer
+                refused.append(RefusedReport(node=by, name=self._name(by), code=error.code))
         return Shown(
             session=session,
             steps=tuple(steps),
             described=described,
             signed_by=signed.issuer,
             manifest=manifest.hex(),
-            reports=tuple(report for artefact in reports if (report := self._report(artefact, recorded))),
+            standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
+            reports=tuple(reports),
+            reports_refused=tuple(refused),
         )
-
-    def _report(self, artefact: ArtefactRecord, recorded: Recorded) -> ReplayReport | None:
-        """A stored report; None when its signer is not trusted any more."""
-        try:
-            return open_report(artefact.envelope, self._peers.find_key, recorded)
-        except MeshError:
-            return None
 
     async def _session(self, session_id: str) -> Session:
         session = await self._store.session(ids.parse_id("ses", session_id))
@@ -272,7 +288,7 @@ class Sessions:
     def _name(self, node: str) -> str:
         if node == self._witness.node:
             return self._config.name
-        return next((record.name for record in self._peers.records() if record.node == node), "")
+        return self._peers.name_of(node)
 
     async def export(self, session_id: str, out: str) -> Verified:
         """Write the bundle of a session to ``out``, whole or not at all. Errors: ``session.not_committed``, ``blob.missing``, …"""

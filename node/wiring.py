@@ -17,7 +17,7 @@ from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
-from adapters.ports import Clock, KeyStore
+from adapters.ports import Clock, KeyStore, OpenBrowser
 from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
@@ -31,11 +31,13 @@ from node import config as configuration
 from node import identity
 from node.audit import Audit
 from node.browsers import Browsers
+from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.files import write_private
 from node.log_exchange import LogExchange
 from node.logs import Logs
 from node.node import Node
+from node.notices import Notices
 from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.passphrase import Ask, source
@@ -91,11 +93,13 @@ fingerprint_words = words.fingerprint
 
 
 @contextlib.asynccontextmanager
-async def open_node(home: Path, passphrase: Ask | None = None, *, clock: Clock | None = None) -> AsyncIterator[Node]:
+async def open_node(
+    home: Path, passphrase: Ask | None = None, *, clock: Clock | None = None, open_browser: OpenBrowser | None = None
+) -> AsyncIterator[Node]:
     """The node of ``home``, owned by this process until the end of the block; not serving peers yet.
 
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
-    clock: the machine's, unless given.
+    clock, open_browser: the machine's, and what the configuration names, unless given.
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
     config = configuration.load(home)
@@ -104,11 +108,12 @@ async def open_node(home: Path, passphrase: Ask | None = None, *, clock: Clock |
         keys = open_key_store(home, passphrase or source(None))
         own = identity.load(home, clock, keys)
         store = await SqliteStore.open(home)
-        rooms = _assemble(home, config, own, keys, store, clock)
+        rooms = _assemble(home, config, own, keys, store, clock, open_browser)
         try:
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.log_exchange.load()
+            await rooms.notices.load()
             yield Node(rooms)
         finally:
             await rooms.close()
@@ -121,6 +126,7 @@ def _assemble(
     keys: KeyStore,
     store: SqliteStore,
     clock: Clock,
+    open_browser: OpenBrowser | None,
 ) -> Rooms:
     listen = config.listen
     host = advertised_host(listen)
@@ -141,7 +147,7 @@ def _assemble(
     )
     settings = browser_settings(config.browser)
     browsers = Browsers(
-        attacher(settings) if settings.cdp_url else launcher(settings),
+        open_browser or (attacher(settings) if settings.cdp_url else launcher(settings)),
         step_timeout_ms=config.browser.step_timeout_ms,
         navigation_timeout_ms=config.browser.navigation_timeout_ms,
     )
@@ -171,6 +177,8 @@ def _assemble(
         client=TlsPairingClient(now_s=now_s),
     )
     log_exchange = LogExchange(witness, peers, store, clock)
+    notices = Notices(witness, peers, log_exchange, store, clock)
+    explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
     return Rooms(
         home=home,
         config=config,
@@ -185,10 +193,12 @@ def _assemble(
         logs=Logs(witness, log_exchange, peers, store, config.name),
         audit=Audit(witness, peers, store),
         sessions=Sessions(witness, config, store, clock, browsers, peers),
-        explorer=Explorer(witness, config, store, clock, browsers, peers, TreeWriter),
+        explorer=explorer,
         server=server,
         refusals=refusals,
         own_keys=OwnKeys(home, own, keys, clock, peers, pairing, (server, client), words.from_words),
+        notices=notices,
+        distrust=Distrust(peers, log_exchange, notices, explorer.drop_peer),
         reach=Reach(peers, client, server, clock, mode=listen.reach),
         discovery=MulticastDiscovery(config.discovery.interfaces),
         words=words.fingerprint,

@@ -208,7 +208,8 @@ def verify(
 class ReplayWindow:
     """Remembers (issuer, unique id) of accepted messages for ``REPLAY_KEEP_S``; bounded; full means closed.
 
-    A restart forgets it, so messages issued before ``started_s`` are refused as well.
+    A restart forgets it, so messages issued before ``started_s`` are refused as well. So are those it has forgotten since:
+    otherwise a clock that is set back would make them new.
     """
 
     def __init__(self, started_s: int, *, items_max: int = limits.REPLAY_WINDOW_ITEMS_MAX) -> None:
@@ -230,12 +231,14 @@ class ReplayWindow:
         self._seen[entry] = now_s + limits.REPLAY_KEEP_S
 
     def prune(self, now_s: int) -> None:
-        """Forget what no longer could be accepted anyway."""
+        """Forget what no longer could be accepted anyway, also if the clock is set back later."""
         # Entries were inserted in time order, so the old ones are in front; stop at the first that stays.
         for entry, until in list(self._seen.items()):
-            if until > now_s:
+            if until >= now_s:  # in its last second a message is still fresh
                 break
             del self._seen[entry]
+            # It was issued at most the skew after it was accepted.
+            self._started_s = max(self._started_s, until - limits.REPLAY_KEEP_S + limits.CLOCK_SKEW_S + 1)
 
     def __len__(self) -> int:
         return len(self._seen)

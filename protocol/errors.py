@@ -159,6 +159,12 @@ CODES: dict[str, Code] = {
         "The peer has no scope for this.",
         "Ask its owner for it there: `trailmesh node grant PEER SCOPE[=ORIGIN,…]`.",
     ),
+    "peer.distrusted": Code(
+        _P,
+        False,
+        "The owner of this node has distrusted the peer: nothing of it is believed, and nothing is asked of it.",
+        "`trailmesh node trust NAME` takes it back, if that is what you want.",
+    ),
     "peer.unreachable": Code(
         _E,
         True,

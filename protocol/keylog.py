@@ -31,7 +31,7 @@ from nacl.signing import SigningKey, VerifyKey
 from protocol import cbor, ids, limits
 from protocol.envelope import key_id as key_id_of
 from protocol.errors import MeshError
-from protocol.key_event import Genesis, Recover, Revoke, Rotate, read_event, sign_event
+from protocol.key_event import HASH_BYTES, Genesis, Recover, Revoke, Rotate, read_event, sign_event
 from protocol.key_rules import History, State, check_future, covers, extend, invalid, is_recovery_key, rank
 from protocol.key_rules import Period as Period
 
@@ -141,6 +141,11 @@ class KeyLog:
         return tuple(entry.event.raw for entry in self._history)
 
     @property
+    def head(self) -> bytes:
+        """The digest of the last event, 32 bytes; zeros while the log is frozen. Logs of one node with one head are equal."""
+        return bytes(HASH_BYTES) if self.frozen else self._history[-1].event.digest
+
+    @property
     def revoked_s(self) -> int | None:
         """Since when the node is revoked, seconds since 1970; None if it is not."""
         return self._state.revoked_s
@@ -218,7 +223,7 @@ class KeyLog:
 
     @property
     def _belief(self) -> tuple[str, bytes]:
-        return self.node, b"" if self.frozen else self._history[-1].event.digest
+        return self.node, self.head
 
     def __repr__(self) -> str:
         state = "frozen" if self.frozen else "revoked" if self.revoked_s is not None else "active"

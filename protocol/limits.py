@@ -79,6 +79,10 @@ KEY_FOLLOW_EVERY_S: Final = 300
 PASSPHRASE_BYTES_MAX: Final = 1_024
 PASSPHRASE_CHARS_MIN: Final = 8
 
+# Distrust (docs/protocol/distrust.md)
+DISTRUST_REASON_CHARS_MAX: Final = 300
+NOTICES_PER_PEER_MAX: Final = 64
+
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
@@ -138,12 +142,13 @@ LOG_COSIGNERS_MAX: Final = 16
 LOG_COSIGNER_KEYS_BYTES_MAX: Final = 4 * KIB
 LOG_GOSSIP_NOTES_MAX: Final = 32
 LOG_GOSSIP_PROOFS_MAX: Final = 2
+LOG_GOSSIP_KEY_LOGS_MAX: Final = 2
 LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
 LOG_START_SYNC_TIMEOUT_S: Final = 5
 
-# Audit trail (docs/adr/0022-audit-trail.md)
+# Audit trail (docs/adr/0017-audit-trail.md)
 AUDIT_NAME_CHARS_MAX: Final = 80
 AUDIT_TEXT_CHARS_MAX: Final = 256
 AUDIT_NOTES_MAX: Final = 8

@@ -1,8 +1,8 @@
 """What travels between nodes: every record, every route, and the scope a route needs.
 
 A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``search``, ``delta``,
-``assignment``, ``result``, ``session``, ``replay-report``, ``log-opening``) are envelopes that stand on their own and travel
-inside messages as bytes.
+``assignment``, ``result``, ``session``, ``replay-report``, ``distrust-notice``, ``log-opening``) are envelopes that stand on
+their own and travel inside messages as bytes.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ KIND_ASSIGNMENT: Final = "assignment"
 KIND_RESULT: Final = "result"
 KIND_SESSION: Final = "session"
 KIND_REPLAY_REPORT: Final = "replay-report"
+KIND_DISTRUST_NOTICE: Final = "distrust-notice"
 
 Id = Annotated[str, msgspec.Meta(max_length=80, min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -152,6 +153,24 @@ class KeysTell(_Record, frozen=True, kw_only=True):
     log: KeyLogBytes
 
 
+class DistrustNotice(_Record, frozen=True, kw_only=True):
+    """What the signer thinks of another node: advice, and nothing else; signed as an artefact of kind ``distrust-notice``."""
+
+    about: Id
+    """Node id."""
+    since_ms: Count
+    """When the signer began to distrust it, milliseconds since 1970."""
+    reason: Annotated[str, msgspec.Meta(max_length=limits.DISTRUST_REASON_CHARS_MAX)] = ""
+    lifted: bool = False
+    """The signer trusts it again: takes the place of an earlier notice."""
+
+
+class NoticePush(_Record, frozen=True, kw_only=True):
+    """A signed ``DistrustNotice`` of the sender."""
+
+    notice: Envelope
+
+
 class EchoAsk(_Record, frozen=True, kw_only=True):
     """Call me back, and say how that went. Any peer may ask."""
 
@@ -244,6 +263,15 @@ class DeltaBatch(_Record, frozen=True, kw_only=True):
     more: bool = False
 
 
+class KeyHead(_Record, frozen=True, kw_only=True):
+    """Where the key log of a node ends, as the sender knows it."""
+
+    tag: Tag
+    """Which node (``witness_log.acquaintance``)."""
+    head: Hash
+    """Digest of its last event; 32 zero bytes while the log is frozen."""
+
+
 class LogSync(_Record, frozen=True, kw_only=True):
     """Ask and answer alike: the sender's newest checkpoint, and the newest it holds of the reader's log."""
 
@@ -263,6 +291,10 @@ class LogSync(_Record, frozen=True, kw_only=True):
     """Checkpoints of nodes that both know."""
     proofs: Annotated[tuple[LogProof, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_PROOFS_MAX)] = ()
     """Proofs of equivocation by nodes that both know."""
+    key_heads: Annotated[tuple[KeyHead, ...], msgspec.Meta(max_length=limits.PEERS_MAX)] = ()
+    """Where the key logs of nodes that both know end."""
+    key_logs: Annotated[tuple[KeyLogBytes, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_KEY_LOGS_MAX)] = ()
+    """Key logs of nodes that both know and whose end the reader knows otherwise; those of revoked nodes first."""
 
 
 class LogConsistencyAsk(_Record, frozen=True, kw_only=True):
@@ -315,6 +347,7 @@ ROUTES: Final[dict[str, Route]] = {
     "grants/push": Route(None, GrantsPush, Done, limits.GRANTS_MESSAGE_BYTES_MAX),
     "keys/push": Route(None, KeysPush, Done, limits.KEYS_MESSAGE_BYTES_MAX),
     "keys/pull": Route(None, KeysAsk, KeysTell),
+    "notices/push": Route(None, NoticePush, Done),
     "search/open": Route("branch:assign", SearchOpen, Done, limits.SEARCH_MESSAGE_BYTES_MAX, keeps=True),
     "search/close": Route("branch:assign", SearchClose, Done),
     "branch/assign": Route("branch:assign", BranchAssign, Done, limits.BRANCH_MESSAGE_BYTES_MAX, keeps=True),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -229,9 +230,12 @@ class Inviter:
         grants: Grants | None = None,
         asks: Grants | None = None,
         failures: int = 0,
+        check_welcome: Callable[[str], None] = lambda node: None,
     ) -> None:
         """log: the key log of this node, ``key`` is its current key. grants: what the joiner may do here. asks: what we
         would like to do there.
+
+        check_welcome: raises ``MeshError`` for the id of a node that is not to be paired with.
 
         Errors: ``input.invalid``, ``message.invalid``, ``invite.url``.
         """
@@ -246,6 +250,7 @@ class Inviter:
         self._token = token
         self._expires_s = expires_s
         self._failures = failures
+        self._check_welcome = check_welcome
         self._used = False
 
     @property
@@ -263,8 +268,8 @@ class Inviter:
 
         leaf_hash: SHA-256 of the TLS leaf this request came in under.
         Checks, in order: still open; not expired; strict form; HMAC over the transcript; limits of the fields;
-        key log; signature; not our own node. Every failure after the first two counts, and all of them look alike to the other
-        side.
+        key log; signature; not our own node; welcome here. Every failure after the first two counts, and all of
+        them look alike to the other side.
         Errors: ``invite.refused``, ``invite.expired``.
         """
         assert len(leaf_hash) == LEAF_HASH_BYTES
@@ -288,4 +293,5 @@ class Inviter:
         said, log = _open(signed, transcript, self._token, NONCE_BYTES)
         if log.node == self._node:
             raise MeshError("invite.refused", "our own node")
+        self._check_welcome(log.node)
         return said, log

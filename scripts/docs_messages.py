@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 from msgspec import inspect as types
 
 from protocol import messages
+from protocol.action import Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
+from protocol.delta import Delta
+from protocol.entry import LeaseEntry, NodeEntry
+from protocol.frames import AnswerFrame, CallFrame
+from protocol.key_event import Genesis, Recover, Revoke, Rotate
 from protocol.limits import KIB
 from protocol.messages import ROUTES
+from protocol.session import ReplayReport, Session, Step
+from protocol.witness_log import Opening
+
+_ELSEWHERE: dict[str, tuple[str, tuple[type[msgspec.Struct], ...]]] = {
+    "Actions": (
+        "An action is one of these, told by `type`. In a step of a recording, in the `prefix` and `claim` of a lease and in\n"
+        "[deltas](deltas.md); as a byte string it is the CBOR of its one encoding, every default left out.",
+        (Goto, Click, Fill, Select, Check, Press, Scroll, Wait, Extract),
+    ),
+    "Key events": ("The statements of a [key log](keylog.md), told by `op`.", (Genesis, Rotate, Recover, Revoke)),
+    "Other artefacts": (
+        "Payloads of the [witness log](witness-log.md), of [deltas](deltas.md) with the values of their maps, and of what a\n"
+        "[bundle](bundle.md) holds; a replay report is an artefact of kind `replay-report`.",
+        (Opening, Delta, NodeEntry, LeaseEntry, Session, Step, ReplayReport),
+    ),
+    "Frames": ("What travels over a [held connection](reach.md).", (CallFrame, AnswerFrame)),
+}
+"""Records of other pages, written here with the same bounds: title, what they are, records."""
 
 _INTRODUCTION = """\
 # Messages
 
 A request is `POST /peer/v1/<route>` with a message envelope ([envelope](envelope.md)) as body; the answer's body is the
-bare record, since the channel says whose it is. A refusal is an error record with its code ([errors](../errors.md)).
+bare record, since the channel says whose it is. A refusal is an error record with its code ([channel](channel.md),
+[errors](../errors.md)). Vectors: `tests/vectors/messages.json`.
 
 Records are strict CBOR maps ([cbor](cbor.md)) with text keys: the names of the fields. A field with a default may be left
 out; any other is required. A field that is not listed is refused, as is a value outside of its bounds:
@@ -42,21 +66,33 @@ def messages_page(notice: str) -> str:
         lines.append(
             f"| `{name}` | {scope} | {_link(route.request)} | {route.bytes_max // KIB} | {_link(route.answer)} |"
         )
-    lines += ["", "## Records"]
-    for record in _records():
-        lines += ["", f"### {record.__name__}", "", _sentences(record)]
-        fields = types.type_info(record).fields  # type: ignore[attr-defined]
-        if fields:
-            notes = _field_notes(record)
-            lines += ["", "| field | content | default | |", "|---|---|---|---|"]
-            lines += [_row(field, notes.get(field.name, "")) for field in fields]
+    made = [value for value in vars(messages).values() if isinstance(value, type) and issubclass(value, msgspec.Struct)]
+    written = _with_inner([record for record in made if not record.__name__.startswith("_")])
+    lines += ["", "## Records", *_tables(written)]
+    for title, (text, records) in _ELSEWHERE.items():
+        new = [record for record in _with_inner(records) if record not in written]
+        lines += ["", f"## {title}", "", text, *_tables(new)]
+        written += new
     return "\n".join(lines) + "\n"
 
 
-def _records() -> list[type[msgspec.Struct]]:
-    """Every record of the routes and of the artefacts they carry: those of ``messages`` in their order, then what they hold."""
-    made = [value for value in vars(messages).values() if isinstance(value, type) and issubclass(value, msgspec.Struct)]
-    found = [record for record in made if not record.__name__.startswith("_")]
+def _tables(records: Iterable[type[msgspec.Struct]]) -> Iterator[str]:
+    """A heading and the table of its fields for each record."""
+    for record in records:
+        yield from ("", f"### {record.__name__}", "", _sentences(record))
+        told = types.type_info(record)
+        assert isinstance(told, types.StructType)
+        tag = [f"| `{told.tag_field}` | `{told.tag}` | required | |"] if told.tag_field else []
+        if told.fields or tag:
+            parents = [parent for parent in reversed(record.__mro__) if issubclass(parent, msgspec.Struct)]
+            notes = {name: note for parent in parents for name, note in _field_notes(parent).items()}
+            yield from ("", "| field | content | default | |", "|---|---|---|---|")
+            yield from (*tag, *(_row(field, notes.get(field.name, "")) for field in told.fields))
+
+
+def _with_inner(records: Iterable[type[msgspec.Struct]]) -> list[type[msgspec.Struct]]:
+    """``records`` in their order, then the records that they hold."""
+    found = list(records)
     for record in found:  # grows on the way: a condition holds conditions
         found += [inner for inner in dict.fromkeys(_inside(types.type_info(record))) if inner not in found]
     return found
@@ -102,7 +138,8 @@ def _words(found: types.Type) -> str:
             return f"integer{_between(found.ge, found.le)}"
         case types.StrType():
             if found.pattern:
-                return f"text, `{found.pattern}`".replace("|", "\\|")
+                size = _length(found.min_length, found.max_length, "characters")
+                return f"text{size}, `{found.pattern}`".replace("|", "\\|")
             return f"text{_length(found.min_length, found.max_length, 'characters')}"
         case types.BytesType():
             return f"bytes{_length(found.min_length, found.max_length, 'bytes')}"
@@ -110,6 +147,8 @@ def _words(found: types.Type) -> str:
             return f"list of {_words(found.item_type)}{_length(found.min_length, found.max_length, 'items')}"
         case types.UnionType():
             return " or ".join(_words(each) for each in found.types)
+        case types.EnumType():
+            return " or ".join(f"`{value.value}`" for value in found.cls)
         case types.LiteralType():
             return " or ".join(f"`{value}`" for value in found.values)
         case types.DictType():
@@ -148,6 +187,8 @@ def _sentences(record: type[msgspec.Struct]) -> str:
 
 def _field_notes(record: type[msgspec.Struct]) -> dict[str, str]:
     """The text below each field of a record in the source: Python keeps no docstring of a field."""
+    if record is msgspec.Struct:
+        return {}
     body = ast.parse(inspect.getsource(record).lstrip()).body[0]
     assert isinstance(body, ast.ClassDef)
     notes: dict[str, str] = {}

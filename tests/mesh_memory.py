@@ -25,16 +25,19 @@ from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.config import Config, ExploreConfig
+from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.explorer.replica import Replica
 from node.identity import Identity
 from node.log_exchange import LogExchange
+from node.notices import Notices
 from node.peers import Peers
 from node.witness import Witness
 from protocol.action import Action
 from protocol.condition import Condition
 from protocol.errors import MeshError
 from protocol.grants import Grants, parse_grants
+from protocol.messages import Done, KeysPush
 from protocol.observation import Element
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
@@ -100,12 +103,14 @@ class SlowBrowser(MemoryBrowser):
         self._where = site
         self._clock = clock
         self._step_s = step_s
+        self.opened: list[_SlowPage] = []
 
     async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
         """``adapters.ports.Browser.open``."""
         await super().open(profile, guard)  # a browser that has crashed says so
         page = _SlowPage(self._where, guard, self._clock, self._step_s)
         self._pages.append(page)
+        self.opened.append(page)
         return page
 
 
@@ -114,6 +119,12 @@ class _SlowPage(MemoryPage):
         super().__init__(site, guard)
         self._clock = clock
         self._step_s = step_s
+        self.closed = False
+
+    async def close(self) -> None:
+        """``adapters.ports.Page.close``."""
+        self.closed = True
+        await super().close()
 
     async def perform(
         self,
@@ -139,7 +150,7 @@ class MemoryNode:
         self.store = MemoryStore()
         self.site = mesh.site
         self.step_s = 0.2
-        self.browsers_opened: list[MemoryBrowser] = []
+        self.browsers_opened: list[SlowBrowser] = []
         key = SigningKey(hashlib.sha256(name.encode()).digest())
         self.identity = Identity(key, mesh.clock)
         self.address = f"https://{name}.invalid:443"
@@ -150,7 +161,12 @@ class MemoryNode:
         """The node id."""
         return self.identity.node
 
-    async def _open_browser(self) -> MemoryBrowser:
+    @property
+    def pages(self) -> int:
+        """How many pages are open in its browsers."""
+        return sum(not page.closed for browser in self.browsers_opened for page in browser.opened)
+
+    async def _open_browser(self) -> SlowBrowser:
         browser = SlowBrowser(self.site, self.mesh.clock, self.step_s)
         self.browsers_opened.append(browser)
         return browser
@@ -179,18 +195,38 @@ class MemoryNode:
         self.explorer = Explorer(
             self.witness, self.config, self.store, mesh.clock, self.browsers, self.peers, TreeWriter
         )
+        self.notices = Notices(self.witness, self.peers, self.log_exchange, self.store, mesh.clock)
+        await self.notices.load()
+        self.distrust = Distrust(self.peers, self.log_exchange, self.notices, self.explorer.drop_peer)
         self.api = FederationApi(self.peers, mesh.clock)
-        for route, handler in {**self.explorer.routes, **self.log_exchange.routes()}.items():
+        rooms = {
+            **self.explorer.routes,
+            **self.log_exchange.routes(),
+            **self.notices.routes,
+            "keys/push": self._on_keys,
+        }
+        for route, handler in rooms.items():
             self.api.serve(route, handler)
+        await self.distrust.start()
         await self.explorer.start()
         await self.server.start(self.api.handle)
         self.running = True
+
+    async def _on_keys(self, caller: str, push: KeysPush) -> Done:
+        await self.peers.adopt(push.log)
+        return Done()
+
+    async def ask(self, verb: str, **params: Any) -> Any:
+        """The result of a verb of its rooms."""
+        takes, run = {**self.distrust.verbs, **self.notices.verbs}[verb]
+        return await run(takes(**params), lambda event: None)
 
     async def stop(self) -> None:
         """End it as the runtime does. Twice is once."""
         if self.running:
             self.running = False
             await self.server.close()
+            await self.distrust.close()
             await self.explorer.close()
             await self.peers.close()
             await self.browsers.close()

@@ -63,7 +63,9 @@ def refusal(*arguments: str, home: Path | None = None, timeout_s: float = 60) ->
     """Code, exit code and error of a command that is refused; nothing of a traceback is shown."""
     status, out, err = cli(*arguments, "--json", home=home, timeout_s=timeout_s)
     assert "Traceback" not in out + err, err
-    error: dict[str, Any] = json.loads(out)["error"]
+    answer = json.loads(out)
+    assert "error" in answer, out
+    error: dict[str, Any] = answer["error"]
     assert set(error) == {"code", "message", "blame", "retryable", "remedy", "detail"}
     assert error["message"]
     assert error["remedy"]

@@ -45,6 +45,8 @@ class Activity:
         session.on("Page.domContentEventFired", self._dom_ready)
         session.on("Page.windowOpen", self._window_opened)
         page.on("request", self._request_began)
+        page.on("requestfinished", self._request_ended)
+        page.on("requestfailed", self._request_ended)
         page.on("dialog", self._dialog)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
@@ -82,13 +84,9 @@ class Activity:
         if request.resource_type in _SCRIPTED:
             self._requests.add(request)
             self._began()
-            self.spawn(self._request_ended(request))
 
-    async def _request_ended(self, request: Request) -> None:
-        # Asked of the few that matter: listening for the end of every picture of a page would delay its loading.
-        try:
-            await request.sizes()
-        finally:
+    def _request_ended(self, request: Request) -> None:
+        if request in self._requests:
             self._requests.discard(request)
             self._changed.set()
 

@@ -20,6 +20,7 @@ _KEY: Final = re.compile(r'(?P<role>[\w/-]+)(?: (?P<name>"(?:[^"\\]|\\.)*"))?(?P
 _LINES_MAX: Final = 10_000
 _LINE_CHARS_MAX: Final = 16_384
 _ATTRIBUTE: Final = re.compile(r"\[([^\]=]+)(?:=([^\]]*))?\]")
+_JSON: Final = json.JSONDecoder(strict=False)
 _ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 
@@ -90,7 +91,7 @@ def _node(content: str) -> Node:
         rest = content[match.end() :] if match else ""
     if match is None or (rest and not rest.startswith(":")):
         return Node("text", text=_scalar(content))
-    node = Node(match["role"], name=_json_text(match["name"] or '""'), text=_scalar(rest[2:]))
+    node = Node(match["role"], name=_json_text(match["name"]) if match["name"] else "", text=_scalar(rest[2:]))
     for name, value in _ATTRIBUTE.findall(match["attributes"]):
         if name == "ref":
             node.ref = value
@@ -115,7 +116,7 @@ def _quote_end(content: str) -> int:
 
 def _json_text(quoted: str) -> str:
     try:
-        return str(json.loads(quoted, strict=False))
+        return str(_JSON.decode(quoted))
     except ValueError:
         return quoted[1:-1]
 

@@ -37,6 +37,11 @@ class BrowserJudge:
 
     async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
         """``page``, still blank, is the one of its context that may send, under ``guard``."""
+        await asyncio.gather(
+            session.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
+            # As routing does: what a step meets must not depend on how long ago an earlier one asked for it.
+            session.send("Network.setCacheDisabled", {"cacheDisabled": True}),
+        )
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]
         self._pages[guard] = page
         self._contexts[target["browserContextId"]] = guard

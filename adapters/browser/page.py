@@ -15,7 +15,7 @@ from playwright.async_api import Page as PlaywrightPage
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
 from adapters.browser.address import require_web
-from adapters.browser.aria import parse
+from adapters.browser.aria import Node, parse
 from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
@@ -98,8 +98,8 @@ class ChromiumPage:
                 # A snapshot taken while one document replaces another is retried by Playwright only after a second.
                 await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
             serial = self._activity.serial
-            roots = parse(await self._page.aria_snapshot(mode="ai"))
-            facts = await self._worlds.facts()
+            snapshot = await self._page.aria_snapshot(mode="ai")
+            facts, roots = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
             missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
             if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
                 continue  # the page was exchanged between snapshot and facts
@@ -299,6 +299,11 @@ class ChromiumPage:
                 self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
             )
         self._activity.lost()
+
+
+async def _parsed(snapshot: str) -> list[Node]:
+    await asyncio.sleep(0)  # what was asked of the browser beside this is sent first, and answered meanwhile
+    return parse(snapshot)
 
 
 async def _dismiss(page: PlaywrightPage) -> None:

@@ -99,8 +99,8 @@ const visit = root => {
   }
 };
 visit(document);
-return {base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
-  clobbered: clobbered()};
+return JSON.stringify({base: document.baseURI, title: document.title, top: window.parent === window, items, secrets,
+  clobbered: clobbered()});
 })()"""
 )
 

@@ -20,6 +20,12 @@ HARDENING_ARGS: Final = (
     "--disable-speech-api",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
+# Chromium sends WebSockets, and only those, through the SOCKS entry, here to a port where nobody answers: no interception
+# sees those of a worker, and a page that reads has no use for them. It names every scheme, so that pages go directly.
+NO_SOCKETS_ARGS: Final = (
+    "--proxy-server=http=direct://;https=direct://;socks=socks5://127.0.0.1:9",
+    "--proxy-bypass-list=<-loopback>",
+)
 DETERMINISM_ARGS: Final = (
     "--font-render-hinting=none",
     "--disable-lcd-text",
@@ -64,7 +70,7 @@ class BrowserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     sandbox: bool = True
     """False starts Chromium without its sandbox: needed as root, and never chosen by itself."""
     extra_args: tuple[str, ...] = ()
-    """Further launch arguments out of the allowed ones."""
+    """Further launch arguments out of the allowed ones. A proxy is named here: that of the system is not used."""
     launch_timeout_ms: int = 15_000
 
 
@@ -73,7 +79,9 @@ def launch_args(settings: BrowserSettings) -> list[str]:
     for argument in settings.extra_args:
         if argument.partition("=")[0] not in _EXTRA_ALLOWED:
             raise MeshError("config.invalid", f"browser argument {argument.partition('=')[0]} is not allowed")
-    return [*HARDENING_ARGS, *DETERMINISM_ARGS, *settings.extra_args]
+    own_proxy = any(argument.startswith("--proxy-") for argument in settings.extra_args)
+    sockets = () if own_proxy else NO_SOCKETS_ARGS
+    return [*HARDENING_ARGS, *sockets, *DETERMINISM_ARGS, *settings.extra_args]
 
 
 def find_executable(settings: BrowserSettings, bundled: str = "") -> str:

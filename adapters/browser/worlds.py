@@ -71,7 +71,8 @@ class Worlds:
     async def facts(self) -> Facts:
         """Traits of the controls of every frame in reach, by Playwright ref."""
         facts = Facts()
-        for value in await self.everywhere(_FACTS):
+        for text in await self.everywhere(_FACTS):
+            value = json.loads(text)  # as one text: the driver would look at each value of a structure
             prefix = ""
             for ref, *traits in value["items"]:
                 facts.traits[ref] = traits_of(traits)

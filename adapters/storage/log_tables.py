@@ -93,6 +93,12 @@ def put_first(db: sqlite3.Connection, table: Table, node: str, record: msgspec.S
     return db.execute(sql, (node, pack(record))).rowcount > 0
 
 
+def drop(db: sqlite3.Connection, table: Table, node: str) -> bool:
+    """Forget the one record of ``node``; whether there was one."""
+    name, column = table
+    return db.execute(f"DELETE FROM {name} WHERE {column} = ?", (node,)).rowcount > 0  # noqa: S608
+
+
 def every(db: sqlite3.Connection, table: Table, record: type[T]) -> list[T]:
     """All records, by node id."""
     name, column = table

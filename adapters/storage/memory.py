@@ -250,6 +250,10 @@ class MemoryStore:
         self._open()
         return [unpack(body, CosignedRecord) for _, body in sorted(self._cosigned.items())]
 
+    async def drop_cosigned(self, witness: str) -> bool:
+        self._open()
+        return self._cosigned.pop(witness, None) is not None
+
     async def put_equivocation(self, found: EquivocationRecord) -> bool:
         self._open()
         body = pack(found)

@@ -309,6 +309,9 @@ class SqliteStore:
     async def cosigned(self) -> list[CosignedRecord]:
         return await self._database.read(lambda db: log_tables.every(db, log_tables.COSIGNED, CosignedRecord))
 
+    async def drop_cosigned(self, witness: str) -> bool:
+        return await self._database.write(lambda db: log_tables.drop(db, log_tables.COSIGNED, witness))
+
     async def put_equivocation(self, found: EquivocationRecord) -> bool:
         return await self._database.write(
             lambda db: log_tables.put_first(db, log_tables.EQUIVOCATIONS, found.node, found)

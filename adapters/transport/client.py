@@ -62,10 +62,12 @@ class _Channel:
     """
 
     def __init__(self, peer: PeerAddress, credentials: Credentials, connect_timeout_s: float) -> None:
-        self.public_key = peer.public_key
+        self.node, self.public_key = peer.node, peer.public_key
         self.credentials = credentials
         self.calls = 0
-        self.retired = False
+        self.deadlines: set[asyncio.Timeout] = set()
+        """Of the calls that run: moved to now, they end."""
+        self.dropped = False
         self.places = asyncio.Semaphore(limits.PEER_CONCURRENT_REQUESTS_MAX)
         connector = aiohttp.TCPConnector(
             ssl=client_context(credentials, peer.node, peer.public_key),
@@ -178,12 +180,17 @@ class MeshClient:
         limit_s = timeout_s or self._request_timeout_s
         channel = await self._channel(peer)
         channel.calls += 1
+        deadline = asyncio.timeout(limit_s)
         try:
-            async with asyncio.timeout(limit_s), channel.places:
-                return await self._try_ways(channel, peer, route, body, content_type)
+            async with deadline:
+                channel.deadlines.add(deadline)
+                async with channel.places:
+                    return await self._try_ways(channel, peer, route, body, content_type)
         except TimeoutError as error:
-            raise MeshError("peer.unreachable", f"no answer within {limit_s:g} s", peer=peer.node) from error
+            why = "its connections were dropped" if channel.dropped else f"no answer within {limit_s:g} s"
+            raise MeshError("peer.unreachable", why, peer=peer.node) from error
         finally:
+            channel.deadlines.discard(deadline)
             channel.calls -= 1
             await self._close_retired()
 
@@ -224,6 +231,19 @@ class MeshClient:
                 task.cancel()
             await asyncio.gather(*serving, return_exceptions=True)
             await self._close_retired()
+
+    async def drop(self, node: str) -> None:
+        """End every connection that was opened to ``node``, at once; calls that run fail with ``peer.unreachable``."""
+        self._retire(self._channels.pop(node, None))
+        for channel in [channel for channel in self._retired if channel.node == node]:
+            channel.dropped = True
+            now_s = asyncio.get_running_loop().time()
+            for deadline in channel.deadlines:
+                # Not by closing under them: what is merely lost would be looked into, over a new connection.
+                if not deadline.expired():
+                    deadline.reschedule(now_s)
+            self._retired.discard(channel)
+            await channel.session.close()
 
     async def close(self) -> None:
         """Close every connection; calls that run fail. Twice is once."""

@@ -241,6 +241,11 @@ class MemoryClient:
         self._held = network.held(node)
         self._answering = Answering(network.bounds)
         self._ways = Ways()
+        self._deadlines: dict[asyncio.Timeout, str] = {}
+        """Of the calls that run, with the node that is called."""
+        self._dropped: set[asyncio.Timeout] = set()
+        self._pipes: dict[MemoryPipe, str] = {}
+        """Connections that are held open, with the node they lead to."""
 
     def rekey(self, key: SigningKey) -> None:
         """Call under another key from now on."""
@@ -260,11 +265,17 @@ class MemoryClient:
         if len(body) > limits.PEER_BODY_BYTES_MAX:
             raise MeshError("input.too_large", f"a body has at most {limits.PEER_BODY_BYTES_MAX} bytes")
         limit_s = timeout_s or limits.REQUEST_TIMEOUT_S
+        deadline = asyncio.timeout(limit_s)
         try:
-            async with asyncio.timeout(limit_s):
+            async with deadline:
+                self._deadlines[deadline] = peer.node
                 answer = await self._try_ways(peer, route, body, content_type)
         except TimeoutError as error:
-            raise MeshError("peer.unreachable", f"no answer within {limit_s:g} s", peer=peer.node) from error
+            why = "its connections were dropped" if deadline in self._dropped else f"no answer within {limit_s:g} s"
+            raise MeshError("peer.unreachable", why, peer=peer.node) from error
+        finally:
+            self._deadlines.pop(deadline, None)
+            self._dropped.discard(deadline)
         if len(answer) > limits.PEER_BODY_BYTES_MAX:
             raise MeshError(
                 "peer.protocol", f"an answer of more than {limits.PEER_BODY_BYTES_MAX} bytes", peer=peer.node
@@ -284,9 +295,23 @@ class MemoryClient:
             except NotReachedError as error:
                 missed.append(error.error)
                 continue
+            self._pipes[pipe] = peer.node
             opened()
-            raise await self._answering.serve(peer.node, pipe, handler)
+            try:
+                raise await self._answering.serve(peer.node, pipe, handler)
+            finally:
+                del self._pipes[pipe]
         raise not_reached(peer.node, missed)
+
+    async def drop(self, node: str) -> None:
+        """As ``MeshClient.drop``."""
+        for pipe in [pipe for pipe, holder in self._pipes.items() if holder == node]:
+            pipe.abort()
+        now_s = asyncio.get_running_loop().time()
+        for deadline in [deadline for deadline, called in self._deadlines.items() if called == node]:
+            if not deadline.expired():
+                self._dropped.add(deadline)
+                deadline.reschedule(now_s)
 
     async def close(self) -> None:
         """Cancel the calls that run here."""

@@ -20,7 +20,7 @@ def group() -> None:
 @click.option(
     "--goal", metavar="TEXT", help="What to reach, in words: 'find the cheapest blue mug with a rating over 4'."
 )
-@click.option("--start", metavar="URL", help="Where to begin.")
+@click.option("--start", metavar="URL", help="Where to begin. Every peer of the search is told it: no tokens.")
 @click.option("--until", metavar="CONDITION", help="What must hold on the page: YAML, or @FILE. See below.")
 @click.option(
     "--peer",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from node.cli import keys, pairing
+from node.cli import distrust, keys, pairing
 from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, table
 from protocol.grants import in_words
 
@@ -116,7 +116,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     run_async(run(home_path(home), ready, source(passphrase_file)))
 
 
-for _command in (*keys.COMMANDS, *pairing.COMMANDS):
+for _command in (*keys.COMMANDS, *pairing.COMMANDS, *distrust.COMMANDS):
     group.add_command(_command)
 
 
@@ -152,7 +152,7 @@ def knock(home: str | None, address: str, public_key: str, as_json: bool) -> Non
 @group.command()
 @common_options
 def peers(home: str | None, as_json: bool) -> None:
-    """List the peers of this node and what each may do here."""
+    """List the peers of this node and what each may do here; those that are distrusted come last."""
     result = run_verb(home, "node.peers", {})
 
     def text(r: Result) -> None:
@@ -165,7 +165,7 @@ def peers(home: str | None, as_json: bool) -> None:
                 p["node"][:7],
                 ", ".join(p["addresses"]),
                 _way(p["reach"]),
-                p["frozen"] or in_words(p["grants"]),
+                p["standing"] or in_words(p["grants"]),
                 in_words(p["granted_us"]),
                 moment(p["seen_ms"]),
             ]
@@ -176,6 +176,9 @@ def peers(home: str | None, as_json: bool) -> None:
             ["name", "node", "address", "connection", "may do here", "we may do there", "last seen (UTC)"],
             rows,
         )
+        notices = [notice for p in r["peers"] for notice in p["notices"]]
+        if notices:
+            click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
 
     emit(result, as_json=as_json, text=text)
 
@@ -233,6 +236,8 @@ def status(home: str | None, as_json: bool) -> None:
             "log",
             "log_size",
             "peers",
+            "peers_distrusted",
+            "notices",
             "sessions",
             "searches_running",
         ):

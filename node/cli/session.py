@@ -137,7 +137,8 @@ def show(home: str | None, session: str, as_json: bool) -> None:
         click.echo(
             f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})"
         )
-        click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}")
+        doubt = f"  not relied on any more: {r['standing']}" if r["standing"] else ""
+        click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
         rows = [
             [
                 str(step["index"]),
@@ -153,6 +154,8 @@ def show(home: str | None, session: str, as_json: bool) -> None:
         for report in r["reports"]:
             matched = f"{report['matched']} of {len(report['steps'])} steps matched"
             click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}")
+        for report in r["reports_refused"]:
+            click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
     emit(result, as_json=as_json, text=text)
 

@@ -395,6 +395,8 @@ class Coordinator:
             if self._finished or worker in self.replica.expelled:
                 return
             verified = await self._claims.judge(worker, result)
+            if worker in self.replica.expelled:  # meanwhile: what it found is not what ends this search
+                return
             if verified is not None:
                 self.progress.verified = verified
                 self._finished = True

@@ -42,7 +42,7 @@ class Exchange:
         """Begin pushing to every participant that is a peer of this node."""
         spec = self._replica.spec
         for peer in spec.participants:
-            if peer != self._peers.me and peer not in self._replica.expelled and self._peers.knows(peer):
+            if peer != self._peers.me and peer not in self._replica.expelled and self._peers.acts(peer):
                 self._wake[peer] = asyncio.Event()
                 self._wake[peer].set()
                 self._pushing[peer] = self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
@@ -56,6 +56,11 @@ class Exchange:
         """Push nothing more to ``peer``, and pull nothing from it."""
         if peer in self._pushing:
             self._pushing.pop(peer).cancel()
+
+    @property
+    def pushes_to(self) -> frozenset[str]:
+        """The peers that own deltas are pushed to now."""
+        return frozenset(peer for peer, task in self._pushing.items() if not task.done())
 
     async def _wake_all(self) -> None:
         while True:

@@ -27,6 +27,7 @@ from protocol.condition import Condition, check
 from protocol.errors import MeshError
 from protocol.grants import Scope
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
+from protocol.redaction import redact_url
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,9 @@ class Explorer:
         ``peers``: names; None takes every peer that lets us assign branches there. Nothing is kept of a search whose start page
         does not open. Errors: ``input.*``, ``condition.invalid``, ``search.start_failed``, ``browser.*``.
         """
+        if redact_url(start_url) != start_url:
+            told = "every peer of a search is told its start address, and this one holds what looks like a secret"
+            raise MeshError("input.invalid", told)
         chosen = self._participants(peers, start_url)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
@@ -198,7 +202,10 @@ class Explorer:
         """
         await self._expulsions.begin(node, _DISTRUSTED)
         count = 0
-        for found in await self._store.searches():
+        opened = self._searches.get
+        for found in sorted(
+            await self._store.searches(), key=lambda found: opened(found.id) is None
+        ):  # what runs comes first
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
@@ -241,8 +248,9 @@ class Explorer:
 
     def _participants(self, names: list[str] | None, start_url: str) -> list[str]:
         if names is None:
-            nodes = [record.node for record in self._peers.records() if record.node not in self._peers.frozen]
-            return [node for node in nodes if self._peers.lets_us(node, Scope.BRANCH_ASSIGN, start_url)]
+            able = [record.node for record in self._peers.records() if self._peers.acts(record.node)]
+            able = [node for node in able if node not in self._peers.frozen]
+            return [node for node in able if self._peers.lets_us(node, Scope.BRANCH_ASSIGN, start_url)]
         return list(dict.fromkeys(self._peers.find(name).node for name in names))
 
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:

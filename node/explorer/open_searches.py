@@ -99,8 +99,13 @@ class OpenSearches:
         return spec
 
     async def read(self, sealed: bytes) -> Replica:
-        """A copy of a search that is not open, to look at. Errors: ``envelope.*``, ``store.*``."""
-        replica = Replica(self.spec_of(sealed), self._witness, self._store, self._new_writer)
+        """A copy of a stored search that is not open, to look at; its coordinator need not be trusted any more.
+
+        Errors: ``store.*``.
+        """
+        # Its signature was verified before it was stored.
+        spec = cbor.decode_as(envelope.peek(sealed).payload, SearchSpec)
+        replica = Replica(spec, self._witness, self._store, self._new_writer)
         await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
 

@@ -236,6 +236,7 @@ class Replica:
     async def _expel(self, peer: str, code: str) -> None:
         self.expelled.setdefault(peer, code)
         await self._expulsions.add(self.spec.id, peer, code)
+        await self._witness.trail.write("peer.expelled", subject=peer, code=code, note={"search": self.spec.id})
         await self._forget(peer)
         await self._store.drop_deltas(self.spec.id, peer)
 

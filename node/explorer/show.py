@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -24,6 +24,14 @@ from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec
 from protocol.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
 
+_MARKS: Final = {
+    "peer.distrusted": " (distrusted)",
+    "keylog.revoked": " (revoked)",
+    "keylog.fork": " (frozen)",
+    "log.equivocation": " (frozen)",
+}
+"""What stands behind the name of a peer that is not what it was when it took part."""
+
 
 class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
     """What one node did in a search."""
@@ -37,6 +45,8 @@ class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
     cost_ms: int
     leases: int
     claims_false: int
+    standing: str = ""
+    """Error code of why the peer is not relied on any more."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +103,8 @@ async def show_search(rooms: Rooms, search_id: str, html: str) -> Summary:
 def _name(rooms: Rooms, peer: str) -> str:
     if peer == rooms.identity.node:
         return rooms.config.name
-    return next((record.name for record in rooms.peers.records() if record.node == peer), ids.short(peer))
+    mark = _MARKS.get(rooms.peers.standing(peer), "")
+    return (rooms.peers.name_of(peer) or ids.short(peer)) + mark
 
 
 def _summary(
@@ -114,6 +125,7 @@ def _summary(
                 cost_ms=sum(lease.spend.milliseconds for lease in leased),
                 leases=len(leased),
                 claims_false=progress.claims_false.get(peer, 0),
+                standing="" if peer == rooms.identity.node else rooms.peers.standing(peer),
             )
         )
     return Summary(

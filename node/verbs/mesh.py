@@ -65,11 +65,11 @@ class MeshVerbs:
         return {"refused": True, "code": refusal.code, "message": refusal.message}
 
     async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        frozen = self._rooms.peers.frozen
+        rooms = self._rooms
         return {
             "peers": [
-                _peer(record) | {"frozen": frozen.get(record.node, ""), "reach": self._rooms.reach.report(record.node)}
-                for record in self._rooms.peers.records()
+                _peer(record) | rooms.distrust.describe(record) | {"reach": rooms.reach.report(record.node)}
+                for record in (*rooms.peers.records(), *rooms.peers.distrusted())
             ]
         }
 
@@ -86,6 +86,7 @@ class MeshVerbs:
             "address": rooms.address,
             **rooms.logs.status(),
             "peers": len(rooms.peers.records()),
+            **rooms.distrust.status(),
             "sessions": len(await rooms.store.sessions(limit=1_000_000)),
             "searches_running": rooms.explorer.running,
             "audit_rows": (await rooms.store.audit_head()).number,

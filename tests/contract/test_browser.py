@@ -134,6 +134,7 @@ async def test_a_secret_in_a_password_field_shows_nowhere(page: Page, world: Bac
 
 
 async def test_a_secret_in_a_plain_field_shows_by_its_name(page: Page, world: Backend) -> None:
+    """Guard: adapters/browser/page.py, ChromiumPage._look."""
     await form(page, world)
     outcome = await use(page, Fill(target=ANY, value=Secret(secret=WHO)), "textbox", "Your name", who="Ada L.")
     field = element(outcome.observation, "textbox", "Your name")
@@ -181,6 +182,7 @@ async def test_a_ref_that_was_never_seen_is_missing(page: Page, world: Backend) 
 
 
 async def test_a_post_is_refused_reported_and_never_reaches_the_site(page: Page, world: Backend) -> None:
+    """Guard: protocol/risk.py, judge_request."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Send")
     assert outcome.blocked == ("POST /send",)
@@ -217,6 +219,7 @@ async def test_a_redirect_to_a_destructive_address_is_refused(page: Page, world:
 
 
 async def test_a_read_only_page_has_no_sockets(page: Page, world: Backend) -> None:
+    """Guard: adapters/browser/network.py, NetworkGuard.watch_context."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Open socket")
     assert outcome.blocked == ("WS /socket",)
@@ -237,6 +240,7 @@ async def test_a_script_may_read(page: Page, world: Backend) -> None:
 
 
 async def test_dialogs_are_dismissed_and_reported_once(page: Page, world: Backend) -> None:
+    """Guard: adapters/browser/activity.py, Activity.__init__."""
     await form(page, world)
     assert (await use(page, Click(target=ANY), "button", "Ask")).dialogs == ("confirm",)
     assert (await page.perform(Scroll())).dialogs == ()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Final, cast
 
 import pytest
 import pytest_asyncio
+from playwright.async_api import CDPSession
 
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
+from adapters.browser.judge import BrowserJudge
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser, Page
 from protocol.action import Click, Goto, Locator, Scroll
@@ -59,6 +61,13 @@ OTHERS: Final = {
     ),
 }
 SHARED: Final = "<button onclick=\"new SharedWorker('/worker.js')\">Go</button>"
+SOCKETS: Final = {
+    "page": "new WebSocket('ws://' + location.host + '/socket')",
+    "stream": "new WebSocketStream('ws://' + location.host + '/socket')",
+    "worker": "new Worker('/socket.js')",
+    "shared worker": "new SharedWorker('/socket.js')",
+    "worker of text": "fetch('/socket.js').then(r => r.blob()).then(b => new Worker(window.URL.createObjectURL(b)))",
+}
 FRAMES: Final = ("top", "frame", "other site", "frame in other site")
 HARMLESS: Final = ("GET /shown.html", "GET /in.html", "GET /out.html", "GET /innocent", "GET /worker.js", "GET /popup")
 
@@ -109,6 +118,7 @@ def leaks(site: PageServer) -> list[str]:
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("channel", POP_UPS)
 async def test_no_window_sends_anything(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
+    """Guard: adapters/browser/judge.py, _refused."""
     html, refused = POP_UPS[channel]
     page = await browser.open(Profile(), GuardPolicy())
     seen = await blocked(page, site, html, frame)
@@ -120,6 +130,7 @@ async def test_no_window_sends_anything(browser: Browser, site: PageServer, chan
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("channel", OTHERS)
 async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
+    """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     html, refused = OTHERS[channel]
     page = await browser.open(Profile(), GuardPolicy())
     seen = await blocked(page, site, html, frame)
@@ -134,6 +145,7 @@ async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, chann
 
 @pytest.mark.parametrize("frame", FRAMES)
 async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser, site: PageServer, frame: str) -> None:
+    """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     if browser.info.backend == "attached":
         pytest.skip("routing does not see shared workers")
     page = await browser.open(Profile(), GuardPolicy())
@@ -142,14 +154,79 @@ async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser,
     assert leaks(site) == []
 
 
-async def test_pages_are_judged_by_their_own_policy_and_report_their_own(browser: Browser, site: PageServer) -> None:
+@pytest.mark.parametrize("frame", FRAMES)
+async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
+    browser: Browser, site: PageServer, frame: str
+) -> None:
     strict = await browser.open(Profile(), GuardPolicy())
-    free = await browser.open(Profile(), GuardPolicy(allow=(f"POST {site.origin}/send",)))
+    free = await browser.open(Profile(), GuardPolicy(allow=("POST http://*/send",)))
     html = "<button onclick=\"fetch('/send', {method: 'POST'})\">Go</button>"
-    assert await blocked(free, site, html, "frame") == set()
+    assert await blocked(free, site, html, frame) == set()
     assert leaks(site) == ["POST /send"]
-    assert await blocked(strict, site, html, "frame") == {POST}
+    assert await blocked(strict, site, html, frame) == {POST}
     assert leaks(site) == []
     assert (await free.perform(Scroll())).blocked == ()
     await strict.close()
     await free.close()
+
+
+@pytest.mark.parametrize("made", SOCKETS)
+async def test_no_socket_of_a_launched_browser_reaches_the_site(browser: Browser, site: PageServer, made: str) -> None:
+    if browser.info.backend == "attached":
+        pytest.skip("its owner chose its launch arguments")
+    site.extra["/socket.js"] = f"new WebSocket('ws://{site.origin.removeprefix('http://')}/socket')"
+    page = await browser.open(Profile(), GuardPolicy())
+    await blocked(page, site, f'<button onclick="{SOCKETS[made]}">Go</button>', "top")
+    await page.close()
+    assert [entry for entry in leaks(site) if entry != "GET /socket.js"] == []
+
+
+async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: Browser, site: PageServer) -> None:
+    html = (
+        "<a href=#x>Go</a><script>setInterval(() => { navigator.sendBeacon('/send', 'x'); "
+        f"fetch('{CLOSE}', {{keepalive: true}}) }}, 20)</script>"
+    )
+    for _ in range(3):
+        page = await browser.open(Profile(), GuardPolicy())
+        await blocked(page, site, html, "top")
+        await page.close()
+        assert leaks(site) == []
+    page = await browser.open(Profile(), GuardPolicy())
+    assert (await page.perform(Goto(url=site.origin + "/popup.html"))).blocked == ()
+    await page.close()
+
+
+async def test_an_address_is_asked_for_anew_each_time(browser: Browser, site: PageServer) -> None:
+    page = await browser.open(Profile(), GuardPolicy())
+    site.reached.clear()
+    for path in ("/kept.html", "/popup.html", "/kept.html"):
+        await page.perform(Goto(url=site.origin + path))
+    await page.close()
+    assert site.reached.count("GET /kept.html") == 2
+
+
+class Answers:
+    """A CDP session that notes how each paused request is answered."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.answered = asyncio.Event()
+        self.pause: Callable[[Mapping[str, object]], None] = lambda _: None
+
+    def on(self, event: str, listener: Callable[[Mapping[str, object]], None]) -> None:
+        assert event == "Fetch.requestPaused"
+        self.pause = listener
+
+    async def send(self, method: str, params: Mapping[str, object]) -> None:
+        self.sent.append(method)
+        if "requestId" in params:
+            self.answered.set()
+
+
+@pytest.mark.parametrize("event", [{}, {"frameId": "unknown"}, {"frameId": None, "request": {}}])
+async def test_a_request_that_cannot_be_judged_is_refused(event: dict[str, object]) -> None:
+    session = Answers()
+    await BrowserJudge(cast(CDPSession, session)).start()
+    session.pause({"requestId": "1", **event})
+    await asyncio.wait_for(session.answered.wait(), 5)
+    assert session.sent == ["Fetch.enable", "Fetch.failRequest"]

@@ -110,6 +110,7 @@ def test_links_are_absolute_and_lists_have_options() -> None:
 
 
 def test_passwords_and_unknown_fields_keep_no_value() -> None:
+    """Guard: adapters/browser/view.py, _Builder._hides."""
     seen = assemble(parse(CARDS), facts(), url="https://x.example/", title="T", mask=masker({})).observation
     assert {item.name: item.value for item in seen.elements if item.role == "textbox"} == {"Pass": "", "Unknown": ""}
     assert "hunter2" not in seen.text

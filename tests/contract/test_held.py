@@ -89,6 +89,17 @@ async def test_a_held_connection_takes_over_when_the_addresses_fail_and_goes_fir
         assert client.way(node_of(BOB)) == "held"
 
 
+async def test_a_holder_that_drops_the_peer_lets_go_of_the_connection(house: House) -> None:
+    server = await house.listen()
+    held = await house.hold()
+    for made in house.made:
+        if made is not server:
+            await made.drop(node_of(ALICE))  # type: ignore[union-attr]
+    async with asyncio.timeout(WAIT_S):
+        assert (await held).code == "peer.unreachable"
+    await until(lambda: not server.held)
+
+
 async def test_an_address_that_answers_is_preferred(house: House) -> None:
     await house.listen()
     await house.hold()

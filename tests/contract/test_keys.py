@@ -133,7 +133,10 @@ def test_a_damaged_file_is_corrupt_and_not_quoted(text: str, tmp_path: Path) -> 
 
 
 def test_the_sealed_file_does_not_hold_the_seed(tmp_path: Path) -> None:
-    """Guard: ``Aead.encrypt`` in ``save``."""
+    """Guard: ``Aead.encrypt`` in ``save``.
+
+    Guard: adapters/keys/passphrase.py, PassphraseKeyStore.save.
+    """
     path = tmp_path / "witness.key"
     sealed(path).save([CURRENT])
     assert CURRENT.hex() not in path.read_text()
@@ -170,7 +173,10 @@ def test_the_terms_cannot_be_swapped(tmp_path: Path) -> None:
     "terms", ["argon2id 99 8192", "argon2id 1 99999999999", "argon2id 0 8192", "argon2id -1 8192", "argon2id x 8192"]
 )
 def test_terms_that_would_take_all_memory_or_time_are_refused_before_work(terms: str, tmp_path: Path) -> None:
-    """Guard: bounds in ``load``."""
+    """Guard: bounds in ``load``.
+
+    Guard: adapters/keys/passphrase.py, PassphraseKeyStore.load.
+    """
     path = tmp_path / "witness.key"
     path.write_text(f"title\n{terms} {'00' * 16}\n{'A' * 80}\n")
     asked: list[int] = []

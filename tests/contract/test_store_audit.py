@@ -92,6 +92,7 @@ async def test_what_is_kept_of_each_peer_is_added_up(store: Store) -> None:
 
 
 async def test_nobody_changes_a_row_through_the_database(tmp_path: Path) -> None:
+    """Guard: adapters/storage/migrations.py, _AUDIT_TRAIL."""
     store = await SqliteStore.open(tmp_path)
     for at_ms in range(3):
         await store.append_audit(draft(at_ms))

@@ -96,6 +96,9 @@ async def test_one_head_and_one_cosignature_are_held_of_each_node(store: Store) 
     await store.put_cosigned(cosigned)
     await store.put_cosigned(msgspec.structs.replace(cosigned, size=2))
     assert [record.size for record in await store.cosigned()] == [2]
+    assert await store.drop_cosigned("A") is True
+    assert await store.drop_cosigned("A") is False
+    assert await store.cosigned() == []
 
 
 async def test_the_first_proof_of_equivocation_stays(store: Store) -> None:

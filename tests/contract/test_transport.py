@@ -106,6 +106,8 @@ async def test_a_body_of_the_largest_size_passes_and_comes_back(world: World) ->
 
 
 async def test_a_body_has_the_size_its_route_needs_and_no_more(world: World) -> None:
+    """Guard: adapters/transport/server.py, MeshServer._answer."""
+
     async def done(node: str, route: str, body: bytes) -> bytes:
         return b""
 
@@ -192,6 +194,34 @@ async def test_a_revoked_peer_loses_the_call_that_is_running(world: World) -> No
     assert server.refusals["revoked"] == 1
 
 
+async def test_a_call_to_a_peer_that_is_dropped_ends_and_nothing_more_is_sent_to_it(world: World) -> None:
+    entered, release = asyncio.Event(), asyncio.Event()
+    seen: list[str] = []
+
+    async def slow(node: str, route: str, body: bytes) -> bytes:
+        seen.append(route)
+        entered.set()
+        await release.wait()
+        return b"too late"
+
+    url = await world.server(ALICE, BOB).start(slow)
+    other = await world.server(CAROL, BOB).start(echo)
+    client = world.client(BOB)
+    await client.call(peer(CAROL, other), "status", b"x", content_type=MEDIA)
+    # One more than there are places: one of them waits in line.
+    calls = [refused(client, peer(ALICE, url)) for _ in range(limits.PEER_CONCURRENT_REQUESTS_MAX + 1)]
+    running = [asyncio.create_task(call) for call in calls]
+    async with asyncio.timeout(WAIT_S):
+        await entered.wait()
+        await client.drop(node_of(ALICE))
+        ended = await asyncio.gather(*running)
+    assert {error.code for error in ended} == {"peer.unreachable"}
+    assert len(seen) <= limits.PEER_CONCURRENT_REQUESTS_MAX
+    release.set()
+    await client.drop(node_of(ALICE))
+    await client.call(peer(CAROL, other), "status", b"x", content_type=MEDIA)
+
+
 async def test_a_peer_whose_key_was_replaced_is_refused_under_the_old_one(world: World) -> None:
     server = world.server(ALICE, BOB)
     url = await server.start(echo)
@@ -202,6 +232,7 @@ async def test_a_peer_whose_key_was_replaced_is_refused_under_the_old_one(world:
 
 
 async def test_another_node_at_the_address_is_not_mistaken_for_the_peer(world: World) -> None:
+    """Guard: adapters/transport/certificates.py, client_context."""
     url = await world.server(CAROL, BOB).start(echo)
     assert (await refused(world.client(BOB), peer(ALICE, url))).code == "peer.identity"
 
@@ -233,6 +264,7 @@ async def test_a_handler_that_never_answers_ends_at_the_callers_timeout(world: W
 
 
 async def test_a_peer_that_is_too_fast_is_told_so(world: World) -> None:
+    """Guard: adapters/transport/quota.py, Quota.enter."""
     server = world.server(ALICE, BOB, bounds=Bounds(requests_burst=3, requests_per_s=1))
     url = await server.start(echo)
     client = world.client(BOB)
@@ -244,6 +276,7 @@ async def test_a_peer_that_is_too_fast_is_told_so(world: World) -> None:
 
 
 async def test_a_peer_has_only_so_many_requests_at_a_time(world: World) -> None:
+    """Guard: adapters/transport/quota.py, Quota.enter."""
     entered, release = asyncio.Event(), asyncio.Event()
 
     async def slow(node: str, route: str, body: bytes) -> bytes:

@@ -104,6 +104,7 @@ async def test_a_server_that_misbehaves_ends_in_one_known_error(data: bytes, cod
 
 
 async def test_what_a_peer_says_is_cut_and_freed_of_control_characters() -> None:
+    """Guard: adapters/transport/answers.py, decode_error."""
     told = refusal(code="delta.gap", message="\x1b[2J" + "x" * 500, detail={"self": 1, "code": 2, "a b": 3, "good": 4})
     async with rogue(saying(told)) as url:
         error = await ask(url)
@@ -252,6 +253,9 @@ async def test_two_servers_do_not_share_a_port() -> None:
     ],
 )
 def test_addresses_where_no_peer_can_be_are_refused(host: str) -> None:
+    """Guard: adapters/transport/addresses.py, _embedded.
+    Guard: adapters/transport/addresses.py, check_destination.
+    """
     with pytest.raises(ForbiddenAddressError):
         check_destination(host)
 
@@ -264,6 +268,7 @@ def test_loopback_private_and_public_addresses_are_fine(host: str) -> None:
 
 
 async def test_an_invite_to_an_address_where_no_peer_can_be_is_refused() -> None:
+    """Guard: adapters/transport/addresses.py, check_destination."""
     with pytest.raises(MeshError) as caught:
         async with TlsPairingClient().connect("https://169.254.169.254:443"):
             raise AssertionError("connected")

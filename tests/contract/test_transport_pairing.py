@@ -96,6 +96,7 @@ async def test_an_invite_works_once(alice: Inviting) -> None:
 
 
 async def test_a_wrong_token_is_refused_and_three_close_the_invite(alice: Inviting) -> None:
+    """Guard: protocol/pairing.py, Inviter.is_open."""
     for _ in range(limits.PAIRING_FAILURES_MAX):
         assert await refused(alice.invite(token=b"x" * 16)) == "invite.refused"
     assert await refused(alice.invite()) == "invite.refused"
@@ -104,6 +105,7 @@ async def test_a_wrong_token_is_refused_and_three_close_the_invite(alice: Inviti
 
 
 async def test_another_inviter_at_the_address_learns_nothing(alice: Inviting) -> None:
+    """Guard: protocol/pairing.py, Joiner.request."""
     carol = Inviting(CAROL)
     url = await carol.server.start(carol.answer)
     try:

@@ -247,7 +247,10 @@ async def test_held_connections_count_against_the_rate() -> None:
 
 
 async def test_a_redirect_does_not_lead_a_holder_anywhere() -> None:
-    """Protects ``_follow_nothing``: a WebSocket handshake of aiohttp follows redirects."""
+    """Protects ``_follow_nothing``: a WebSocket handshake of aiohttp follows redirects.
+
+    Guard: adapters/transport/client.py, _follow_nothing.
+    """
     visits = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -58,7 +58,10 @@ async def bench() -> AsyncIterator[Bench]:
 
 
 async def test_a_client_without_certificate_is_refused_before_and_after_the_trust_set_changes(bench: Bench) -> None:
-    """Protects ``verify_mode = CERT_REQUIRED`` in ``certificates._require``, which holds for every context served."""
+    """Protects ``verify_mode = CERT_REQUIRED`` in ``certificates._require``, which holds for every context served.
+
+    Guard: adapters/transport/certificates.py, _require.
+    """
     server = await bench.serve(BOB)
     assert await attempt(bench.url, tls(ALICE, None)) == 0
     server.trust(keys_of(BOB, CAROL))
@@ -68,14 +71,20 @@ async def test_a_client_without_certificate_is_refused_before_and_after_the_trus
 
 
 async def test_a_context_that_forgets_to_ask_for_a_certificate_still_lets_nobody_in(bench: Bench) -> None:
-    """Protects ``MeshServer._admit``: the certificate is looked at again outside of OpenSSL."""
+    """Protects ``MeshServer._admit``: the certificate is looked at again outside of OpenSSL.
+
+    Guard: adapters/transport/server.py, MeshServer._admit.
+    """
     server = await bench.serve(BOB, lax=True)
     assert await attempt(bench.url, tls(ALICE, None)) == 0
     assert server.refusals == {"anonymous": 1}
 
 
 async def test_the_certificate_is_held_against_the_trust_set_with_each_request(bench: Bench) -> None:
-    """Protects ``MeshServer._still_trusted``: it does not depend on the connection having been dropped."""
+    """Protects ``MeshServer._still_trusted``: it does not depend on the connection having been dropped.
+
+    Guard: adapters/transport/server.py, MeshServer._still_trusted.
+    """
     server = await bench.serve(BOB)
     raw = await bench.raw()
     assert await raw.ask(request()) == 200
@@ -98,7 +107,10 @@ def _visit(url: str, context: ssl.SSLContext, session: ssl.SSLSession | None) ->
 
 
 async def test_no_session_can_be_resumed(bench: Bench) -> None:
-    """Protects ``num_tickets = 0`` in ``certificates._context``: a resumed session skips the certificate check."""
+    """Protects ``num_tickets = 0`` in ``certificates._context``: a resumed session skips the certificate check.
+
+    Guard: adapters/transport/certificates.py, _context.
+    """
     await bench.serve(BOB)
     context = tls(ALICE, credentials(BOB))
     _, session = await asyncio.to_thread(_visit, bench.url, context, None)
@@ -166,7 +178,10 @@ async def test_certificates_are_renewed_at_half_of_their_life_without_a_restart(
 
 
 async def test_a_peer_that_makes_itself_an_authority_cannot_mint_identities(bench: Bench) -> None:
-    """Protects ``path_length=0`` in ``certificates.anchor_certificate``."""
+    """Protects ``path_length=0`` in ``certificates.anchor_certificate``.
+
+    Guard: adapters/transport/certificates.py, anchor_certificate.
+    """
     server = await bench.serve(BOB)
     assert await attempt(bench.url, tls(ALICE, authority_below(BOB))) == 0
     assert server.refusals == {"certificate": 1}
@@ -176,7 +191,10 @@ async def test_a_peer_that_makes_itself_an_authority_cannot_mint_identities(benc
 
 
 async def test_the_connection_of_one_peer_is_never_used_for_another(bench: Bench) -> None:
-    """Protects the channel per peer in ``MeshClient._channel``: pools are keyed by address, and addresses move."""
+    """Protects the channel per peer in ``MeshClient._channel``: pools are keyed by address, and addresses move.
+
+    Guard: adapters/transport/client.py, MeshClient._channel.
+    """
     await bench.serve(BOB)
     client = bench.client(BOB)
     assert await client.call(peer(ALICE, bench.url), "status", b"x", content_type=MEDIA) == b"x"
@@ -225,14 +243,20 @@ async def _times_out(server: MeshServer, raw: Raw, reason: str, chunk: bytes = b
 
 
 async def test_a_client_that_never_shakes_hands_is_dropped(bench: Bench) -> None:
-    """Protects ``ssl_handshake_timeout`` in ``Listener._attend``."""
+    """Protects ``ssl_handshake_timeout`` in ``Listener._attend``.
+
+    Guard: adapters/transport/listener.py, Listener._attend.
+    """
     server = await bench.serve(BOB, bounds=SHORT)
     await _times_out(server, await bench.raw_tcp(), "handshake_timeout")
 
 
 @pytest.mark.parametrize("chunk", [b"", b"A"], ids=["silent", "dripping"])
 async def test_a_header_that_does_not_end_is_dropped(bench: Bench, chunk: bytes) -> None:
-    """Protects ``Connection.connection_made`` arming the header timer."""
+    """Protects ``Connection.connection_made`` arming the header timer.
+
+    Guard: adapters/transport/listener.py, Connection.connection_made.
+    """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
     if chunk:
@@ -241,7 +265,10 @@ async def test_a_header_that_does_not_end_is_dropped(bench: Bench, chunk: bytes)
 
 
 async def test_the_second_header_on_a_connection_has_a_deadline_too(bench: Bench) -> None:
-    """Protects ``Connection.data_received`` arming the timer: between requests only the keep-alive timeout runs."""
+    """Protects ``Connection.data_received`` arming the timer: between requests only the keep-alive timeout runs.
+
+    Guard: adapters/transport/listener.py, Connection.data_received.
+    """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
     assert await raw.ask(request()) == 200
@@ -259,7 +286,10 @@ async def test_an_idle_connection_outlives_the_header_deadline(bench: Bench) -> 
 
 
 async def test_a_body_that_drips_is_refused_and_dropped(bench: Bench) -> None:
-    """Protects the timeout in ``Listener.read_body``."""
+    """Protects the timeout in ``Listener.read_body``.
+
+    Guard: adapters/transport/listener.py, Listener.read_body.
+    """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
     raw.writer.write(request(path="/peer/v1/deltas/push").replace(b"Length: 0", b"Length: 100000"))
@@ -267,7 +297,10 @@ async def test_a_body_that_drips_is_refused_and_dropped(bench: Bench) -> None:
 
 
 async def test_a_peer_that_does_not_read_its_answer_is_dropped(bench: Bench) -> None:
-    """Protects the timeout around ``write_eof`` in ``Listener._respond``."""
+    """Protects the timeout around ``write_eof`` in ``Listener._respond``.
+
+    Guard: adapters/transport/listener.py, Listener._respond.
+    """
     server = await bench.serve(BOB, bounds=SHORT)
     raw = await bench.raw()
     raw.writer.transport.pause_reading()  # type: ignore[attr-defined]  # the transport of a stream can
@@ -284,6 +317,8 @@ async def test_an_address_that_only_looks_like_a_name_is_refused_before_connecti
     """Protects ``socket_factory=open_socket`` of ``_Channel``: a resolver never sees a literal address.
 
     The unspecified address stands for all that is refused, because it is the one that leads somewhere on every machine.
+
+    Guard: adapters/transport/client.py, _Channel.
     """
     server = await bench.serve(BOB)
     address = bench.url.replace("127.0.0.1", host)
@@ -318,7 +353,10 @@ async def test_a_certificate_is_refused(bench: Bench, make: Callable[[], Credent
 def test_a_certificate_is_not_taken_for_that_of_the_peer_without_openssl_either(
     make: Callable[[], Credentials],
 ) -> None:
-    """Protects each check in ``certificates.signer_of``."""
+    """Protects each check in ``certificates.signer_of``.
+
+    Guard: adapters/transport/certificates.py, _signed.
+    """
     signer = None
     with contextlib.suppress(MeshError):
         signer = signer_of(make().leaf, time.time())
@@ -326,7 +364,10 @@ def test_a_certificate_is_not_taken_for_that_of_the_peer_without_openssl_either(
 
 
 async def test_tls_1_2_is_refused(bench: Bench) -> None:
-    """Protects ``minimum_version`` in ``certificates._context``."""
+    """Protects ``minimum_version`` in ``certificates._context``.
+
+    Guard: adapters/transport/certificates.py, _context.
+    """
     server = await bench.serve(BOB)
     context = tls(ALICE, credentials(BOB))
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2
@@ -344,7 +385,10 @@ async def test_a_server_with_an_expired_certificate_is_not_believed(bench: Bench
 
 
 async def test_a_connection_ends_with_the_certificate_it_was_opened_under(bench: Bench) -> None:
-    """Protects the comparison with ``expires_s`` in ``MeshServer._still_trusted``."""
+    """Protects the comparison with ``expires_s`` in ``MeshServer._still_trusted``.
+
+    Guard: adapters/transport/server.py, MeshServer._still_trusted.
+    """
     late_s = 0.0
     server = await bench.serve(BOB, now_s=lambda: time.time() + late_s)
     raw = await bench.raw()
@@ -358,7 +402,10 @@ async def test_a_connection_ends_with_the_certificate_it_was_opened_under(bench:
 
 
 async def test_connections_over_the_cap_of_an_address_are_closed_before_the_handshake(bench: Bench) -> None:
-    """Protects the comparison with ``connections_per_address_max`` in ``Listener._accept``."""
+    """Protects the comparison with ``connections_per_address_max`` in ``Listener._accept``.
+
+    Guard: adapters/transport/listener.py, Listener._accept.
+    """
     server = await bench.serve(BOB, bounds=Bounds(connections_per_address_max=4))
     flood = [await bench.raw_tcp() for _ in range(20)]
     await until(lambda: server.refusals == {"connections_per_address": 16})
@@ -369,7 +416,10 @@ async def test_connections_over_the_cap_of_an_address_are_closed_before_the_hand
 
 
 async def test_connections_over_the_total_cap_are_closed(bench: Bench) -> None:
-    """Protects the comparison with ``connections_max`` in ``Listener._accept``."""
+    """Protects the comparison with ``connections_max`` in ``Listener._accept``.
+
+    Guard: adapters/transport/listener.py, Listener._accept.
+    """
     server = await bench.serve(BOB, bounds=Bounds(connections_max=3, connections_per_address_max=100))
     for _ in range(5):
         await bench.raw_tcp()
@@ -377,7 +427,10 @@ async def test_connections_over_the_total_cap_are_closed(bench: Bench) -> None:
 
 
 async def test_revoking_a_peer_ends_its_open_connections_at_once_and_no_others(bench: Bench) -> None:
-    """Protects the sweep over open connections in ``MeshServer.trust``."""
+    """Protects the sweep over open connections in ``MeshServer.trust``.
+
+    Guard: adapters/transport/server.py, MeshServer.trust.
+    """
     server = await bench.serve(BOB, CAROL)
     mine, other = await bench.raw(BOB), await bench.raw(CAROL)
     assert (await mine.ask(request()), await other.ask(request())) == (200, 200)

@@ -47,7 +47,7 @@ def test_peers_cosign_each_other_and_each_audits_both(pair: list[Node]) -> None:
     own = anna.run("log", "audit")
     assert (own["sound"], own["not_logged"], own["not_kept"]) == (True, [], {})
     assert own["logs"][0]["root"] == shown["root"]
-    assert all(peer["frozen"] == "" for peer in anna.run("node", "peers")["peers"])
+    assert all(peer["standing"] == "" for peer in anna.run("node", "peers")["peers"])
     status = anna.run("node", "status")
     assert (status["log"], status["log_rollback"], status["peers_frozen"]) == (shown["log"], False, 0)
 

@@ -190,6 +190,7 @@ async def test_exports_of_both_nodes_are_the_same_bytes_and_importing_twice_chan
 async def test_a_bundle_cannot_replace_another_session_of_the_same_id(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
+    """Guard: node/handover.py, import_bundle."""
     anna, bruno = nodes
     recorder = await recorded_by(anna, browser, (Goto(url=shop),), url=shop)
     await bruno.store.put_session(recorder.session)
@@ -253,6 +254,7 @@ async def test_a_password_is_typed_and_stored_nowhere(
 async def test_a_literal_password_is_refused_and_not_kept(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
+    """Guard: adapters/browser/hands.py, _value."""
     anna, _ = nodes
     actions = (
         Goto(url=f"{shop}/login"),
@@ -275,6 +277,7 @@ def approving(word: str) -> Gate:
 async def test_a_risky_action_is_refused_recorded_and_done_only_with_approval(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
+    """Guard: node/acting.py, Gate.admit."""
     anna, _ = nodes
     actions = (Goto(url=f"{shop}/"), Click(target=Locator(role="button", name="Sign up")))
     with pytest.raises(MeshError) as caught:

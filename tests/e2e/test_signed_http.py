@@ -195,6 +195,7 @@ async def test_a_request_without_a_signature_is_refused(street: Street) -> None:
 
 
 async def test_a_request_that_is_sent_twice_is_answered_once(street: Street) -> None:
+    """Guard: protocol/http_signature.py, verify."""
     server = await street.open()
     await street.ask(street.client())
     raw = await Raw.open(f"https://127.0.0.1:{server.port}", None)
@@ -204,6 +205,7 @@ async def test_a_request_that_is_sent_twice_is_answered_once(street: Street) -> 
 
 
 async def test_a_proxy_that_changes_a_body_is_found_out(street: Street) -> None:
+    """Guard: adapters/transport/signed_server.py, SignedServer._answer."""
     server = await street.open()
     street.proxy.request = lambda data: data[:-1] + b"y" if data.endswith(b"x") else data
     assert (await street.refusal(street.client())).code == "peer.signature"
@@ -220,6 +222,7 @@ async def test_a_proxy_that_changes_a_body_is_found_out(street: Street) -> None:
     ids=["body", "status", "signature"],
 )
 async def test_a_proxy_that_changes_an_answer_is_found_out(street: Street, change: Change) -> None:
+    """Guard: adapters/transport/signed_client.py, SignedCalls._check."""
     await street.open()
     street.proxy.answer = change
     assert (await street.refusal(street.client())).code == "peer.identity"

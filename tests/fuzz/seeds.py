@@ -13,7 +13,7 @@ from protocol import cbor, ids
 from protocol.condition import Condition
 from protocol.delta import decode_delta
 from protocol.errors import MeshError
-from protocol.messages import ROUTES, Assignment, BranchLimits, BranchResult, SearchSpec
+from protocol.messages import ROUTES, Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
 from protocol.observation import Element, Observation
 from protocol.replay import verdict
 from protocol.session import Profile, ReplayReport, Session, Step, StepMatch
@@ -107,6 +107,7 @@ def artefacts() -> dict[str, tuple[type[msgspec.Struct], tuple[bytes, ...]]]:
         "search": (SearchSpec, (cbor.encode(spec),)),
         "assignment": (Assignment, (cbor.encode(leased),)),
         "result": (BranchResult, (cbor.encode(result),)),
+        "distrust-notice": (DistrustNotice, (cbor.encode(DistrustNotice(about=NODE, since_ms=1, reason="stolen")),)),
     }
 
 

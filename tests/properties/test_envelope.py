@@ -98,6 +98,7 @@ def test_any_bytes_are_no_envelope(data: bytes) -> None:
 @given(damaged(bytes.fromhex(generate.envelope(binding=b""))))
 @settings(max_examples=300)
 def test_no_damaged_envelope_verifies(data: bytes) -> None:
+    """Guard: protocol/envelope.py, verify."""
     code, _ = outcome(lambda: envelope.verify(data, kinds=KINDS, find_key=FIND))
     unchanged = data.hex() == generate.envelope(binding=b"")
     assert code == "" if unchanged else code.startswith("envelope.")

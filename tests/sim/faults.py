@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from node.distrust import DistrustParams
 from node.explorer.explorer import Explorer
 from node.own_keys import RevokeParams, RotateParams
 from node.rooms import Rooms
@@ -21,12 +22,8 @@ _JUMPS_S = (-7_200, -300, -30, -5, 5, 30, 300, 7_200)
 
 
 async def distrust(rooms: Rooms, peer: str) -> None:
-    """A person at the node takes the trust in ``peer`` back: the one place here that knows how."""
-    for _ in range(2):  # the second time without the writes that were under way
-        await rooms.store.remove_peer(peer)
-        await rooms.peers.load()
-        await rooms.clock.sleep(0.1)
-    await rooms.explorer.drop_peer(peer)
+    """A person at the node takes the trust in ``peer`` back."""
+    await rooms.distrust.verbs["node.distrust"].run(DistrustParams(peer=peer), lambda event: None)
 
 
 class Faults:

@@ -30,10 +30,12 @@ from node import identity
 from node.audit import Audit
 from node.browsers import Browsers
 from node.config import Config, ExploreConfig
+from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.log_exchange import LogExchange
 from node.logs import Logs
 from node.node import Node
+from node.notices import Notices
 from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.peers import Peers
@@ -158,6 +160,10 @@ class Wire:
         """As ``PeerClient.hold``."""
         await self._inner.hold(peer, handler, opened=opened)
 
+    async def drop(self, node: str) -> None:
+        """As ``PeerClient.drop``."""
+        await self._inner.drop(node)
+
     async def close(self) -> None:
         """As ``PeerClient.close``."""
         await self._inner.close()
@@ -192,6 +198,8 @@ class Life:
             own, config, store, clock, peers, lambda: TlsPairingServer(own.key, "127.0.0.1"), TlsPairingClient()
         )
         log_exchange = LogExchange(witness, peers, store, clock)
+        notices = Notices(witness, peers, log_exchange, store, clock)
+        explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
         self.rooms = Rooms(
             home=machine.home,
             config=config,
@@ -206,7 +214,9 @@ class Life:
             logs=Logs(witness, log_exchange, peers, store, config.name),
             audit=Audit(witness, peers, store),
             sessions=Sessions(witness, config, store, clock, browsers, peers),
-            explorer=Explorer(witness, config, store, clock, browsers, peers, TreeWriter),
+            explorer=explorer,
+            notices=notices,
+            distrust=Distrust(peers, log_exchange, notices, explorer.drop_peer),
             server=self.server,
             refusals=Refusals(),
             own_keys=OwnKeys(
@@ -238,9 +248,11 @@ class Life:
         await rooms.witness.load()
         await rooms.peers.load()
         await rooms.log_exchange.load()
+        await rooms.notices.load()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
                 await rooms.log_exchange.round()
+        await rooms.distrust.start()
         await rooms.explorer.start()
         rooms.address = await self.server.start(self._handle)
         rooms.reach.start(self.node.federation.handle)

@@ -91,7 +91,11 @@ def overlooks_two_histories() -> Iterator[None]:
 @contextlib.contextmanager
 def keeps_the_share_of_the_distrusted() -> Iterator[None]:
     """Trust taken back leaves everything where it is."""
-    with mock.patch.object(Replica, "drop", lambda self, peer: None):
+
+    async def keep(self: Replica, peer: str, code: str) -> None:
+        """Nothing."""
+
+    with mock.patch.object(Replica, "drop", keep):
         yield
 
 

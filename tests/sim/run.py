@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import shutil
 import tempfile
@@ -113,4 +112,3 @@ def _bury(loop: SimLoop) -> None:
         loop.run_until_complete(asyncio.wait(pending, timeout=0.01))
     loop.close()
     asyncio.set_event_loop(None)
-    gc.collect()

@@ -181,7 +181,7 @@ class Scenario:
         """Pairs of honest nodes that run, trust each other, and can meet.
 
         Two that both changed their key while they could not reach each other know no key of each other that is still used: that
-        a third one tells them, or their owners pair them again (docs/adr/0021-simulation.md).
+        a third one tells them, or their owners pair them again (docs/adr/0016-simulation.md).
         """
         truth = self.world.truth
         return [

@@ -50,6 +50,7 @@ def test_each_line_names_the_hash_of_the_one_before_and_needs_no_program_of_ours
 
 @pytest.mark.parametrize("field", ["at_ms", "who", "what", "outcome", "key", "of", "risk", "approved_by", "note"])
 def test_a_row_that_was_changed_is_found_at_the_next_one(field: str) -> None:
+    """Guard: protocol/audit.py, follow."""
     changed = {"at_ms": 1, "outcome": "refused", "of": 1, "risk": 7, "note": {"n": "9"}}.get(field, "someone")
     lines = trail(5)
     row = json.loads(lines[2]) | {field: changed}

@@ -145,6 +145,19 @@ def test_every_flipped_byte_of_an_element_names_exactly_that_element() -> None:
                 assert error.detail["index"] == int(entry.name[6:12])
 
 
+def test_an_element_that_was_exchanged_with_its_checksum_is_found() -> None:
+    """The archive is right throughout, and only what was signed tells.
+
+    Guard: protocol/bundle.py, Bundle.element.
+    Guard: protocol/bundle.py, open_bundle.
+    """
+    parts = parts_of(BUNDLE)
+    for place, (name, data) in enumerate(parts[2:], 2):
+        changed = [*parts[:place], (name, data[:-1] + bytes([data[-1] ^ 1])), *parts[place + 1 :]]
+        error = refusal(archive(changed))
+        assert (error.code, error.detail.get("element")) == ("bundle.element", name)
+
+
 def test_a_changed_blob_names_the_step_that_shows_it() -> None:
     steps, _ = sample_steps()
     entries = {entry.name: entry for entry in flat_zip.read_directory(io.BytesIO(BUNDLE))}
@@ -242,6 +255,7 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_file_that_is_not_canonical_is_refused(name: str) -> None:
+    """Guard: protocol/flat_zip.py, read_directory."""
     assert refusal(HOSTILE[name](BUNDLE)).code == "bundle.invalid"
 
 
@@ -252,6 +266,7 @@ def test_another_media_type_is_refused() -> None:
 
 
 def test_only_a_trusted_key_of_the_recorder_opens_it() -> None:
+    """Guard: protocol/bundle.py, _check_session."""
     other = SigningKey(bytes(32))
     stranger = resigned(lambda manifest: manifest, key=other)
     assert refusal(stranger).code == "envelope.key_unknown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,7 @@ from protocol import limits
 from protocol.chunk import decode_change
 from protocol.delta import decode_delta
 from protocol.errors import MeshError
-from tests.chunks import ALICE, Shape, change_hash, literal, uleb
+from tests.chunks import ALICE, Shape, change_hash, literal, sleb, uleb
 from tests.trees import Peer, node
 
 
@@ -62,6 +63,23 @@ def test_the_largest_change_is_decoded_in_well_under_a_second() -> None:
     start = time.perf_counter()
     assert decode_change(chunk).puts == limits.CHUNK_OPS_MAX - 3
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("as_nulls", [True, False])
+def test_a_long_run_is_refused_before_it_takes_memory(as_nulls: bool) -> None:
+    """Eight bytes that say ten million values.
+
+    Guard: protocol/chunk.py, _column.
+    """
+    run = 10_000_000
+    chunk = Shape(columns={0x02: b"\x00" + uleb(run) if as_nulls else sleb(run) + b"\x00"}).encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(MeshError):
+            decode_change(chunk)
+        assert tracemalloc.get_traced_memory()[1] < limits.MIB
+    finally:
+        tracemalloc.stop()
 
 
 def test_integers_beyond_their_range_are_refused() -> None:

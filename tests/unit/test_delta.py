@@ -94,6 +94,7 @@ def test_a_delta_that_the_tree_refused_can_be_read_again(restart: bool) -> None:
 
 
 def test_a_peer_cannot_publish_the_chunk_of_another() -> None:
+    """Guard: protocol/delta.py, DeltaReader._check_chain."""
     peer = published(1)
     with pytest.raises(MeshError) as caught:
         DeltaReader(public_key("bob"), SEARCH).read(peer.payloads[0])
@@ -101,6 +102,7 @@ def test_a_peer_cannot_publish_the_chunk_of_another() -> None:
 
 
 def test_only_the_coordinator_may_write_leases() -> None:
+    """Guard: protocol/delta.py, read_change."""
     peer = Peer("alice")
     peer.share.lease(ROOT_KEY, lease(1))
     peer.publish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from nacl.signing import SigningKey
 
@@ -29,6 +30,7 @@ def code(window: envelope.ReplayWindow, said: envelope.Claims, now_s: int = NOW_
 
 
 def test_a_message_is_accepted_once() -> None:
+    """Guard: protocol/envelope.py, ReplayWindow.admit."""
     window = envelope.ReplayWindow(0)
     window.admit(claims(1), NOW_S)
     assert code(window, claims(1)) == "envelope.replayed"
@@ -37,18 +39,21 @@ def test_a_message_is_accepted_once() -> None:
 
 
 def test_after_a_restart_messages_of_before_are_refused() -> None:
+    """Guard: protocol/envelope.py, ReplayWindow.admit."""
     window = envelope.ReplayWindow(NOW_S)
     assert code(window, claims(issued_s=NOW_S - 1)) == "envelope.time"
     window.admit(claims(issued_s=NOW_S), NOW_S)
 
 
 def test_a_full_window_refuses_until_entries_are_old_enough() -> None:
+    """Guard: protocol/envelope.py, ReplayWindow.admit."""
     window = envelope.ReplayWindow(0, items_max=2)
     window.admit(claims(1), NOW_S)
     window.admit(claims(2), NOW_S + 10)
     assert code(window, claims(3), NOW_S + 20) == "envelope.replay_window_full"
-    assert code(window, claims(3), NOW_S + limits.REPLAY_KEEP_S - 1) == "envelope.replay_window_full"
-    window.admit(claims(3), NOW_S + limits.REPLAY_KEEP_S)
+    assert code(window, claims(3), NOW_S + limits.REPLAY_KEEP_S) == "envelope.replay_window_full"
+    later_s = NOW_S + limits.REPLAY_KEEP_S + 1
+    window.admit(claims(3, issued_s=later_s), later_s)
     assert len(window) == 2, "the oldest went, the younger one stayed"
 
 
@@ -88,3 +93,71 @@ def test_an_envelope_over_its_size_is_refused_before_it_is_read() -> None:
     with pytest.raises(MeshError) as caught:
         envelope.verify(data, kinds=frozenset({"delta"}), find_key=find, bytes_max=999)
     assert caught.value.code == "envelope.invalid"
+
+
+def test_a_message_is_remembered_as_long_as_it_is_fresh() -> None:
+    """To the last second, of a sender whose clock is ahead by all that is allowed, in a window that is full."""
+    window = envelope.ReplayWindow(0, items_max=1)
+    said = claims(1, issued_s=NOW_S + limits.CLOCK_SKEW_S, lifetime_s=limits.MESSAGE_LIFETIME_S)
+    window.admit(said, NOW_S)
+    last_s = NOW_S + limits.MESSAGE_LIFETIME_S + 2 * limits.CLOCK_SKEW_S
+    envelope.check_time(said, last_s)
+    assert code(window, said, last_s) == "envelope.replayed"
+    with pytest.raises(MeshError):
+        envelope.check_time(said, last_s + 1)
+
+
+def test_a_clock_that_is_set_back_makes_no_message_new() -> None:
+    """Neither one that is remembered nor one that was forgotten while the clock was ahead.
+
+    Guard: protocol/envelope.py, ReplayWindow.prune.
+    """
+    window = envelope.ReplayWindow(0, items_max=2)
+    window.admit(claims(1), NOW_S)
+    assert code(window, claims(1), NOW_S - 50) == "envelope.replayed"
+    ahead_s = NOW_S + 10_000
+    window.admit(claims(2, issued_s=ahead_s), ahead_s)
+    window.admit(claims(3, issued_s=ahead_s), ahead_s)  # makes room: the first is forgotten
+    window.prune(ahead_s + limits.REPLAY_KEEP_S + 1)
+    assert len(window) == 0
+    envelope.check_time(claims(1), NOW_S)
+    assert code(window, claims(1), NOW_S) == "envelope.time"
+    assert code(window, claims(2, issued_s=ahead_s), ahead_s) == "envelope.time"
+
+
+@pytest.mark.parametrize(
+    ("apart_s", "accepted"), [(59, True), (61, False), (-59, True), (-61, False)], ids=["+59", "+61", "-59", "-61"]
+)
+def test_a_sender_s_clock_may_be_off_by_a_minute(apart_s: int, accepted: bool) -> None:
+    """A message that was made to live for no time at all, by a clock that is ahead or behind.
+
+    Guard: protocol/envelope.py, check_time.
+    """
+    data = envelope.seal(b"x", kind="probe", key=KEY, claims=claims(issued_s=NOW_S + apart_s, lifetime_s=0))
+
+    def read() -> envelope.Envelope:
+        return envelope.verify_message(
+            data,
+            kinds=frozenset({"probe"}),
+            find_key=envelope.single_key(bytes(KEY.verify_key), "alice"),
+            binding=b"",
+            audience="bob",
+            now_s=NOW_S,
+            window=envelope.ReplayWindow(0),
+        )
+
+    if accepted:
+        assert read().payload == b"x"
+        return
+    with pytest.raises(MeshError) as caught:
+        read()
+    assert caught.value.code == "envelope.time"
+
+
+@pytest.mark.parametrize("lifetime_s", [limits.MESSAGE_LIFETIME_S + 1, -1, None], ids=["too long", "negative", "none"])
+def test_a_message_that_would_outlive_its_memory_is_refused(lifetime_s: int | None) -> None:
+    """Guard: protocol/envelope.py, check_time."""
+    said = msgspec.structs.replace(claims(), expires_s=None if lifetime_s is None else NOW_S + lifetime_s)
+    with pytest.raises(MeshError) as caught:
+        envelope.check_time(said, NOW_S)
+    assert caught.value.code == "envelope.time"

@@ -38,6 +38,7 @@ def _megabyte(writer: Writer, root: bytes) -> list[bytes]:
 async def test_a_megabyte_of_deltas_blocks_the_loop_for_less_than_50_ms_as_it_comes_and_as_it_is_read_back(
     replica: Replica,
 ) -> None:
+    """Guard: node/explorer/replica.py, _decoded."""
     writer = Writer(replica.spec.id)
     sealed = _megabyte(writer, replica.root)
     with longest_block(time.thread_time) as arriving:

@@ -140,6 +140,7 @@ async def test_what_a_worker_s_owner_stopped_its_coordinator_cannot_open_again_n
 
 
 async def test_closing_a_search_first_does_not_lift_the_stop_either() -> None:
+    """Guard: node/explorer/answers.py, Answers.on_open."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         task, search = await _opened(anna, bruno)
         await bruno.explorer.stop(search)

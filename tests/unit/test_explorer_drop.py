@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.audit_records import AuditQuery
 from adapters.search.writer import TreeWriter
 from benchmarks.bench_tree import grow
 from benchmarks.loop import longest_block
@@ -18,6 +19,7 @@ from node.explorer.replica import Replica
 from node.explorer.visit import Visit
 from protocol import tree as tree_module
 from protocol.action import Click, Locator
+from protocol.audit import read
 from protocol.delta import encode_delta
 from protocol.entry import Register, encode_action, make_update, node_key
 from protocol.errors import MeshError
@@ -93,6 +95,7 @@ def _seen(replica: Replica) -> dict[str, Any]:
 async def test_after_a_drop_everything_is_as_if_the_peer_had_never_been_met(
     replica: Replica, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: node/explorer/replica.py, Replica._forget."""
     monkeypatch.setattr(tree_module, "_DROPPED_AT_ONCE", 7)
     gone, stays = Writer(replica.spec.id, 9), Writer(replica.spec.id, 10)
     never = Replica(replica.spec, replica._witness, type(replica._store)(), TreeWriter)
@@ -124,6 +127,7 @@ async def test_a_dropped_peer_stays_out_after_a_restart_that_trusts_it(replica: 
 
 
 async def test_an_offender_stays_out_after_a_restart_and_is_told_the_same(replica: Replica) -> None:
+    """Guard: node/explorer/expulsions.py, Expulsions.of."""
     one, other = Writer(replica.spec.id, 9), Writer(replica.spec.id, 9)
     (said,), (denied,) = one.deltas(1), other.deltas(2)
     await _receive(replica, one, said)
@@ -189,6 +193,8 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         search = await _search_of(anna)
         await until(lambda: _visits(anna, search, nodes), "everybody has explored")
         assert await anna.explorer.drop_peer(mallory.id) == 1
+        (row,) = [read(kept.line) for kept in await anna.store.audit_find(AuditQuery(what="peer.expelled"))]
+        assert (row.subject, row.note) == (mallory.id, {"search": search})
         assert await _leases(anna, search, mallory, "live") == []
         granted = len(await _leases(anna, search, mallory))
         tree = (await anna.replica(search)).tree

@@ -193,6 +193,7 @@ async def _return(
 
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
+    """Guard: node/explorer/claims.py, Claims.is_liar."""
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = _script(liar)
         task = asyncio.create_task(anna.run())
@@ -224,6 +225,7 @@ async def _false_claims(node: MemoryNode, search: str, counted: dict[str, int]) 
     ids=["no action", "goto", "wait", "secret"],
 )
 async def test_a_claim_that_is_no_path_of_a_search_is_refused_counted_and_never_replayed(step: bytes) -> None:
+    """Guard: protocol/lease.py, check_claim."""
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = _script(liar)
         task = asyncio.create_task(anna.run())
@@ -241,6 +243,7 @@ async def test_a_claim_that_is_no_path_of_a_search_is_refused_counted_and_never_
 
 
 async def test_a_claim_of_another_branch_than_the_leased_one_is_refused_and_counted() -> None:
+    """Guard: protocol/lease.py, check_claim."""
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = _script(liar)
         task = asyncio.create_task(anna.run())
@@ -264,6 +267,7 @@ async def test_a_claim_of_another_branch_than_the_leased_one_is_refused_and_coun
 
 
 async def test_a_claim_whose_replay_does_not_end_is_a_false_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guard: node/explorer/claims.py, Claims._replay."""
     monkeypatch.setattr(limits, "CLAIM_REPLAY_TIMEOUT_S", 0.3)
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = _script(liar)
@@ -298,6 +302,7 @@ class _Crashing(SlowBrowser):
 async def test_a_claim_that_crashes_the_browser_twice_is_a_false_one_and_one_crash_may_have_another_reason(
     crashes: int, false_claims: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: node/explorer/claims.py, Claims._replay."""
     async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
         script = _script(bruno)
         task = asyncio.create_task(anna.run(Condition(url=f"{ORIGIN}/")))
@@ -343,6 +348,7 @@ async def test_a_claim_that_crashes_a_browser_which_does_not_start_again_is_a_fa
 
 
 async def test_after_three_false_claims_those_that_a_peer_has_saved_up_are_not_replayed() -> None:
+    """Guard: node/explorer/claims.py, Claims.is_liar."""
     async with memory_mesh("anna", "liar", workers=0, lease_seconds=2) as (anna, liar):
         script = _script(liar)
         task = asyncio.create_task(anna.run())
@@ -420,6 +426,7 @@ async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again(
 
 
 async def test_a_late_result_and_a_repeated_one_do_no_harm() -> None:
+    """Guard: protocol/lease.py, LeaseBook.expire_due."""
     async with memory_mesh("anna", "bruno", workers=0, lease_seconds=2) as (anna, bruno):
         script = _script(bruno)
         task = asyncio.create_task(anna.run(NEVER))
@@ -439,6 +446,7 @@ async def test_a_late_result_and_a_repeated_one_do_no_harm() -> None:
 
 
 async def test_a_result_for_the_lease_of_another_is_refused() -> None:
+    """Guard: node/explorer/coordinator.py, Coordinator.take_result."""
     async with memory_mesh("anna", "bruno", "carla", workers=0) as (anna, bruno, carla):
         script, _ = _script(bruno), _script(carla)
         task = asyncio.create_task(anna.run(NEVER))
@@ -446,6 +454,44 @@ async def test_a_result_for_the_lease_of_another_is_refused() -> None:
         with pytest.raises(MeshError) as refused:
             await _return(carla, anna, _assignment(script, 0), outcome="claim", claim=())
         assert refused.value.code == "lease.unknown"
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_result_is_taken_from_its_worker_only() -> None:
+    """Guard: node/explorer/answers.py, Answers.on_return."""
+    async with memory_mesh("anna", "bruno", "carla", workers=0) as (anna, bruno, carla):
+        script, _ = _script(bruno), _script(carla)
+        task = asyncio.create_task(anna.run(NEVER))
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        given = _assignment(script, 0)
+        result = BranchResult(
+            search=given.search, lease=given.lease, branch=given.branch, spend=Spend(), outcome="spent"
+        )
+        sealed = bruno.identity.artefact(KIND_RESULT, given.lease, result).envelope
+        with pytest.raises(MeshError) as refused:
+            await carla.peers.call(anna.id, "branch/return", BranchReturn(search=given.search, result=sealed), Done)
+        assert refused.value.code == "envelope.issuer"
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_repeated_claim_is_judged_once() -> None:
+    """Also while the first is being judged: a false one must not count three times.
+
+    Guard: node/explorer/coordinator.py, Coordinator.take_result.
+    """
+    async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
+        script = _script(liar)
+        task = asyncio.create_task(anna.run())
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        lie = encode_action(Click(target=Locator(role="link", name="No such link")))
+        for _ in range(3):
+            await _return(liar, anna, _assignment(script, 0), outcome="claim", claim=(lie,))
+        search = await _search_of(anna)
+        await until(lambda: len(script.of("branch/assign")) > 1, "the next assignment: all claims are judged")
+        progress = (await anna.explorer.view(search))[2]
+        assert (progress.claims, progress.claims_false) == (1, {liar.id: 1})
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

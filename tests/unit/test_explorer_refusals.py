@@ -104,6 +104,7 @@ async def test_a_peer_without_the_scope_may_not_open_a_search() -> None:
 
 
 async def test_who_takes_no_part_may_neither_push_nor_pull_nor_assign_nor_revoke(three: list[MemoryNode]) -> None:
+    """Guard: node/explorer/answers.py, Answers._entered."""
     anna, bruno, carla = three
     spec = await _opened(anna, bruno)
     assert (
@@ -187,6 +188,7 @@ async def _assign(
 
 
 async def test_foreign_expired_and_impossible_assignments_are_refused(three: list[MemoryNode]) -> None:
+    """Guard: node/explorer/branch_work.py, BranchWork.accept."""
     anna, bruno, carla = three
     spec = await _opened(anna, bruno)
     clock = anna.mesh.clock
@@ -222,6 +224,7 @@ async def test_revoking_a_lease_stops_its_work_at_once(three: list[MemoryNode]) 
 
 
 async def test_a_start_address_outside_the_worker_s_origins_is_refused() -> None:
+    """Guard: node/explorer/answers.py, Answers._permit."""
     mesh = MemoryMesh()
     anna = await mesh.add("anna")
     bruno = MemoryNode(mesh, "bruno", Config(policy=PolicyConfig(origins=("https://allowed.test",))))
@@ -234,9 +237,21 @@ async def test_a_start_address_outside_the_worker_s_origins_is_refused() -> None
         await node.stop()
 
 
+@pytest.mark.parametrize("address", ["/?token=abc", "/#access_token=abc", "/x;jsessionid=1"])
+async def test_a_search_does_not_begin_at_an_address_that_holds_a_secret(address: str) -> None:
+    """Guard: node/explorer/explorer.py, Explorer.run."""
+    async with memory_mesh("anna") as (anna,):
+        call = anna.explorer.run(
+            goal="g", start_url=ORIGIN + address, condition=NEVER, peers=[], seconds=9, seed=0, tell=lambda event: None
+        )
+        assert await _refused(call) == "input.invalid"
+        assert await anna.store.searches() == []
+
+
 async def test_a_node_takes_part_in_a_bounded_number_of_searches_of_one_coordinator_and_of_all(
     three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guard: node/explorer/answers.py, Answers._permit."""
     anna, bruno, carla = three
     monkeypatch.setattr(limits, "SEARCHES_OPEN_MAX", limits.SEARCHES_OPEN_PER_PEER_MAX + 1)
 
@@ -353,6 +368,7 @@ async def test_a_delta_the_tree_refuses_leaves_no_trace_and_costs_its_writer_the
 
 
 async def test_a_peer_that_says_two_things_under_one_number_loses_its_share(replica: Replica) -> None:
+    """Guard: protocol/delta.py, DeltaReader.wants."""
     one, other = Writer(replica.spec.id), Writer(replica.spec.id)
     (said,), (denied,) = one.deltas(1), other.deltas(2)
     await _receive(replica, one, said)

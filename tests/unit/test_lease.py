@@ -52,6 +52,7 @@ def test_a_renewed_lease_lives_longer_and_never_shorter() -> None:
 
 
 def test_no_renewal_goes_beyond_the_latest_end_so_nobody_holds_a_branch_for_ever() -> None:
+    """Guard: protocol/lease.py, LeaseBook.renew."""
     leases = LeaseBook()
     leases.grant("lea-1", branch=BRANCH, worker="bob", now_ms=0, lifetime_ms=100, latest_ms=250)
     ends = [leases.renew("lea-1", worker="bob", now_ms=now, lifetime_ms=100).expires_ms for now in (90, 180, 249)]
@@ -83,6 +84,7 @@ def test_only_the_worker_renews_and_only_in_time(lease_id: str, worker: str, now
 
 
 def test_an_expired_branch_is_granted_again_with_a_higher_term() -> None:
+    """Guard: protocol/lease.py, LeaseBook.expire_due."""
     leases = book()
     assert leases.expire_due(99) == []
     (expired,) = leases.expire_due(100)
@@ -93,6 +95,7 @@ def test_an_expired_branch_is_granted_again_with_a_higher_term() -> None:
 
 
 def test_a_late_result_does_not_revive_a_lease_nor_end_its_successor() -> None:
+    """Guard: protocol/lease.py, LeaseBook._move."""
     leases = book()
     leases.expire_due(100)
     successor = leases.grant("lea-2", branch=BRANCH, worker="carol", now_ms=101, lifetime_ms=100, latest_ms=1_000)

@@ -148,6 +148,7 @@ async def test_a_peer_is_only_told_of_nodes_it_knows_itself() -> None:
 
 @pytest.mark.parametrize(("to_anna", "to_bruno"), [(3, 3), (2, 5), (5, 2), (3, 6), (4, 8)])
 async def test_a_split_view_is_found_proved_and_frozen(three: list[MemoryNode], to_anna: int, to_bruno: int) -> None:
+    """Guard: node/log_exchange.py, LogExchange._settle_claims."""
     anna, bruno, mallory = three
     liar = TwoFaced(mallory)
     await liar.show(anna, signed=to_anna)
@@ -262,6 +263,7 @@ async def test_an_honest_peer_that_others_saw_further_on_is_not_suspected(three:
 
 
 async def test_a_node_restored_from_a_copy_hears_of_it_before_it_contradicts_itself(three: list[MemoryNode]) -> None:
+    """Guard: node/witness.py, Witness.compare."""
     anna, bruno, carla = three
     copied = copy.deepcopy(anna.store)
     await sign(anna, 3)

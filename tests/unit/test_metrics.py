@@ -80,6 +80,7 @@ async def test_metrics_are_the_same_size_however_many_peers_there_are(node: Node
 
 
 def test_an_address_that_others_reach_must_be_chosen_twice() -> None:
+    """Guard: node/metrics.py, check_host."""
     for host in ("127.0.0.1", "127.1.2.3", "::1"):
         metrics.check_host(host, public=False)
     for host in ("0.0.0.0", "::", "192.168.1.2", "example.org"):
@@ -142,6 +143,7 @@ async def test_the_door_answers_one_request(door: MetricsServer) -> None:
     ],
 )
 async def test_anything_else_gets_nothing(door: MetricsServer, request_text: str, status: bytes) -> None:
+    """Guard: node/api/metrics.py, MetricsServer._answer."""
     head, _, body = (await asked(door, request_text)).partition(b"\r\n\r\n")
     assert head.split(b" ")[1] == status
     assert body == b""

@@ -87,6 +87,7 @@ def test_both_sides_learn_key_name_addresses_and_scopes_of_the_other() -> None:
 
 
 def test_an_invite_is_used_once() -> None:
+    """Guard: protocol/pairing.py, Inviter.is_open."""
     alice = inviter()
     alice.handle(joiner().request(key(ALICE), LEAF), LEAF, NOW_S)
     assert not alice.is_open
@@ -104,6 +105,7 @@ def test_the_same_request_again_is_refused_as_well() -> None:
 
 
 def test_an_expired_invite_is_refused_by_both_sides() -> None:
+    """Guard: protocol/pairing.py, Inviter.handle."""
     with pytest.raises(MeshError) as error:
         parse_invite(invite_text(), EXPIRES_S)
     assert code_of(error) == "invite.expired"
@@ -115,6 +117,7 @@ def test_an_expired_invite_is_refused_by_both_sides() -> None:
 
 
 def test_three_failures_close_the_invite_for_the_right_token_too() -> None:
+    """Guard: protocol/pairing.py, Inviter.is_open."""
     alice = inviter()
     for _ in range(limits.PAIRING_FAILURES_MAX):
         assert alice.is_open
@@ -136,6 +139,7 @@ def test_two_failures_leave_the_invite_open() -> None:
 
 
 def test_all_failures_look_alike_to_the_other_side() -> None:
+    """Guard: protocol/pairing.py, Inviter.handle."""
     said = set()
     for request in (b"", joiner(token=b"x" * 16).request(key(ALICE), LEAF), joiner().request(key(ALICE), LEAF)):
         with pytest.raises(MeshError) as error:
@@ -151,7 +155,10 @@ def test_the_joiner_sends_nothing_to_another_node_at_the_address() -> None:
 
 
 def test_a_node_between_the_two_cannot_pass_the_request_on() -> None:
-    """It has a leaf of its own, and the request is bound to the leaf the joiner saw."""
+    """It has a leaf of its own, and the request is bound to the leaf the joiner saw.
+
+    Guard: protocol/pairing.py, Inviter._verify.
+    """
     request = joiner().request(key(ALICE), hashlib.sha256(b"leaf of the one between").digest())
     with pytest.raises(MeshError) as error:
         inviter().handle(request, LEAF, NOW_S)
@@ -168,6 +175,7 @@ def test_an_answer_to_another_request_is_refused() -> None:
 
 
 def test_an_answer_of_a_node_with_the_token_but_another_key_is_refused() -> None:
+    """Guard: protocol/pairing.py, _open."""
     bob = joiner()
     request = bob.request(key(ALICE), LEAF)
     mallory = Inviter(MALLORY, log=log_of(MALLORY), token=TOKEN, expires_s=EXPIRES_S, name="alice")
@@ -179,8 +187,24 @@ def test_an_answer_of_a_node_with_the_token_but_another_key_is_refused() -> None
     assert code_of(error) == "peer.protocol"
 
 
+def test_an_answer_of_another_node_that_has_the_token_is_refused() -> None:
+    """It speaks for itself throughout, and is not whom the invite names.
+
+    Guard: protocol/pairing.py, Joiner.finish.
+    """
+    bob = joiner()
+    request = bob.request(key(ALICE), LEAF)
+    mallory = Inviter(MALLORY, log=log_of(MALLORY), token=TOKEN, expires_s=EXPIRES_S, name="alice")
+    mallory._public_key = key(ALICE)  # all it needs to understand the request
+    answer, _ = mallory.handle(request, LEAF, NOW_S)
+    with pytest.raises(MeshError) as error:
+        bob.finish(answer)
+    assert code_of(error) == "peer.identity"
+
+
 @pytest.mark.parametrize("part", ["body", "proof", "signature"])
 def test_a_changed_byte_in_any_part_is_refused_on_both_sides(part: str) -> None:
+    """Guard: protocol/pairing.py, _open."""
     bob = joiner()
     request = bob.request(key(ALICE), LEAF)
 
@@ -282,6 +306,7 @@ def test_neither_the_token_nor_its_hash_is_in_the_repr_of_an_invite() -> None:
     ],
 )
 def test_an_address_of_another_form_is_refused(text: str) -> None:
+    """Guard: protocol/pairing.py, parse_address."""
     with pytest.raises(MeshError) as error:
         parse_address(text)
     assert code_of(error) == "invite.url"

@@ -57,6 +57,8 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.grant": {"peer": "nobody", "grants": ["explore"]},
     "node.ungrant": {"peer": "nobody", "grants": ["explore"]},
     "node.knock": {"address": f"https://{SECRET}@127.0.0.1:1", "public_key": "00"},
+    "node.distrust": {"peer": "nobody", "reason": "lost"},
+    "node.trust": {"peer": "nobody", "notify": True},
     "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": SECRET}, "approve_class": 5},
     "session.export": {"session": "ses-x", "out": "/nowhere/x"},
     "session.import": {"path": "/nowhere/x"},
@@ -104,11 +106,14 @@ async def test_every_verb_and_every_route_says_whether_it_is_privileged(tmp_path
 
 
 async def test_every_privileged_verb_leaves_a_row_before_it_and_one_after(tmp_path: Path) -> None:
+    """Guard: node/privileged.py, VERBS."""
     async with opened(tmp_path / "home") as node:
         store = node.rooms.store
         for verb, params in _CALLS.items():
             code = await dispatch(node, verb, params)
-            begun, ended = await rows(store, verb)
+            found = await rows(store, verb)
+            assert len(found) == 2, verb
+            begun, ended = found
             assert (begun.who, begun.outcome, begun.of) == (OWNER, Outcome.BEGUN, 0), verb
             assert (ended.who, ended.of, ended.code) == (OWNER, begun.number, code), verb
             assert ended.outcome == (Outcome.FAILED if code else Outcome.DONE)
@@ -166,6 +171,7 @@ async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupte
 
 
 async def test_nothing_is_done_when_its_row_cannot_be_written(tmp_path: Path) -> None:
+    """Guard: node/trail.py, Doing.__aenter__."""
     async with opened(tmp_path / "home") as node:
         before = node.rooms.identity.public_key
 
@@ -212,6 +218,7 @@ async def _call(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec
 
 
 async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> None:
+    """Guard: node/privileged.py, ROUTES."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         spec = SearchSpec(
             id="sea-1",
@@ -245,13 +252,16 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
         assert calls.keys() == {route for route, declared in privileged.ROUTES.items() if declared is not None}
         for route, (record, subject) in calls.items():
             code = await _call(anna, bruno, route, record)
-            begun, ended = await rows(bruno.store, route)
+            found = await rows(bruno.store, route)
+            assert len(found) == 2, route
+            begun, ended = found
             assert (begun.who, begun.subject, begun.outcome) == (anna.id, subject, Outcome.BEGUN)
             assert (ended.who, ended.of, ended.code) == (anna.id, begun.number, code)
         assert await rows(anna.store) == []
 
 
 async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail() -> None:
+    """Guard: node/api/federation.py, FederationApi.handle."""
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
         await anna.mesh.pair(anna, bruno, grants={})
@@ -310,6 +320,7 @@ async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.
 
 
 async def test_a_node_has_no_more_peers_than_it_may_also_when_two_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guard: node/peers.py, Peers.add."""
     monkeypatch.setattr(limits, "PEERS_MAX", 2)
     async with memory_mesh("anna") as (anna,):
         done = await asyncio.gather(*(anna.peers.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)

@@ -14,6 +14,7 @@ def page(value: str) -> Observation:
 
 
 def test_no_picture_is_taken_of_a_page_that_shows_a_secret() -> None:
+    """Guard: node/recorder.py, shows_secret."""
     assert shows_secret(page("‹secret:code›"), SECRETS)
 
 

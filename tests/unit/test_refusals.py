@@ -59,6 +59,7 @@ def test_a_refusal_is_counted_where_it_was_with_its_code_and_of_whom() -> None:
 
 
 def test_peers_beyond_the_first_ones_are_counted_together() -> None:
+    """Guard: adapters/refusals.py, Refusals.count."""
     refusals = Refusals()
     for number in range(limits.REFUSALS_PEERS_MAX + 10):
         refusals.count("quota", node=str(number))

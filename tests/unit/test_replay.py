@@ -152,6 +152,7 @@ def test_reports_that_add_up_are_accepted() -> None:
 
 
 def test_reports_that_do_not_add_up_are_refused() -> None:
+    """Guard: protocol/replay.py, check_report."""
     whole = good_report().steps
     steps, _ = sample_steps()
     stopped = not_performed(steps[0], "browser.timeout", 3)

@@ -73,6 +73,7 @@ def test_parts_that_are_missing_are_left_out() -> None:
 
 
 def test_text_of_pages_and_peers_stays_text() -> None:
+    """Guard: node/report.py, _environment."""
     data = sample_report()
     (first, *rest) = data.steps
     hostile = msgspec.structs.replace(

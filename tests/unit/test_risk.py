@@ -110,6 +110,7 @@ def test_removing_a_filter_only_widens_a_list() -> None:
 @pytest.mark.parametrize("tokens", [("icon", "trash"), ("fa", "bin"), ("btn", "danger"), ("delete", "button")])
 @pytest.mark.parametrize("name", ["", "Continue", "Next", "Clear filters"])
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
+    """Guard: protocol/risk.py, _by_words."""
     assert button(name, tokens=tokens) == 7
     assert link(name, "https://shop.example/x", *tokens) == 7
 

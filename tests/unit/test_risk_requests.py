@@ -39,6 +39,7 @@ def judge(
     ],
 )
 def test_a_get_to_a_destructive_address_is_refused(url: str) -> None:
+    """Guard: protocol/risk.py, judge_request."""
     assert destructive_url(url)
     assert judge("GET", url)
     assert judge("GET", url, kind="document")

@@ -38,6 +38,7 @@ def test_a_sound_blob_is_not_written_again(blobs: Blobs) -> None:
 
 @pytest.mark.parametrize("damage", [b"", DATA[:-1], DATA + b"x", b"Some text"])
 def test_a_damaged_blob_is_missing_until_it_is_put_again(blobs: Blobs, damage: bytes) -> None:
+    """Guard: adapters/storage/blobs.py, Blobs.get."""
     blobs.put(DATA)
     blobs.path_of(DIGEST).write_bytes(damage)
     with pytest.raises(MeshError) as caught:

@@ -53,6 +53,7 @@ async def test_everything_in_the_data_directory_is_for_its_owner_only(store: Sql
 
 
 async def test_a_directory_and_file_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
+    """Guard: adapters/storage/blobs.py, make_directory."""
     await (await SqliteStore.open(tmp_path)).close()
     os.chmod(tmp_path, 0o744)
     (tmp_path / DATABASE_FILE).chmod(0o644)
@@ -61,6 +62,8 @@ async def test_a_directory_and_file_that_others_could_read_are_closed_to_them(tm
 
 
 async def test_each_commit_is_synced_and_references_are_enforced(store: SqliteStore) -> None:
+    """Guard: adapters/storage/database.py, _SETTINGS."""
+
     def settings(db: sqlite3.Connection) -> list[object]:
         names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         return [db.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
@@ -96,6 +99,8 @@ async def test_closing_ends_the_thread(tmp_path: Path) -> None:
 
 
 async def test_a_write_that_raises_leaves_nothing_and_the_next_one_works(store: SqliteStore) -> None:
+    """Guard: adapters/storage/database.py, Database._transaction."""
+
     def work(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO meta VALUES ('key', x'00')")
         raise KeyError("ours")

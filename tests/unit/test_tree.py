@@ -111,6 +111,7 @@ FULL = Register(visits=9, value_sum=9, best=9, cost_ms=9, successes=8, failures=
     ],
 )
 def test_a_number_that_falls_within_an_epoch_is_refused_and_changes_nothing(lower: Register) -> None:
+    """Guard: protocol/tree.py, SearchTree._check."""
     target = tree()
     put(target, "alice", ROOT_KEY, FULL)
     before = target.digest()

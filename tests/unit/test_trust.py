@@ -48,7 +48,10 @@ def test_a_key_is_found_for_its_owner_only() -> None:
 
 
 def test_an_envelope_of_a_trusted_peer_verifies_and_one_in_its_name_does_not() -> None:
-    """Rules 1 and 4, as a ``KeyFinder``."""
+    """Rules 1 and 4, as a ``KeyFinder``.
+
+    Guard: protocol/trust.py, TrustSet.find_key.
+    """
     peers = TrustSet([peer(ALICE), peer(BOB)])
     claims = envelope.Claims(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)
     real = envelope.seal(b"x", kind="delta", key=ALICE, claims=claims)

@@ -159,12 +159,14 @@ def _means(values: dict[str, tuple[int, float]], trust: dict[str, float] | None 
 
 
 def test_one_peer_weighs_no_more_than_all_others_together() -> None:
+    """Guard: protocol/uct.py, _capped_mean."""
     assert _means({"bob": (1_000, 0.6), "carol": (1, 0.2)}) == pytest.approx(0.4)
     assert _means({"bob": (1_000, 0.6), "carol": (1, 0.2), "dave": (1, 0.2)}) == pytest.approx(0.4)
     assert _means({"bob": (5, 0.6)}) == pytest.approx(0.6)
 
 
 def test_with_three_peers_that_know_the_node_the_median_counts() -> None:
+    """Guard: protocol/uct.py, Uct.quality."""
     assert _means({"bob": (2, 0.1), "carol": (2, 0.2), "dave": (1_000, 0.7)}) == pytest.approx(0.2)
     assert _means({"bob": (2, 0.1), "carol": (1, 0.2), "dave": (2, 0.7)}) != pytest.approx(0.2)
 

@@ -66,6 +66,7 @@ async def test_the_first_log_begins_with_its_signed_opening() -> None:
 
 
 async def test_an_artefact_is_in_the_log_when_it_is_handed_over() -> None:
+    """Guard: node/witness.py, Witness.artefact."""
     store = MemoryStore()
     made = await witness(store)
     signed = await made.artefact("delta", "sea-1", b"payload")

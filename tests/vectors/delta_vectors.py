@@ -19,7 +19,7 @@ import cbor2
 from protocol import limits
 from protocol.chunk import decode_change
 from protocol.delta import Delta, decode_delta, encode_delta
-from protocol.entry import SCALE, Register, key_text
+from protocol.entry import SCALE, Register, key_text, node_key
 from tests.chunks import Put, Shape, change_hash, sealed, sized, sleb, uleb
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node
 
@@ -50,8 +50,9 @@ AFTER: dict[str, Any] = {"deps": [change_hash(FIRST_CHUNK)], "seq": 2, "start_op
 
 def entry_put(**changed: Any) -> Put:
     """A node value with some fields changed, or removed when None."""
-    fields = {"parent": ENTRY.parent, "action": ENTRY.action, "prior": 1, "risk": 1} | changed
-    return 0, KEY, cbor({name: value for name, value in fields.items() if value is not None})
+    fields: dict[str, Any] = {"parent": ENTRY.parent, "action": ENTRY.action, "prior": 1, "risk": 1} | changed
+    key = node_key(fields["parent"] or ENTRY.parent, fields["action"])  # so that nothing else is wrong with the entry
+    return 0, key_text(key).encode(), cbor({name: value for name, value in fields.items() if value is not None})
 
 
 def register_put(**changed: Any) -> Put:
@@ -222,7 +223,13 @@ def accepted() -> list[dict[str, Any]]:
     extra = Peer("alice")
     extra.share.name(node("x" * 1_500))
     extra.publish()
-    chains = {"three deltas and a new epoch": peer.payloads, "a long action": extra.payloads}
+    other_key = (1, key_text(ROOT_KEY).encode(), STAT[2])
+    replacing = wrap(Shape(puts=[other_key], replaces=[4], **AFTER).encode(), seq=2)
+    chains = {
+        "three deltas and a new epoch": peer.payloads,
+        "a long action": extra.payloads,
+        "a put that names the put of another key as the one it replaces": [FIRST, replacing],
+    }
     return [{"name": name, "payloads": [_told(payload) for payload in chain]} for name, chain in chains.items()]
 
 

@@ -185,9 +185,99 @@ def cases() -> list[Case]:
     ]
 
 
+def packed(events: list[bytes], parts_at: int = 0, other: tuple[bytes, ...] = (), **more: Any) -> bytes:
+    """A whole log as bytes."""
+    said = {"version": 1, "events": events, "parts_at": parts_at, "other": list(other)}
+    return cbor2.dumps(said | more, canonical=True)
+
+
+def log_cases() -> list[Case]:
+    """Whole logs, read at second 10,000: ``key`` and ``state``, or the ``code``. ``again``: encoded again, if it differs."""
+    future = event(rotate(SECOND, 1, GENESIS), FIRST, SECOND, at_s=10_061)
+    soon = event(rotate(SECOND, 1, GENESIS), FIRST, SECOND, at_s=10_060)
+    later = event(rotate(THIRD, 2, ROTATED), SECOND, THIRD, at_s=2_500)
+    disowning = event(recover(THIRD, 1, GENESIS), RECOVERY, THIRD, at_s=1_499)
+    held: list[tuple[str, bytes, SigningKey, str, bytes | None]] = [
+        ("one event", packed([GENESIS]), FIRST, "active", None),
+        ("two events", packed([GENESIS, ROTATED]), SECOND, "active", None),
+        ("60 s ahead", packed([GENESIS, soon]), SECOND, "active", None),
+        (
+            "defaults left out",
+            cbor2.dumps({"version": 1, "events": [GENESIS]}, canonical=True),
+            FIRST,
+            "active",
+            packed([GENESIS]),
+        ),
+        ("two histories", packed([GENESIS, ROTATED], 1, (STOLEN,)), SECOND, "frozen", None),
+        (
+            "a decided contradiction",
+            packed([GENESIS, RECOVERED], 1, (STOLEN,)),
+            THIRD,
+            "active",
+            packed([GENESIS, RECOVERED]),
+        ),
+        (
+            "a contradiction that its sender decides wrongly",
+            packed([GENESIS, STOLEN], 1, (RECOVERED,)),
+            THIRD,
+            "active",
+            packed([GENESIS, RECOVERED], 1, (STOLEN,)),
+        ),
+        ("the longer side first", packed([GENESIS, ROTATED, later], 1, (STOLEN,)), THIRD, "frozen", None),
+        ("the longer side second", packed([GENESIS, STOLEN], 1, (ROTATED, later)), THIEF, "frozen", None),
+    ]
+    wrong: list[tuple[str, bytes, str]] = [
+        ("no events", packed([]), "keylog.invalid"),
+        ("another version", packed([GENESIS], version=2), "keylog.invalid"),
+        ("an unknown field", packed([GENESIS], more=1), "keylog.invalid"),
+        ("61 s ahead", packed([GENESIS, future]), "keylog.invalid"),
+        ("another history that parts nowhere", packed([GENESIS], 1), "keylog.invalid"),
+        ("another history that parts after the end", packed([GENESIS], 1, (ROTATED,)), "keylog.invalid"),
+        ("an event that is missing", packed([GENESIS, later]), "keylog.gap"),
+        ("a recovery that disowns what is to come", packed([GENESIS, disowning]), "keylog.invalid"),
+        ("trailing byte", packed([GENESIS]) + b"\0", "keylog.invalid"),
+    ]
+    return [
+        *(
+            {"name": n, "log": raw.hex(), "key": public(k).hex(), "state": s} | ({"again": a.hex()} if a else {})
+            for n, raw, k, s, a in held
+        ),
+        *({"name": n, "log": raw.hex(), "code": code} for n, raw, code in wrong),
+    ]
+
+
+def period_cases() -> list[Case]:
+    """Which keys verify what was issued at ``at_s``."""
+    rotated, recovered = packed([GENESIS, ROTATED]), packed([GENESIS, RECOVERED])
+    ended = packed([GENESIS, event(revoke(FIRST, 1, GENESIS), FIRST, at_s=2_000)])
+    frozen = packed([GENESIS, ROTATED], 1, (STOLEN,))
+    early = recover(THIRD, 2, ROTATED) | {"since_s": 1_990}
+    disowned = packed([GENESIS, ROTATED, event(early, RECOVERY, THIRD, at_s=3_000)])
+    cases: list[tuple[str, bytes, int, list[SigningKey]]] = [
+        ("61 s before the genesis", rotated, 939, []),
+        ("60 s before the genesis", rotated, 940, [FIRST]),
+        ("61 s before the rotation", rotated, 1_939, [FIRST]),
+        ("60 s before the rotation", rotated, 1_940, [FIRST, SECOND]),
+        ("in the second of the rotation", rotated, 2_000, [FIRST, SECOND]),
+        ("after the rotation", rotated, 2_001, [SECOND]),
+        ("long after the rotation", rotated, 9_000_000, [SECOND]),
+        ("before what the recovery disowns", recovered, 1_499, [FIRST]),
+        ("in what the recovery disowns", recovered, 1_500, []),
+        ("60 s before the recovery", recovered, 2_940, [THIRD]),
+        ("before the node was revoked", ended, 1_499, [FIRST]),
+        ("after the node was revoked", ended, 1_500, []),
+        ("of a frozen log", frozen, 1_500, []),
+        ("of a key that was disowned before it began", disowned, 1_980, [FIRST]),
+    ]
+    return [
+        {"name": n, "log": raw.hex(), "at_s": at, "keys": [public(k).hex() for k in ks]} for n, raw, at, ks in cases
+    ]
+
+
 def text() -> str:
     """What the file holds."""
-    return json.dumps({"node": NODE, "cases": cases()}, indent=1) + "\n"
+    body = {"node": NODE, "cases": cases(), "logs": log_cases(), "periods": period_cases()}
+    return json.dumps(body, indent=1) + "\n"
 
 
 def main() -> int:

@@ -39,6 +39,9 @@ def test_the_committed_files_are_those_of_the_generator() -> None:
 
 @pytest.mark.parametrize("case", cases("cbor"))
 def test_cbor(case: dict[str, Any]) -> None:
+    """Guard: protocol/cbor.py, scan.
+    Guard: protocol/cbor.py, _close.
+    """
     data = bytes.fromhex(case["hex"])
     if "code" in case:
         with pytest.raises(MeshError) as caught:
@@ -78,6 +81,9 @@ def read_message(data: bytes, now_s: int) -> envelope.Envelope:
 
 @pytest.mark.parametrize("case", cases("envelope"))
 def test_envelopes(case: dict[str, Any]) -> None:
+    """Guard: protocol/envelope.py, _header.
+    Guard: protocol/envelope.py, verify.
+    """
     data = bytes.fromhex(case["hex"])
     if "code" in case:
         with pytest.raises(MeshError) as caught:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from protocol import log_proof, witness_log
+from protocol import cbor, log_proof, witness_log
 from protocol.errors import MeshError
 from tests.vectors import witness_log_vectors
 
@@ -36,6 +36,23 @@ def test_a_committed_proof_is_accepted_or_refused_as_written(case: dict[str, Any
         assert caught.value.code == case["code"]
         return
     assert log_proof.check(log_proof.decode(data)).shows == case["shows"]
+
+
+@pytest.mark.parametrize("case", VECTORS["openings"], ids=lambda case: case["name"])
+def test_a_committed_opening_is_accepted_or_refused_as_written(case: dict[str, Any]) -> None:
+    data = bytes.fromhex(case["hex"])
+    if "code" in case:
+        with pytest.raises(MeshError) as caught:
+            cbor.decode_as(data, witness_log.Opening)
+        assert caught.value.code == case["code"]
+        return
+    opening = cbor.decode_as(data, witness_log.Opening)
+    assert (opening.log, opening.opened_ms) == (case["log"], case["opened_ms"])
+
+
+@pytest.mark.parametrize("case", VECTORS["tags"], ids=lambda case: case["name"])
+def test_a_tag_is_the_committed_one(case: dict[str, Any]) -> None:
+    assert witness_log.acquaintance(case["one"], case["other"], case["about"]).hex() == case["tag"]
 
 
 def test_the_generator_writes_the_committed_vectors() -> None:

@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import cbor2
 from nacl.signing import SigningKey
 
 from tests.vectors.generate import ALICE, BOB, node_id
@@ -195,6 +196,37 @@ def proof_cases() -> list[dict[str, Any]]:
     ]
 
 
+def opening_cases() -> list[dict[str, Any]]:
+    """Payloads of artefacts of kind ``log-opening`` by Alice."""
+    name = LOG[:-1]
+    right = {"log": LOG, "previous": b"", "opened_ms": 1_700_000_000_000}
+    later = right | {"log": f"{name}1", "previous": note_cases()[0]["note"].encode()}
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("the first log", right, ""),
+        ("the default left out", {"log": LOG, "opened_ms": 0}, ""),
+        ("a later log", later, ""),
+        ("the checkpoint as text", right | {"previous": ""}, "message.invalid"),
+        ("no time", {"log": LOG, "previous": b""}, "message.invalid"),
+        ("an unknown field", right | {"more": 1}, "message.invalid"),
+    ]
+    return [
+        {"name": name, "hex": cbor2.dumps(said, canonical=True).hex()}
+        | ({"code": code} if code else {"log": said["log"], "opened_ms": said["opened_ms"]})
+        for name, said, code in cases
+    ]
+
+
+def tag_cases() -> list[dict[str, Any]]:
+    """By which tag two nodes find out that both know a third."""
+    alice, bob, third = (node_id(key) for key in (ALICE_KEY, BOB_KEY, bytes(32)))
+    first, second = sorted((alice, bob))
+    tag = _hash(f"trailmesh-acquaintance-v1\0{first}{second}{third}".encode())[:16].hex()
+    return [
+        {"name": "Alice to Bob", "one": alice, "other": bob, "about": third, "tag": tag},
+        {"name": "Bob to Alice", "one": bob, "other": alice, "about": third, "tag": tag},
+    ]
+
+
 def render() -> str:
     """The file."""
     body = {
@@ -202,6 +234,8 @@ def render() -> str:
         "public_key": ALICE_KEY.hex(),
         "notes": note_cases(),
         "proofs": proof_cases(),
+        "openings": opening_cases(),
+        "tags": tag_cases(),
     }
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 

@@ -49,6 +49,10 @@ class PageServer:
             await self.hold.wait()
         if path == "innocent":
             raise web.HTTPFound("/account/close?confirm=1")
+        if path == "kept.html":
+            return web.Response(
+                text="<a href=#x>Kept</a>", content_type="text/html", headers={"Cache-Control": "max-age=3600"}
+            )
         if path == "more":
             return web.Response(text="three more")
         if path == "account/close":

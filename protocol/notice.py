@@ -1,0 +1,85 @@
+"""Distrust notices: what one node tells its peers about another, and what is kept of it.
+
+The rules:
+
+1. A notice is advice. Nothing in this program acts by one: no trust set, no scope, no tree, no lease.
+2. A notice is taken from its signer only; nobody passes on another's.
+3. Of one signer the newest notice about a node counts; an earlier one never comes back.
+4. Of one signer so many are kept at most; then the oldest goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from protocol import cbor, envelope, ids, limits
+from protocol.errors import MeshError
+from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice
+
+
+class SignedNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """A notice and who signed it."""
+
+    by: str
+    """Node id of the signer."""
+    issued_s: int
+    notice: DistrustNotice
+    envelope: bytes
+
+
+def check_reason(text: str) -> str:
+    """``text`` without space around it, once it is one printable line of bounded length. Errors: ``input.invalid``."""
+    reason = text.strip()
+    if len(reason) > limits.DISTRUST_REASON_CHARS_MAX or not (reason.isprintable() or not reason):
+        most = limits.DISTRUST_REASON_CHARS_MAX
+        raise MeshError("input.invalid", f"a reason is one line of at most {most} printable characters")
+    return reason
+
+
+def open_notice(sealed: bytes, find_key: envelope.KeyFinder, *, sender: str, now_s: int) -> SignedNotice:
+    """The notice in ``sealed``, once it is one of ``sender``.
+
+    Checks, in order: signature by a trusted key; signed by its sender; fields; about another node, by its whole id; reason;
+    neither signed nor begun in the future. Errors: ``envelope.*``, ``peer.distrusted``, ``keylog.*``, ``message.invalid``.
+    """
+    opened = envelope.verify(sealed, kinds=frozenset({KIND_DISTRUST_NOTICE}), find_key=find_key)
+    if opened.claims.issuer != sender:
+        raise MeshError("envelope.issuer", "a notice is sent by its signer only")
+    signed = _signed(opened, sealed)
+    try:
+        whole = ids.parse_node_id(signed.notice.about) == signed.notice.about
+        plain = check_reason(signed.notice.reason) == signed.notice.reason
+    except MeshError as error:
+        raise MeshError("message.invalid", f"the notice: {error.message}") from error
+    latest_s = now_s + limits.CLOCK_SKEW_S
+    if not whole or not plain or signed.notice.about == sender:
+        raise MeshError("message.invalid", "a notice is about another node, by its whole id, with a plain reason")
+    if signed.issued_s > latest_s or signed.notice.since_ms > latest_s * 1000:
+        raise MeshError("message.invalid", "a notice from the future")
+    return signed
+
+
+def read_notice(sealed: bytes) -> SignedNotice:
+    """The notice in ``sealed`` as this node keeps it; it was checked before. Errors: ``envelope.invalid``, ``message.invalid``."""
+    return _signed(envelope.peek(sealed), sealed)
+
+
+def _signed(opened: envelope.Envelope, sealed: bytes) -> SignedNotice:
+    notice = cbor.decode_as(opened.payload, DistrustNotice)
+    return SignedNotice(by=opened.claims.issuer, issued_s=opened.claims.issued_s, notice=notice, envelope=sealed)
+
+
+def keep(kept: Iterable[SignedNotice], new: SignedNotice) -> tuple[SignedNotice, ...]:
+    """What is kept of one signer once ``new`` has come, oldest first (rules 3 and 4); as it was if ``new`` is older."""
+    notices = {signed.notice.about: signed for signed in kept}
+    known = notices.get(new.notice.about)
+    if known is not None and known.issued_s > new.issued_s:
+        return _in_order(notices.values())
+    notices[new.notice.about] = new
+    return _in_order(notices.values())[-limits.NOTICES_PER_PEER_MAX :]
+
+
+def _in_order(notices: Iterable[SignedNotice]) -> tuple[SignedNotice, ...]:
+    return tuple(sorted(notices, key=lambda signed: (signed.issued_s, signed.notice.about)))

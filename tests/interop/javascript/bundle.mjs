@@ -1,0 +1,228 @@
+// Session bundles: a recorded session in one canonical ZIP file (docs/protocol/bundle.md).
+
+import { encode } from './cbor.mjs'
+import { open } from './envelope.mjs'
+import { as, demand } from './errors.mjs'
+import { sha256 } from './ids.mjs'
+import { leafHash, rootOf } from './merkle.mjs'
+import { among, anything, bool, bytes, exactly, list, parse, record, text, whole } from './records.mjs'
+
+const MEDIA_TYPE = 'application/vnd.trailmesh.session+zip'
+const HEADS = { mimetype: 41, 'manifest.cose': 262_144, 'manifest.cbor': 1_048_576 }
+const BLOB_BYTES_MAX = 8_388_608
+const STEP_BYTES_MAX = 262_144
+const ELEMENTS_MAX = 4096
+const FILE_BYTES_MAX = 268_435_456
+const DATE = 0x21 // 1 January 1980
+
+const SESSION = {
+  id: text(80, 1),
+  node: text(80, 1),
+  steps: whole(1000),
+  title: text(),
+  parent: text(),
+  search: text(),
+  browser: record({ name: text(), backend: text(), version: text() }),
+  profile: anything,
+  secrets: list(text()),
+  verdict: among('pass', 'partial', 'fail'),
+  start_url: text(4096),
+  created_ms: whole(),
+  duration_ms: whole(),
+}
+const MANIFEST = {
+  version: among(1),
+  session: record(SESSION),
+  elements: list(Array.isArray, ELEMENTS_MAX),
+  root: exactly(32),
+}
+const STEP = {
+  index: whole(),
+  action: anything,
+  ok: bool,
+  error: text(),
+  ref: text(),
+  url: text(),
+  title: text(),
+  risk: whole(7),
+  state: exactly(16),
+  snapshot: bytes(32),
+  screenshot: bytes(32),
+  blocked: list(text()),
+  extracted: text(),
+  started_ms: whole(),
+  duration_ms: whole(),
+}
+
+const check = (ok, why) => demand(ok, 'bundle.invalid', why)
+const element = (ok, name) => demand(ok, 'bundle.element', name, { element: name })
+
+const TABLE = Array.from({ length: 256 }, (_, n) => {
+  for (let i = 0; i < 8; i++) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1
+  return n >>> 0
+})
+const crc32 = (data) => ~data.reduce((crc, byte) => TABLE[(crc ^ byte) & 255] ^ (crc >>> 8), -1) >>> 0
+
+const u16 = (n) => Buffer.from([n & 255, n >> 8])
+const u32 = (n) => Buffer.concat([u16(n & 0xffff), u16(n >>> 16)])
+
+const localHeader = ({ path, crc, size }) =>
+  Buffer.concat([
+    Buffer.from('PK\x03\x04'),
+    u16(10),
+    u16(0),
+    u16(0),
+    u16(0),
+    u16(DATE),
+    u32(crc),
+    u32(size),
+    u32(size),
+    u16(path.length),
+    u16(0),
+    Buffer.from(path),
+  ])
+
+const directoryEntry = ({ path, crc, size, at, made, mode }) =>
+  Buffer.concat([
+    Buffer.from('PK\x01\x02'),
+    u16(made),
+    u16(10),
+    u16(0),
+    u16(0),
+    u16(0),
+    u16(DATE),
+    u32(crc),
+    u32(size),
+    u32(size),
+    u16(path.length),
+    u16(0),
+    u16(0),
+    u16(0),
+    u16(0),
+    u32(mode),
+    u32(at),
+    Buffer.from(path),
+  ])
+
+/** Steps 1 and 2: the entries, back to back from byte 0, by a directory that ends where the end record starts. */
+function readDirectory(file) {
+  check(file.length <= FILE_BYTES_MAX && file.length >= 22, 'size of the file')
+  const end = file.subarray(-22)
+  const [count, size, start] = [end.readUInt16LE(10), end.readUInt32LE(12), end.readUInt32LE(16)]
+  const plain = Buffer.concat([
+    Buffer.from('PK\x05\x06'),
+    u16(0),
+    u16(0),
+    u16(count),
+    u16(count),
+    u32(size),
+    u32(start),
+    u16(0),
+  ])
+  check(end.equals(plain) && start + size === file.length - 22, 'no plain end record')
+  check(count >= 3 && count <= ELEMENTS_MAX + 3, 'number of entries')
+  const entries = []
+  let [at, data] = [start, 0]
+  for (let i = 0; i < count; i++) {
+    check(at + 46 <= start + size, 'the directory ends too early')
+    const nameSize = file.readUInt16LE(at + 28)
+    const found = {
+      path: file.subarray(at + 46, at + 46 + nameSize).toString('latin1'),
+      crc: file.readUInt32LE(at + 16),
+      size: file.readUInt32LE(at + 20),
+      at: data,
+    }
+    const built = directoryEntry({ ...found, made: 0x030a, mode: 0o100644 * 65_536 })
+    check(file.subarray(at, at + built.length).equals(built), 'a directory entry')
+    at += built.length
+    found.from = data + 30 + nameSize
+    data = found.from + found.size
+    entries.push(found)
+  }
+  check(at === start + size && data === start, 'entries that do not lie back to back')
+  return entries
+}
+
+/** Step 3. */
+function checkPaths(entries) {
+  const heads = Object.entries(HEADS)
+  heads.forEach(([path, most], i) => check(entries[i].path === path && entries[i].size <= most, 'head entries'))
+  let before = ''
+  for (const { path, size } of entries.slice(heads.length)) {
+    const most = /^blobs\/[0-9a-f]{64}$/.test(path)
+      ? BLOB_BYTES_MAX
+      : /^steps\/\d{6}\.cbor$/.test(path)
+        ? STEP_BYTES_MAX
+        : -1
+    check(before < path && size <= most, 'elements: unknown, out of order or too large')
+    before = path
+  }
+}
+
+/** Manifest and steps of the bundle in `file`. `keysOf`: as for `open` of an envelope. */
+export function verifyBundle(file, keysOf) {
+  const entries = readDirectory(file)
+  checkPaths(entries)
+  const dataOf = (entry) => file.subarray(entry.from, entry.from + entry.size)
+  for (const entry of entries) {
+    const header = localHeader(entry)
+    element(file.subarray(entry.at, entry.at + header.length).equals(header), entry.path)
+  }
+  const [mimetype, cose, cbor] = entries.map(dataOf)
+  element(mimetype.toString() === MEDIA_TYPE, 'mimetype')
+  const signed = open(cose, { kinds: ['session'], keysOf, bytesMax: HEADS['manifest.cose'] })
+  element(signed.payload.equals(sha256(cbor)), 'manifest.cbor')
+  const manifest = readManifest(cbor)
+  const elements = entries.slice(3)
+  const listed = manifest.elements
+  check(
+    listed.length === elements.length &&
+      elements.every(({ path, size }, i) => path === listed[i][0] && size === listed[i][1]),
+    'not the elements of the manifest',
+  )
+  const session = manifest.session
+  const steps = elements.filter(({ path }) => path.startsWith('steps/'))
+  demand(session.get('node') === signed.issuer, 'envelope.issuer', 'recorded by another node than the signer')
+  check(session.get('steps') === steps.length, 'number of steps')
+  elements.forEach((entry, i) => checkElement(entry, dataOf(entry), listed[i][2]))
+  return { session, steps: checkSteps(steps.map(dataOf), elements) }
+}
+
+const isPlausible = ({ index, ok, error, snapshot, screenshot }, number) =>
+  index === number && ok === (error === '') && [snapshot, screenshot].every((hash) => [0, 32].includes(hash.length))
+
+function readManifest(raw) {
+  const manifest = parse(raw, MANIFEST, { code: 'bundle.invalid' })
+  const rows = manifest.elements
+  check(
+    rows.every((row) => row.length === 3 && text(128)(row[0]) && whole()(row[1]) && exactly(32)(row[2])),
+    'elements',
+  )
+  check(
+    rows.every(([path, , hash]) => !path.startsWith('blobs/') || path === `blobs/${hash.toString('hex')}`),
+    'a blob of another name',
+  )
+  check(rootOf(rows.map((row) => leafHash(encode(row)))).equals(manifest.root), 'root')
+  return manifest
+}
+
+function checkElement({ path, crc }, data, hash) {
+  element(crc32(data) === crc && sha256(data).equals(hash), path)
+}
+
+function checkSteps(raws, elements) {
+  const steps = raws.map((raw) => parse(raw, STEP, { code: 'bundle.element' }))
+  steps.forEach((step, i) => element(isPlausible(step, i + 1), `steps/${step.index}`))
+  const named = new Set(
+    steps
+      .flatMap(({ snapshot, screenshot }) => [snapshot, screenshot])
+      .map((hash) => hash.toString('hex'))
+      .filter(Boolean),
+  )
+  const held = elements.map(({ path }) => path).filter((path) => path.startsWith('blobs/'))
+  element(
+    held.length === named.size && held.every((path) => named.has(path.slice(6))),
+    'blobs that no step names, or missing ones',
+  )
+  return steps
+}

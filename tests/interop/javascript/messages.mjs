@@ -1,0 +1,185 @@
+// Every record of the routes, of what they carry and of held connections (docs/protocol/messages.md, reach.md).
+
+import { demand } from './errors.mjs'
+import {
+  among,
+  bool,
+  bytes,
+  either,
+  exactly,
+  lazy,
+  list,
+  matching,
+  optional,
+  orNull,
+  record,
+  text,
+  whole,
+} from './records.mjs'
+
+const MIB = 1_048_576
+const NONE = Buffer.alloc(0)
+const ID = text(80, 1)
+const KEY = exactly(16)
+const PATH = list(bytes(4096), 32)
+const TEXT = text(4096)
+const CONDITION_TEXT = optional(orNull(text(1000, 1)), null)
+const PARTS = optional(
+  orNull(
+    list(
+      lazy(() => isCondition),
+      32,
+    ),
+  ),
+  null,
+)
+
+const ELEMENT_TEST = { role: text(1000, 1), name: optional(text(1000), '') }
+const CONDITION = {
+  url: CONDITION_TEXT,
+  title: CONDITION_TEXT,
+  text: CONDITION_TEXT,
+  element: optional(orNull(record(ELEMENT_TEST)), null),
+  all: PARTS,
+  any: PARTS,
+  not: optional(orNull(lazy(() => isCondition)), null),
+}
+const isCondition = record(CONDITION)
+
+const PROFILE = {
+  width_px: optional(whole(8192, 200), 1280),
+  height_px: optional(whole(8192, 200), 800),
+  locale: optional(matching(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/), 'en-GB'),
+  timezone: optional(matching(/^[A-Za-z0-9_+/-]{1,64}$/), 'UTC'),
+  reduced_motion: optional(bool, true),
+  color_scheme: optional(among('dark', 'light'), 'light'),
+}
+const LIMITS = { iterations: whole(1000, 1), steps: whole(10_000, 1), milliseconds: whole(3_600_000, 1000) }
+const SPEND = { iterations: optional(whole(), 0), steps: optional(whole(), 0), milliseconds: optional(whole(), 0) }
+const OF_LEASE = { search: ID, lease: ID }
+
+// --- actions ---------------------------------------------------------------------------------------------------------
+
+const LOCATOR = {
+  role: optional(TEXT, ''),
+  name: optional(TEXT, ''),
+  nth: optional(whole(2000), 0),
+  frame: optional(text(32), ''),
+  selectors: optional(list(TEXT, 8), []),
+}
+const SECRET = { secret: matching(/^[A-Za-z0-9_.-]{1,64}$/) }
+const target = record(LOCATOR)
+const maybeTarget = optional(orNull(target), null)
+const ACTIONS = {
+  goto: { url: TEXT },
+  click: { target },
+  fill: { target, value: either(TEXT, record(SECRET)) },
+  select: { target, option: TEXT },
+  check: { target, checked: optional(bool, true) },
+  press: { key: text(32, 1), target: maybeTarget },
+  scroll: { direction: optional(among('up', 'down'), 'down'), amount_px: optional(whole(100_000, 1), 600) },
+  wait: { text: optional(TEXT, ''), timeout_ms: optional(whole(60_000, 1), 5000) },
+  extract: { name: text(64, 1), target: maybeTarget },
+}
+
+/** The fields of an action, by its type. */
+export function actionFields(map) {
+  const type = map instanceof Map && map.get('type')
+  demand(Object.hasOwn(ACTIONS, type), 'message.invalid', 'no known action')
+  return { type: among(type), ...ACTIONS[type] }
+}
+
+/** Whether an action leaves out every default, as its one encoding does. */
+export function isTerse(map, fields = actionFields(map)) {
+  return [...map].every(([name, value]) => {
+    const isDefault = fields[name].check && JSON.stringify(value) === JSON.stringify(fields[name].fallback)
+    return !isDefault && (name !== 'target' || isTerse(value, LOCATOR))
+  })
+}
+
+// --- records by name -------------------------------------------------------------------------------------------------
+
+export const MESSAGES = {
+  StatusAsk: {},
+  StatusTell: {
+    node: ID,
+    name: text(64),
+    version: text(32),
+    protocol: whole(),
+    now_ms: whole(),
+    scopes: list(text(), 32),
+  },
+  KeysPush: { log: bytes(65_536) },
+  KeysTell: { log: bytes(65_536) },
+  EchoTell: {
+    reached: bool,
+    way: optional(text(300), ''),
+    milliseconds: optional(whole(), 0),
+    code: optional(text(64), ''),
+    message: optional(text(300), ''),
+  },
+  SearchOpen: { spec: bytes(MIB) },
+  SearchClose: { search: ID },
+  SearchSpec: {
+    id: ID,
+    coordinator: ID,
+    goal: text(1000),
+    start_url: TEXT,
+    condition: isCondition,
+    profile: record(PROFILE),
+    participants: list(ID, 32),
+    seconds: whole(86_400, 1),
+    created_ms: whole(),
+    seed: whole(),
+  },
+  BranchAssign: { assignment: bytes(MIB) },
+  Assignment: {
+    ...OF_LEASE,
+    branch: KEY,
+    prefix: PATH,
+    prefix_state: bytes(16),
+    limits: record(LIMITS),
+    expires_ms: whole(),
+  },
+  BranchRevoke: OF_LEASE,
+  BranchRenew: { ...OF_LEASE, spend: record(SPEND) },
+  BranchRenewed: { live: bool, expires_ms: optional(whole(), 0) },
+  BranchReturn: { search: ID, result: bytes(MIB) },
+  BranchResult: {
+    ...OF_LEASE,
+    branch: KEY,
+    outcome: among('claim', 'closed', 'failed', 'spent'),
+    spend: record(SPEND),
+    claim: optional(PATH, []),
+    error: optional(text(64), ''),
+  },
+  DeltaPush: { search: ID, deltas: list(bytes(MIB), 64) },
+  DeltaHave: { epoch: whole(), seq: whole() },
+  DeltaPull: { search: ID, epoch: whole(), after_seq: whole() },
+  DeltaBatch: { deltas: list(bytes(MIB), 64), more: optional(bool, false) },
+  LogSync: {
+    head: optional(bytes(8192), NONE),
+    opening: optional(bytes(MIB), NONE),
+    base_size: optional(whole(), 0),
+    base_root: optional(bytes(32), NONE),
+    hashes: optional(list(exactly(32), 64), []),
+    yours: optional(bytes(8192), NONE),
+    tags: optional(list(KEY, 1000), []),
+    notes: optional(list(bytes(8192), 32), []),
+    proofs: optional(list(bytes(262_144), 2), []),
+    key_heads: optional(list(record({ tag: KEY, head: exactly(32) }), 1000), []),
+    key_logs: optional(list(bytes(65_536), 2), []),
+  },
+  DistrustNotice: { about: ID, since_ms: whole(), reason: optional(text(300), ''), lifted: optional(bool, false) },
+  NoticePush: { notice: bytes(MIB) },
+  LogConsistencyAsk: { log: whole(), old_size: whole(undefined, 1), new_size: whole(undefined, 1) },
+  LogProveAsk: { digest: exactly(32) },
+  Done: {},
+  CallFrame: {
+    number: whole(undefined, 1),
+    route: matching(/^[a-z0-9][a-z0-9/_-]{0,127}$/),
+    media: matching(/^application\/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose$/),
+    body: bytes(2 * MIB),
+  },
+  AnswerFrame: { number: whole(undefined, 1), refused: bool, body: bytes(2 * MIB) },
+}

@@ -1,0 +1,144 @@
+// Taking part in searches: their shares are read and written, branches declined (leases.md, deltas.md).
+
+import { encode } from './cbor.mjs'
+import { actorOf, DeltaReader, DeltaWriter } from './delta.mjs'
+import { open } from './envelope.mjs'
+import { demand } from './errors.mjs'
+import { freshId } from './ids.mjs'
+import { MESSAGES } from './messages.mjs'
+import { parse, read } from './records.mjs'
+
+const PULLED_MAX = 64
+const M = MESSAGES
+
+/** One search as this node knows it: its spec, our share, the shares of others. */
+class Search {
+  constructor(node, spec) {
+    Object.assign(this, { node, spec, closed: false, assigned: [], ours: [], readers: new Map(), entries: [] })
+    this.writer = new DeltaWriter({ search: spec.id, publicKey: node.key.public })
+  }
+
+  /** Sign the next delta of our share. */
+  write(puts) {
+    this.ours.push(this.node.sign('delta', this.writer.write(puts)))
+  }
+
+  /** Read one delta (an artefact) that `peer` wrote. */
+  receive(peer, artefact) {
+    const { issuer, payload } = open(artefact, { kinds: ['delta'], keysOf: (_, issued) => peer.log.keysAt(issued) })
+    demand(issuer === peer.node, 'envelope.issuer', 'the delta of another node')
+    const told = this.readerOf(peer).receive(payload)
+    if (told) this.entries.push(told)
+  }
+
+  readerOf(peer) {
+    const coordinates = this.spec.coordinator === peer.node
+    const fresh = () => new DeltaReader({ search: this.spec.id, actor: actorOf(peer.log.events[0].key), coordinates })
+    if (!this.readers.has(peer.node)) this.readers.set(peer.node, fresh())
+    return this.readers.get(peer.node)
+  }
+}
+
+const searchOf = (node, id) => {
+  const found = node.searches.get(id)
+  demand(found, 'input.not_found', 'no such search')
+  return found
+}
+
+/** Open a search here and at `peer`, with us as its coordinator. */
+export async function coordinate(node, peer, { goal, startUrl, condition, seconds }) {
+  const spec = {
+    id: freshId('sea'),
+    coordinator: node.id,
+    goal,
+    start_url: startUrl,
+    condition,
+    profile: {},
+    participants: [node.id, peer.node],
+    seconds,
+    created_ms: Date.now(),
+    seed: 0,
+  }
+  node.searches.set(spec.id, new Search(node, spec))
+  await node.ask(peer, 'search/open', { spec: node.sign('search', encode(spec)) })
+  return node.searches.get(spec.id)
+}
+
+/** Send our share of `search` to `peer`, from the delta that it does not have; what it then holds. */
+export async function pushDeltas(node, peer, search, from = 0) {
+  const deltas = search.ours.slice(from, from + PULLED_MAX)
+  return read(await node.ask(peer, 'deltas/push', { search: search.spec.id, deltas }), M.DeltaHave)
+}
+
+/** Fetch what `peer` wrote since; how many deltas came. */
+export async function pullDeltas(node, peer, search) {
+  const { epoch, seq } = search.readerOf(peer)
+  const batch = read(
+    await node.ask(peer, 'deltas/pull', { search: search.spec.id, epoch, after_seq: seq }),
+    M.DeltaBatch,
+  )
+  for (const artefact of batch.deltas) search.receive(peer, artefact)
+  return batch.deltas.length
+}
+
+const artefactOf = (peer, raw, kind, fields) => {
+  const { issuer, payload } = open(raw, { kinds: [kind], keysOf: (_, issued) => peer.log.keysAt(issued) })
+  demand(issuer === peer.node, 'envelope.issuer', 'the artefact of another node')
+  return parse(payload, fields)
+}
+
+export const SEARCH_ROUTES = {
+  'search/open': {
+    scope: 'branch:assign',
+    ask: M.SearchOpen,
+    answer: (node, peer, { spec: raw }) => {
+      const spec = artefactOf(peer, raw, 'search', M.SearchSpec)
+      const ours = spec.coordinator === peer.node && spec.participants.includes(node.id)
+      demand(ours, 'envelope.issuer', 'not the search of the caller, or not for us')
+      if (!node.searches.has(spec.id)) node.searches.set(spec.id, new Search(node, spec))
+      return {}
+    },
+  },
+  'search/close': {
+    scope: 'branch:assign',
+    ask: M.SearchClose,
+    answer: (node, peer, { search }) => {
+      searchOf(node, search).closed = true
+      return {}
+    },
+  },
+  'branch/assign': {
+    scope: 'branch:assign',
+    ask: M.BranchAssign,
+    answer: (node, peer, { assignment: raw }) => {
+      const assignment = artefactOf(peer, raw, 'assignment', M.Assignment)
+      searchOf(node, assignment.search).assigned.push(assignment)
+      demand(false, 'lease.busy', 'this node has no place for a branch')
+    },
+  },
+  'branch/revoke': { scope: 'branch:assign', ask: M.BranchRevoke, answer: () => ({}) },
+  'branch/renew': {
+    scope: 'branch:accept',
+    ask: M.BranchRenew,
+    answer: () => ({ live: false }),
+  },
+  'deltas/push': {
+    scope: 'deltas:write',
+    ask: M.DeltaPush,
+    answer: (node, peer, { search, deltas }) => {
+      const found = searchOf(node, search)
+      for (const artefact of deltas) found.receive(peer, artefact)
+      const { epoch, seq } = found.readerOf(peer)
+      return { epoch, seq }
+    },
+  },
+  'deltas/pull': {
+    scope: 'deltas:read',
+    ask: M.DeltaPull,
+    answer: (node, peer, { search, epoch, after_seq: after }) => {
+      const { ours, writer } = searchOf(node, search)
+      const from = epoch === writer.epoch ? after : 0
+      return { deltas: ours.slice(from, from + PULLED_MAX), more: ours.length > from + PULLED_MAX }
+    },
+  },
+}

@@ -1,0 +1,217 @@
+// Every vector file against this implementation: `node vectors.mjs DIRECTORY`. Exits with 1 if one disagrees.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { parseLeaf, readLeaf } from './channel.mjs'
+import { verifyBundle } from './bundle.mjs'
+import { decode, encode } from './cbor.mjs'
+import { MAPS, readChunk, writeChunk } from './chunk.mjs'
+import { DeltaReader } from './delta.mjs'
+import { open } from './envelope.mjs'
+import { MeshError } from './errors.mjs'
+import { nodeId, parseNodeId } from './ids.mjs'
+import { encodeInvite, parseInvite } from './invite.mjs'
+import { LeaseBook } from './leases.mjs'
+import { openAnswer, openRequest } from './pairing.mjs'
+import { KeyLog, readKeyLog } from './keylog.mjs'
+import { acquaintance, verifyProof } from './log_proof.mjs'
+import { actionFields, MESSAGES } from './messages.mjs'
+import { openCheckpoint } from './note.mjs'
+import { parse, readWhole } from './records.mjs'
+import { LOG_OPENING } from './witness_log.mjs'
+
+const load = (name) => JSON.parse(readFileSync(join(process.argv[2], `${name}.json`)))
+const hex = (digits) => Buffer.from(digits, 'hex')
+
+let [checked, wrong] = [0, 0]
+
+/** Hold what `work()` gives, once made plain, against `expected`, or its refusal against the code of `vector`. */
+function hold(file, vector, expected, work) {
+  checked += 1
+  const found = outcome(work)
+  const due = vector.code ? { code: vector.code } : { ok: expected }
+  if (isDeepStrictEqual(plain(found), due)) return
+  wrong += 1
+  console.log(`${file}: ${vector.name}: ${JSON.stringify(found)} instead of ${JSON.stringify(due)}`)
+}
+
+/** A value as the vector files write it. */
+function plain(value) {
+  if (Buffer.isBuffer(value)) return { hex: value.toString('hex') }
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map(plain)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]))
+}
+
+function outcome(work) {
+  try {
+    return { ok: work() }
+  } catch (error) {
+    if (!(error instanceof MeshError)) throw error
+    return { code: error.code }
+  }
+}
+
+for (const vector of load('cbor')) {
+  hold('cbor', vector, vector.hex, () => encode(decode(hex(vector.hex))).toString('hex'))
+}
+
+for (const vector of load('ids')) {
+  hold('ids', vector, vector.node, () => (vector.key ? nodeId(hex(vector.key)) : parseNodeId(vector.parse)))
+}
+
+const [alice, bob] = load('ids') // the first two name the keys and ids of the other files
+
+for (const vector of load('envelope')) {
+  const keysOf = (issuer) => (issuer === alice.node ? [hex(alice.key)] : [])
+  const reader = { kinds: ['probe'], keysOf, route: '/peer/v1/probe', audience: bob.node, now: vector.now_s }
+  hold('envelope', vector, vector.payload, () => open(hex(vector.hex), reader).payload.toString('hex'))
+}
+
+for (const vector of load('invite')) {
+  hold('invite', vector, vector.invite, () => {
+    const invite = parseInvite(vector.text, vector.now_s)
+    const { address, node, token, expires_s, scopes } = invite
+    if (encodeInvite({ address, node, token, expires_s, scopes }) !== vector.text.replace(/\s/g, ''))
+      return 'another string'
+    return { address, node, token: token.toString('hex'), expires_s, scopes }
+  })
+}
+
+const keylog = load('keylog')
+for (const vector of keylog.cases) {
+  hold('keylog', vector, { key: vector.key, state: vector.state }, () => {
+    let log = new KeyLog(keylog.node)
+    for (const event of vector.events) log = log.with(hex(event))
+    return { key: log.key.toString('hex'), state: log.state }
+  })
+}
+
+for (const vector of keylog.logs) {
+  hold('keylog', vector, { key: vector.key, state: vector.state, again: vector.again ?? vector.log }, () => {
+    const log = readKeyLog(hex(vector.log), 10_000)
+    return { key: log.key.toString('hex'), state: log.state, again: log.encode().toString('hex') }
+  })
+}
+for (const vector of keylog.periods) {
+  hold('keylog', vector, vector.keys, () =>
+    readKeyLog(hex(vector.log))
+      .keysAt(vector.at_s)
+      .map((key) => key.toString('hex')),
+  )
+}
+
+const witness = load('witness_log')
+for (const vector of witness.notes) {
+  hold('witness_log', vector, { size: vector.size, root: vector.root }, () => {
+    const { size, root } = openCheckpoint(vector.note, witness.node, [hex(witness.public_key)])
+    return { size, root: root.toString('hex') }
+  })
+}
+for (const vector of witness.proofs) {
+  hold('witness_log', vector, vector.shows, () => verifyProof(JSON.stringify(vector.proof)).shows)
+}
+
+for (const vector of witness.openings) {
+  hold('witness_log', vector, { log: vector.log, opened_ms: vector.opened_ms }, () => {
+    const { log, opened_ms } = parse(hex(vector.hex), LOG_OPENING)
+    return { log, opened_ms }
+  })
+}
+for (const vector of witness.tags) {
+  hold('witness_log', vector, vector.tag, () => acquaintance(vector.one, vector.other, vector.about).toString('hex'))
+}
+
+const SEARCH = 'sea-AAAAAAAAAAAAAAAAAAAAA'
+const WRITER = hex('689fdd4af33ace353950268275d35e99') // the actor; docs/protocol/vectors.md has the key
+
+/** Whether a chunk written here for what was read from `chunk` says the same: how values form runs is free. */
+function rewritten(chunk) {
+  const { actor, seq, startOp, dependencies, operations } = readChunk(chunk)
+  const puts = operations
+    .filter(({ object }) => object !== null)
+    .map(({ object, key, value, pred }) => [MAPS[object - 1], key, value, pred])
+  const { operations: again } = readChunk(
+    writeChunk({ actor, seq, startOp, dependency: dependencies[0] ?? null, puts }),
+  )
+  return isDeepStrictEqual(again, operations)
+}
+
+for (const vector of load('delta_accepted')) {
+  const reader = new DeltaReader({ search: SEARCH, actor: WRITER, coordinates: true })
+  for (const { payload, epoch, seq, hash, puts } of vector.payloads) {
+    hold('delta_accepted', vector, { epoch, seq, hash, puts, rewritten: true }, () => {
+      const told = reader.receive(hex(payload))
+      const chunk = decode(hex(payload)).get('chunk')
+      const found = { epoch: reader.epoch, seq: reader.seq, hash: reader.head.toString('hex') }
+      return { ...found, puts: MAPS.map((map) => told[map].length), rewritten: rewritten(chunk) }
+    })
+  }
+}
+for (const vector of load('delta_refused')) {
+  const reader = new DeltaReader({ search: SEARCH, actor: WRITER, coordinates: false })
+  for (const payload of vector.before) reader.receive(hex(payload))
+  hold('delta_refused', vector, null, () => reader.receive(hex(vector.payload)))
+}
+
+for (const vector of load('channel')) {
+  hold('channel', vector, { node: vector.node, key: vector.key }, () => {
+    const { node, key } = readLeaf(parseLeaf(hex(vector.leaf)), vector.now_s)
+    return { node, key: key.toString('hex') }
+  })
+}
+
+const pairing = load('pairing')
+const [token, leaf, inviterKey] = [pairing.token, pairing.leaf, pairing.inviter_key].map(hex)
+for (const vector of pairing.requests) {
+  hold('pairing', vector, { node: vector.node, key: vector.key }, () => {
+    const { log } = openRequest(hex(vector.request), {
+      token,
+      leaf,
+      inviterKey,
+      inviter: pairing.inviter,
+      expires: pairing.expires_s,
+      now: vector.now_s,
+    })
+    return { node: log.node, key: log.key.toString('hex') }
+  })
+}
+for (const vector of pairing.answers) {
+  hold('pairing', vector, { node: vector.node, key: vector.key, granted: vector.granted }, () => {
+    const invite = { node: pairing.inviter, token }
+    const { node, key, grants } = openAnswer(
+      hex(vector.answer),
+      hex(pairing.requests[0].request),
+      leaf,
+      inviterKey,
+      invite,
+    )
+    return { node, key: key.toString('hex'), granted: grants }
+  })
+}
+
+for (const vector of load('messages')) {
+  hold('messages', vector, vector.value, () => {
+    const map = decode(hex(vector.hex))
+    return readWhole(map, vector.record === 'Action' ? actionFields(map) : MESSAGES[vector.record])
+  })
+}
+
+for (const vector of load('lease')) {
+  hold('lease', vector, { state: vector.state, term: vector.term, expires_ms: vector.expires_ms }, () => {
+    const book = new LeaseBook()
+    const { state, term, expires_ms } = vector.events.map((event) => book[event.do](event)).at(-1)
+    return { state, term, expires_ms }
+  })
+}
+
+const bundle = load('bundle')
+for (const vector of bundle.cases) {
+  const keysOf = (issuer) => (issuer === bundle.node ? [hex(bundle.public_key)] : [])
+  hold('bundle', vector, true, () => verifyBundle(Buffer.from(vector.bundle, 'base64'), keysOf).steps.length > 0)
+}
+
+console.log(`${checked} vectors, ${wrong} disagree`)
+process.exitCode = wrong ? 1 : 0

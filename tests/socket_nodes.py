@@ -1,0 +1,135 @@
+"""Peers on real sockets in one process, each with a clock that can be set: for tests of what passes between two nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+from collections.abc import AsyncIterator
+
+import msgspec
+from nacl.signing import SigningKey
+
+from adapters.clock.manual import ManualClock
+from adapters.ports import PeerAddress, PeerRecord
+from adapters.storage.memory import MemoryStore
+from adapters.transport.client import MeshClient
+from adapters.transport.server import MeshServer
+from node.api.federation import FederationApi, Handler
+from node.config import Config
+from node.identity import Identity
+from node.peers import PATH_PREFIX, Peers
+from node.witness import Witness
+from protocol import keylog
+from protocol.envelope import content_type
+from protocol.errors import MeshError
+from protocol.key_event import EVENT_RANDOM_BYTES, recovery_commitment
+from protocol.messages import KIND_MESSAGE, Done, KeysTell, StatusAsk
+from tests.key_logs import RECOVERY, public
+
+ROUTES = ("status", "reach/echo", "keys/push")
+
+
+class SetClock(ManualClock):
+    """A clock that its owner also sets back."""
+
+    def move(self, seconds: int) -> None:
+        """Forward, or back."""
+        self._now_ms += seconds * 1000
+
+
+class SocketNode:
+    """The channel, the peers and the peer API of a node; most routes are answered with ``Done``."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.clock, self.store = name, SetClock(seed=len(name)), MemoryStore()
+        self.key = SigningKey(hashlib.sha256(name.encode()).digest())
+        now_s = self.clock.now_ms() // 1000
+        log = keylog.begin(
+            self.key, recovery_commitment(public(RECOVERY)), now_s=now_s, random=bytes(EVENT_RANDOM_BYTES)
+        )
+        self.identity = Identity(self.key, self.clock, log)
+        self.server, self.client = MeshServer(self.key), MeshClient(self.key)
+        self.heard: list[str] = []
+        """Routes on which a message has passed every check."""
+        self.url = ""
+
+    @property
+    def id(self) -> str:
+        """The node id."""
+        return self.identity.node
+
+    @property
+    def at(self) -> PeerAddress:
+        """How others reach it."""
+        return PeerAddress(node=self.id, public_key=bytes(self.key.verify_key), addresses=(self.url,))
+
+    async def start(self) -> None:
+        """Listen."""
+        witness = Witness(self.identity, self.store, self.clock)
+        await witness.load()
+        config = Config(name=self.name)
+        self.peers = Peers(self.identity, witness, config, self.store, self.clock, self.client, self.server)
+        await self.peers.load()
+        self.open_api()
+        self.url = await self.server.start(lambda caller, route, body: self.api.handle(caller, route, body))
+
+    def open_api(self) -> None:
+        """A peer API that remembers nothing: what a restart leaves of it."""
+        self.api = FederationApi(self.peers, self.clock)
+        for route in ROUTES:
+            self.api.serve(route, self._hear(route, Done()))
+        self.api.serve("keys/pull", self._hear("keys/pull", KeysTell(log=self.identity.log.encode())))
+
+    def _hear(self, route: str, answer: msgspec.Struct) -> Handler:
+        async def handle(caller: str, record: msgspec.Struct) -> msgspec.Struct:
+            self.heard.append(route)
+            return answer
+
+        return handle
+
+    def message(self, to: SocketNode, route: str = "status") -> bytes:
+        """A message that asks nothing, signed now."""
+        return self.identity.message(StatusAsk(), audience=to.id, path=PATH_PREFIX + route)
+
+    async def post(self, to: SocketNode, body: bytes, route: str = "status") -> str:
+        """Send ``body`` under this node's own certificate; the code of the refusal, empty if there was none."""
+        try:
+            await self.client.call(to.at, route, body, content_type=content_type(KIND_MESSAGE))
+        except MeshError as error:
+            return error.code
+        return ""
+
+    async def know(self, other: SocketNode) -> None:
+        """Make a peer of ``other``."""
+        record = PeerRecord(
+            node=other.id,
+            name=other.name,
+            public_key=other.identity.public_key,
+            key_log=other.identity.log.encode(),
+            addresses=(other.url,),
+            grants={},
+            paired_ms=self.clock.now_ms(),
+        )
+        await self.store.put_peer(record)
+        await self.peers.load()
+
+    async def stop(self) -> None:
+        """End it."""
+        await self.peers.close()
+        await self.server.close()
+
+
+@contextlib.asynccontextmanager
+async def socket_nodes(*names: str) -> AsyncIterator[list[SocketNode]]:
+    """Serving nodes, each a peer of each other; stopped at the end."""
+    nodes = [SocketNode(name) for name in names]
+    try:
+        for node in nodes:
+            await node.start()
+        for one, other in itertools.permutations(nodes, 2):
+            await one.know(other)
+        yield nodes
+    finally:
+        for node in nodes:
+            await node.stop()
