@@ -19,7 +19,7 @@ from tests.mesh_nodes import CONFIG, ROOT, Node, shop, until
 
 HERE = Path(__file__).parent / "javascript"
 VECTORS = ROOT / "tests" / "vectors"
-EXPLORE = ["branch:accept", "branch:assign", "deltas:read", "deltas:write"]
+EXPLORE = {scope: ["*"] for scope in ("branch:accept", "branch:assign", "deltas:read", "deltas:write")}
 NODE_MAJOR_MIN = 18
 
 
@@ -92,12 +92,12 @@ def anna(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
 
 
 @contextmanager
-def _joined(anna: Node, name: str, *, grant: str = "", grants: list[str] | None = None) -> Iterator[Peer]:
+def _joined(anna: Node, name: str, *, grant: str = "", grants: dict[str, list[str]] | None = None) -> Iterator[Peer]:
     """The JavaScript peer, paired with ``anna`` by invite. grant: scopes there; grants: what the peer grants."""
     peer = Peer(name)
     try:
         invite = anna.run("node", "invite", *(["--grant", grant] if grant else []))["invite"]
-        assert peer.do("join", invite=invite, grants=grants or [])["name"] == "anna"
+        assert peer.do("join", invite=invite, grants=grants or {})["name"] == "anna"
         yield peer
     finally:
         peer.close()
@@ -114,7 +114,7 @@ def test_a_second_implementation_joins_by_invite_and_is_a_healthy_peer(anna: Nod
     with _joined(anna, "joiner") as peer:
         us = anna.run("node", "status")
         status = peer.do("ask", route="status", body={})
-        assert (status["node"], status["name"], status["protocol"], status["scopes"]) == (us["node"], "anna", 1, [])
+        assert (status["node"], status["name"], status["protocol"], status["grants"]) == (us["node"], "anna", 1, {})
         assert peer.do("pull_keys") == {"node": us["node"], "key": us["public_key"], "state": "active"}
         assert peer.do("ask", route="reach/echo", body={})["reached"]
         assert peer.node in [one["node"] for one in anna.run("node", "peers")["peers"]]

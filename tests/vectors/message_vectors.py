@@ -69,7 +69,7 @@ ASSIGNMENT = {
     "expires_ms": COUNT_MAX,
 }
 RESULT = {"search": SEARCH, "lease": LEASE, "branch": b"b" * 16, "outcome": "spent", "spend": {}}
-STATUS = {"node": ALICE_ID, "name": "alice", "version": "0.1.0", "protocol": 1, "now_ms": 0, "scopes": []}
+STATUS = {"node": ALICE_ID, "name": "alice", "version": "0.1.0", "protocol": 1, "now_ms": 0, "grants": {}}
 NOTICE = {"about": BOB_ID, "since_ms": 1_700_000_000_000}
 CALL = {"number": 1, "route": "status", "media": "application/vnd.trailmesh.message+cose", "body": b"e"}
 CLICK: dict[str, Any] = {"type": "click", "target": {"role": "link", "name": "Mugs"}}
@@ -97,6 +97,8 @@ def condition(**given: Any) -> Fields:
 RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("StatusAsk", "empty", {}, {}),
     ("StatusTell", "right", STATUS, {}),
+    ("GrantsPush", "right", {"grants": {}}, {}),
+    ("GrantsPush", "with origins", {"grants": {"deltas:read": ["*"], "session:read": ["https://a", "https://b"]}}, {}),
     ("KeysPush", "right", {"log": b"l"}, {}),
     ("KeysTell", "right", {"log": b"l" * 65_536}, {}),
     ("EchoTell", "reached", {"reached": True, "way": "held"}, {"milliseconds": 0, "code": "", "message": ""}),
@@ -154,7 +156,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
 WRONG: list[tuple[str, str, Any]] = [
     ("StatusAsk", "an unknown field", {"more": 1}),
     ("StatusAsk", "an array", []),
-    ("StatusTell", "a missing field", {name: value for name, value in STATUS.items() if name != "scopes"}),
+    ("StatusTell", "a missing field", {name: value for name, value in STATUS.items() if name != "grants"}),
     ("StatusTell", "text for a number", STATUS | {"protocol": "1"}),
     ("StatusTell", "true for a number", STATUS | {"protocol": True}),
     ("StatusTell", "a negative number", STATUS | {"now_ms": -1}),
@@ -162,6 +164,8 @@ WRONG: list[tuple[str, str, Any]] = [
     ("StatusTell", "null for a text", STATUS | {"name": None}),
     ("StatusTell", "a name of 65 characters", STATUS | {"name": "x" * 65}),
     ("StatusTell", "bytes for a text", STATUS | {"name": b"alice"}),
+    ("GrantsPush", "a list of scopes", {"grants": ["deltas:read"]}),
+    ("GrantsPush", "a scope for no origin", {"grants": {"deltas:read": []}}),
     ("KeysPush", "text for bytes", {"log": "l"}),
     ("KeysPush", "a log beyond its size", {"log": b"l" * 65_537}),
     ("EchoTell", "a number for true", {"reached": 1}),

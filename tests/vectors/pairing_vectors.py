@@ -25,6 +25,8 @@ from tests.vectors.keylog_vectors import commitment, event, packed, public, reco
 
 Case = dict[str, Any]
 RECOVERY, LATER, CHANNEL = (SigningKey(bytes([number]) * 32) for number in (9, 5, 7))
+SHOP, SHOP_BELOW = "https://shop.example", "https://*.shop.example"
+FORMS = ["http://10.0.0.7:8080", "http://[fd00::1]", "https://*.b.example:81", SHOP]
 TOKEN, NONCE = b"t" * 16, b"n" * 16
 EXPIRES_S, NOW_S = 3_000, 2_500
 MADE_S, LIFE_S, BACKDATE_S = 1_700_000_000, 7 * 86_400, 4 * 86_400
@@ -113,7 +115,14 @@ ALICE_RECOVERED = event(recover(LATER, 1, genesis(ALICE)), RECOVERY, LATER, at_s
 
 def said(log: bytes, name: str, nonce: bytes, /, **changed: Any) -> dict[str, Any]:
     """An introduction; a field that is None is left out."""
-    fields = {"log": log, "name": name, "addresses": ["https://192.0.2.7:7443"], "grants": [], "nonce": nonce} | changed
+    fields = {
+        "log": log,
+        "name": name,
+        "addresses": ["https://192.0.2.7:7443"],
+        "grants": {},
+        "asks": {},
+        "nonce": nonce,
+    } | changed
     return {field: value for field, value in fields.items() if value is not None}
 
 
@@ -138,7 +147,9 @@ def join(
 
 def answer(introduction: dict[str, Any] | None = None, *, to: bytes, leaf: bytes = LEAF, **more: Any) -> bytes:
     """Alice's answer to the request ``to``."""
-    body = cbor(introduction or said(ALICE_LOG, "alice", b"", grants=["deltas:read", "deltas:write"]))
+    body = cbor(
+        introduction or said(ALICE_LOG, "alice", b"", grants={"deltas:read": ["*"], "deltas:write": [SHOP_BELOW, SHOP]})
+    )
     key, domain = more.pop("key", ALICE), more.pop("domain", "trailmesh-join-answer-v1")
     start = [domain, hashlib.sha256(to).digest(), hashlib.sha256(leaf).digest()]
     return signed(body, start, key, **more)
@@ -155,9 +166,11 @@ def request_cases() -> list[Case]:
     ended = said(packed([genesis(BOB), BOB_ENDED]), "bob", NONCE)
     held: list[tuple[str, bytes, SigningKey]] = [
         ("right", join(), BOB),
-        ("no address, and defaults left out", _bob(addresses=None, grants=None), BOB),
+        ("no address, and defaults left out", _bob(addresses=None, grants=None, asks=None), BOB),
         ("an address for signed HTTP", _bob(addresses=["signed+https://bob.example:443"]), BOB),
         ("after a rotation", join(rotated, key=LATER), LATER),
+        ("grants in every form", _bob(grants={"deltas:read": ["*"], "session:read": FORMS}), BOB),
+        ("asks for something", _bob(asks={"session:read": [SHOP]}), BOB),
     ]
     wrong: dict[str, bytes] = {
         "another token": join(token=b"x" * 16),
@@ -177,9 +190,22 @@ def request_cases() -> list[Case]:
         "a name that begins with a space": _bob(name=" bob"),
         "nine addresses": _bob(addresses=["https://192.0.2.7:7443"] * 9),
         "an address without port": _bob(addresses=["https://192.0.2.7"]),
-        "an unknown scope": _bob(grants=["everything"]),
-        "scopes out of order": _bob(grants=["deltas:write", "deltas:read"]),
-        "status, which cannot be granted": _bob(grants=["status"]),
+        "an unknown scope": _bob(grants={"everything": ["*"]}),
+        "an unknown scope that is asked for": _bob(asks={"everything": ["*"]}),
+        "a list of scopes": _bob(grants=["deltas:read"]),
+        "status, which cannot be granted": _bob(grants={"status": ["*"]}),
+        "a scope for no origin": _bob(grants={"deltas:read": []}),
+        "a scope for 17 origins": _bob(grants={"deltas:read": [f"https://s{n:02}.example" for n in range(17)]}),
+        "origins out of order": _bob(grants={"deltas:read": [SHOP, SHOP_BELOW]}),
+        "an origin twice": _bob(grants={"deltas:read": [SHOP, SHOP]}),
+        "an origin within another": _bob(grants={"deltas:read": ["*", SHOP]}),
+        "an origin below a pattern": _bob(grants={"deltas:read": [SHOP_BELOW, "https://eu.shop.example"]}),
+        "an origin with its usual port": _bob(grants={"deltas:read": ["https://shop.example:443"]}),
+        "an origin in capitals": _bob(grants={"deltas:read": ["https://Shop.example"]}),
+        "an origin with a path": _bob(grants={"deltas:read": ["https://shop.example/"]}),
+        "an origin whose host is a number": _bob(grants={"deltas:read": ["https://2130706433"]}),
+        "an IPv6 origin that is not compressed": _bob(grants={"deltas:read": ["https://[0:0:0:0:0:0:0:1]"]}),
+        "a pattern below an IP address": _bob(grants={"deltas:read": ["https://*.0.0.1"]}),
         "an unknown field in the body": _bob(more=1),
         "an unknown field": join(more=1),
         "a trailing byte": join() + b"\0",
@@ -208,13 +234,21 @@ def answer_cases() -> list[Case]:
         ("another token", answer(to=right, token=b"x" * 16), "peer.protocol"),
         ("signed by another key", answer(to=right, key=BOB), "peer.protocol"),
         ("with a nonce", answer(said(ALICE_LOG, "alice", NONCE), to=right), "peer.protocol"),
-        ("an unknown scope", answer(said(ALICE_LOG, "alice", b"", grants=["everything"]), to=right), "peer.protocol"),
+        (
+            "an unknown scope",
+            answer(said(ALICE_LOG, "alice", b"", grants={"everything": ["*"]}), to=right),
+            "peer.protocol",
+        ),
         ("the request itself", right, "peer.protocol"),
         ("nothing", b"", "peer.protocol"),
         ("of another node", answer(said(BOB_LOG, "alice", b""), to=right, key=BOB), "peer.identity"),
         ("under another key than the listener's", answer(recovered, to=right, key=LATER), "peer.identity"),
     ]
-    told = {"node": ALICE_ID, "key": public(ALICE).hex(), "granted": ["deltas:read", "deltas:write"]}
+    told = {
+        "node": ALICE_ID,
+        "key": public(ALICE).hex(),
+        "granted": {"deltas:read": ["*"], "deltas:write": [SHOP_BELOW, SHOP]},
+    }
     return [{"name": n, "answer": data.hex()} | ({"code": code} if code else told) for n, data, code in cases]
 
 

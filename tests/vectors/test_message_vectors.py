@@ -52,6 +52,8 @@ def _whole(value: Any) -> Any:
             return tag | {sent: _whole(getattr(value, field)) for field, sent in names}
         case tuple() | list():
             return [_whole(item) for item in value]
+        case dict():
+            return {key: _whole(item) for key, item in value.items()}
         case _:
             return value
 

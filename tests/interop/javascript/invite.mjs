@@ -3,35 +3,20 @@
 import { isIP } from 'node:net'
 import { encode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
+import { isGrants } from './grants.mjs'
 import { hashIn, isNodeId } from './ids.mjs'
-import { exactly, list, optional, parse, text, whole } from './records.mjs'
+import { exactly, optional, parse, text, whole } from './records.mjs'
 
 const PREFIX = 'tmi1.'
 const CHARS_MAX = 1024
-const SCOPES = [
-  'attest:consume',
-  'branch:accept',
-  'branch:assign',
-  'capsule:import',
-  'capsule:offer',
-  'deltas:read',
-  'deltas:write',
-  'peers:read',
-  'session:read',
-]
 
 const INVITE = {
   address: text(),
   node: isNodeId,
   token: exactly(16),
   expires_s: whole(),
-  scopes: optional(isScopes, []),
+  grants: optional(isGrants, new Map()),
   key: optional(exactly(32), null),
-}
-
-/** Known names, sorted, each once. */
-export function isScopes(value) {
-  return list(text())(value) && value.every((name, i) => SCOPES.includes(name) && (i === 0 || value[i - 1] < name))
 }
 
 const checksum = (raw) => hashIn('trailmesh-invite-v1', raw).subarray(0, 4)

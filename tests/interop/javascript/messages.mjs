@@ -1,6 +1,7 @@
 // Every record of the routes, of what they carry and of held connections (docs/protocol/messages.md, reach.md).
 
 import { demand } from './errors.mjs'
+import { isGrants } from './grants.mjs'
 import {
   among,
   bool,
@@ -107,8 +108,9 @@ export const MESSAGES = {
     version: text(32),
     protocol: whole(),
     now_ms: whole(),
-    scopes: list(text(), 32),
+    grants: isGrants,
   },
+  GrantsPush: { grants: isGrants },
   KeysPush: { log: bytes(65_536) },
   KeysTell: { log: bytes(65_536) },
   EchoTell: {

@@ -108,7 +108,7 @@ export class Node {
       demand(contentType === mediaType('message'), 'message.invalid', 'another Content-Type')
       const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : null
       demand(route, 'input.not_found', 'no such route')
-      demand(!route.scope || peer.granted.includes(route.scope), 'peer.scope', 'no scope for this')
+      demand(!route.scope || Object.hasOwn(peer.granted, route.scope), 'peer.scope', 'no scope for this')
       const keysOf = (issuer, issued) => this.peers.get(issuer)?.log.keysAt(issued) ?? []
       const now = nowSeconds()
       const found = open(body, {
@@ -151,7 +151,7 @@ const ROUTES = {
       version: '0',
       protocol: PROTOCOL,
       now_ms: Date.now(),
-      scopes: peer.granted,
+      grants: peer.granted,
     }),
   },
   'reach/echo': { ask: {}, answer: echo },

@@ -4,8 +4,9 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { encode } from './cbor.mjs'
 import { connect, nowSeconds, post, readLeaf, readRefusal } from './channel.mjs'
 import { as, demand, MeshError } from './errors.mjs'
+import { isGrants } from './grants.mjs'
 import { nodeId, sha256 } from './ids.mjs'
-import { checkAddress, isScopes, parseInvite } from './invite.mjs'
+import { checkAddress, parseInvite } from './invite.mjs'
 import { readKeyLog } from './keylog.mjs'
 import { sign, verify } from './keys.mjs'
 import { bytes, exactly, list, optional, parse, text } from './records.mjs'
@@ -16,7 +17,8 @@ const INTRODUCTION = {
   log: bytes(65_536),
   name: isPrintable,
   addresses: optional(list(text(), 8), []),
-  grants: optional(isScopes, []),
+  grants: optional(isGrants, new Map()),
+  asks: optional(isGrants, new Map()),
   nonce: optional(bytes(NONCE_BYTES), Buffer.alloc(0)),
 }
 const SIGNED = { body: bytes(), proof: exactly(32), signature: exactly(64) }

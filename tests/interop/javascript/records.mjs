@@ -70,6 +70,7 @@ export function read(map, fields, code = 'message.invalid') {
 export function readWhole(map, fields) {
   const given = read(map, fields)
   const inner = (value, check) => {
+    if (value instanceof Map && (check.check ?? check).entries) return Object.fromEntries(value)
     if (value instanceof Map) return readWhole(value, (check.check ?? check).fields)
     return Array.isArray(value) ? value.map((item) => inner(item, check)) : value
   }

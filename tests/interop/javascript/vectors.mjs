@@ -73,10 +73,10 @@ for (const vector of load('envelope')) {
 for (const vector of load('invite')) {
   hold('invite', vector, vector.invite, () => {
     const invite = parseInvite(vector.text, vector.now_s)
-    const { address, node, token, expires_s, scopes } = invite
-    if (encodeInvite({ address, node, token, expires_s, scopes }) !== vector.text.replace(/\s/g, ''))
+    const { address, node, token, expires_s, grants } = invite
+    if (encodeInvite({ address, node, token, expires_s, grants }) !== vector.text.replace(/\s/g, ''))
       return 'another string'
-    return { address, node, token: token.toString('hex'), expires_s, scopes }
+    return { address, node, token: token.toString('hex'), expires_s, grants: Object.fromEntries(grants) }
   })
 }
 
@@ -188,7 +188,7 @@ for (const vector of pairing.answers) {
       inviterKey,
       invite,
     )
-    return { node, key: key.toString('hex'), granted: grants }
+    return { node, key: key.toString('hex'), granted: Object.fromEntries(grants) }
   })
 }
 
