@@ -212,6 +212,7 @@ class Between:
 
 
 async def test_somebody_in_between_with_a_key_of_its_own_shows_in_the_digits(two: list[Rooms]) -> None:
+    """Guard: protocol/sas.py, transcript."""
     alice, bob = two
     between = Between()
     waiting = Waiting(alice)
@@ -230,6 +231,7 @@ async def test_somebody_in_between_with_a_key_of_its_own_shows_in_the_digits(two
 
 
 async def test_somebody_in_between_who_passes_every_byte_on_is_found_by_the_channel(two: list[Rooms]) -> None:
+    """Guard: protocol/sas.py, SasJoiner.reveal."""
     alice, bob = two
     waiting = Waiting(alice)
     address, relay = await waiting.address(), TlsPairingServer(CAROL)

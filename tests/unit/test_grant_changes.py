@@ -87,6 +87,7 @@ async def test_an_address_that_only_looks_like_the_granted_site_is_refused(two: 
 
 
 async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_granted(two: list[MemoryNode]) -> None:
+    """Guard: protocol/trust.py, TrustSet.require."""
     anna, bruno = two
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, anna.mesh.clock)
@@ -188,6 +189,7 @@ async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_
 async def test_a_search_whose_coordinator_lost_the_scope_ends_here_with_its_leases_and_goes_on_there(
     two: list[MemoryNode],
 ) -> None:
+    """Guard: node/explorer/explorer.py, Explorer.reconsider."""
     anna, bruno = two
     bruno.step_s = 1_000.0
     search, task = await searching(anna)

@@ -82,6 +82,7 @@ def test_an_address_has_one_origin_however_it_is_written(url: str, origin: str) 
     ],
 )
 def test_an_address_that_browsers_repair_has_no_origin_and_only_a_grant_for_every_origin_fits_it(url: str) -> None:
+    """Guard: protocol/origin.py, origin_of."""
     assert origin_of(url) == ""
     assert not fits([SHOP, BELOW, "https://*.example"], origin_of(url))
     assert fits(["*"], origin_of(url))
