@@ -93,7 +93,7 @@ def anna(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
 
 @contextmanager
 def _joined(anna: Node, name: str, *, grant: str = "", grants: dict[str, list[str]] | None = None) -> Iterator[Peer]:
-    """The JavaScript peer, paired with ``anna`` by invite. grant: scopes there; grants: what the peer grants."""
+    """The JavaScript peer, paired with ``anna`` by invite. grant: scopes there; grants: what the peer grants, with origins."""
     peer = Peer(name)
     try:
         invite = anna.run("node", "invite", *(["--grant", grant] if grant else []))["invite"]

@@ -93,7 +93,7 @@ class Faults:
     async def set_clock(self) -> None:
         """A clock that is suddenly wrong, or right again."""
         machine = self._one()
-        machine.ahead_ms = 0 if machine.ahead_ms else self._dice.choice(_JUMPS_S) * 1000
+        machine.set_clock(0 if machine.ahead_ms else self._dice.choice(_JUMPS_S) * 1000)
         self._world.note(f"the clock of {machine.name} is {machine.ahead_ms} ms ahead")
 
     async def distrust(self) -> None:
@@ -129,8 +129,10 @@ class Faults:
 
     async def _verb(self, machine: Machine, verb: str) -> None:
         life = machine.life
-        # An event from the future is refused until its time has come: who changes keys looks at the clock before.
-        if life is None or not life.serving or abs(machine.ahead_ms) > _SKEW_MS:
+        # An event from the future is refused until its time has come, and what a key signed after its end is refused for ever:
+        # who changes keys looks at the clock before.
+        wrong = abs(machine.ahead_ms) > _SKEW_MS or machine.now_ms() < machine.latest_ms
+        if life is None or not life.serving or wrong:
             return
         own = life.rooms.own_keys
         self._world.note(f"{machine.name} {verb}")

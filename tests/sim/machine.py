@@ -64,8 +64,7 @@ class LifeClock:
 
     def now_ms(self) -> int:
         """Milliseconds since 1970, by this machine."""
-        machine = self._life.machine
-        return START_MS + machine.ahead_ms + int(machine.world.loop.time() * 1000)
+        return self._life.machine.now_ms()
 
     def random(self, count: int) -> bytes:
         """Never the same twice, also not in another life."""
@@ -301,6 +300,8 @@ class Machine:
         self.store = MemoryStore()
         self.home = world.home / name
         self.ahead_ms = 0
+        self.latest_ms = 0
+        """The latest time its clock showed before it was set."""
         self.life: Life | None = None
         self.gone = False
         """Whether its owner has given it up."""
@@ -319,6 +320,15 @@ class Machine:
         self.id = own.node
         self.genesis = own.public_key
         self.key_log = own.log
+
+    def now_ms(self) -> int:
+        """What its clock shows, milliseconds since 1970."""
+        return START_MS + self.ahead_ms + int(self.world.loop.time() * 1000)
+
+    def set_clock(self, ahead_ms: int) -> None:
+        """Make its clock wrong by so much; 0 makes it right."""
+        self.latest_ms = max(self.latest_ms, self.now_ms())
+        self.ahead_ms = ahead_ms
 
     def stored(self, operation: str, args: tuple[Any, ...], result: Any) -> None:
         """The store has changed."""

@@ -155,7 +155,7 @@ class Scenario:
         world.weather.clear()
         world.still = True
         for machine in self.machines:
-            machine.ahead_ms = 0
+            machine.set_clock(0)
         for machine in self.honest:
             if machine.life is None and not machine.gone:
                 await machine.boot()

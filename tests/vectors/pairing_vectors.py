@@ -25,11 +25,10 @@ from tests.vectors.keylog_vectors import commitment, event, packed, public, reco
 
 Case = dict[str, Any]
 RECOVERY, LATER, CHANNEL = (SigningKey(bytes([number]) * 32) for number in (9, 5, 7))
-SHOP, SHOP_BELOW = "https://shop.example", "https://*.shop.example"
-FORMS = ["http://10.0.0.7:8080", "http://[fd00::1]", "https://*.b.example:81", SHOP]
 TOKEN, NONCE = b"t" * 16, b"n" * 16
 EXPIRES_S, NOW_S = 3_000, 2_500
 MADE_S, LIFE_S, BACKDATE_S = 1_700_000_000, 7 * 86_400, 4 * 86_400
+OFFERED = {"deltas:read": ["https://*.shop.example", "https://shop.example"], "deltas:write": ["*"]}
 ALICE_ID, BOB_ID = node_id(public(ALICE)), node_id(public(BOB))
 
 
@@ -115,14 +114,8 @@ ALICE_RECOVERED = event(recover(LATER, 1, genesis(ALICE)), RECOVERY, LATER, at_s
 
 def said(log: bytes, name: str, nonce: bytes, /, **changed: Any) -> dict[str, Any]:
     """An introduction; a field that is None is left out."""
-    fields = {
-        "log": log,
-        "name": name,
-        "addresses": ["https://192.0.2.7:7443"],
-        "grants": {},
-        "asks": {},
-        "nonce": nonce,
-    } | changed
+    addresses = ["https://192.0.2.7:7443"]
+    fields = {"log": log, "name": name, "addresses": addresses, "grants": {}, "asks": {}, "nonce": nonce} | changed
     return {field: value for field, value in fields.items() if value is not None}
 
 
@@ -147,9 +140,7 @@ def join(
 
 def answer(introduction: dict[str, Any] | None = None, *, to: bytes, leaf: bytes = LEAF, **more: Any) -> bytes:
     """Alice's answer to the request ``to``."""
-    body = cbor(
-        introduction or said(ALICE_LOG, "alice", b"", grants={"deltas:read": ["*"], "deltas:write": [SHOP_BELOW, SHOP]})
-    )
+    body = cbor(introduction or said(ALICE_LOG, "alice", b"", grants=OFFERED))
     key, domain = more.pop("key", ALICE), more.pop("domain", "trailmesh-join-answer-v1")
     start = [domain, hashlib.sha256(to).digest(), hashlib.sha256(leaf).digest()]
     return signed(body, start, key, **more)
@@ -169,8 +160,6 @@ def request_cases() -> list[Case]:
         ("no address, and defaults left out", _bob(addresses=None, grants=None, asks=None), BOB),
         ("an address for signed HTTP", _bob(addresses=["signed+https://bob.example:443"]), BOB),
         ("after a rotation", join(rotated, key=LATER), LATER),
-        ("grants in every form", _bob(grants={"deltas:read": ["*"], "session:read": FORMS}), BOB),
-        ("asks for something", _bob(asks={"session:read": [SHOP]}), BOB),
     ]
     wrong: dict[str, bytes] = {
         "another token": join(token=b"x" * 16),
@@ -191,21 +180,12 @@ def request_cases() -> list[Case]:
         "nine addresses": _bob(addresses=["https://192.0.2.7:7443"] * 9),
         "an address without port": _bob(addresses=["https://192.0.2.7"]),
         "an unknown scope": _bob(grants={"everything": ["*"]}),
-        "an unknown scope that is asked for": _bob(asks={"everything": ["*"]}),
-        "a list of scopes": _bob(grants=["deltas:read"]),
-        "status, which cannot be granted": _bob(grants={"status": ["*"]}),
+        "grants as a list": _bob(grants=["deltas:read"]),
         "a scope for no origin": _bob(grants={"deltas:read": []}),
-        "a scope for 17 origins": _bob(grants={"deltas:read": [f"https://s{n:02}.example" for n in range(17)]}),
-        "origins out of order": _bob(grants={"deltas:read": [SHOP, SHOP_BELOW]}),
-        "an origin twice": _bob(grants={"deltas:read": [SHOP, SHOP]}),
-        "an origin within another": _bob(grants={"deltas:read": ["*", SHOP]}),
-        "an origin below a pattern": _bob(grants={"deltas:read": [SHOP_BELOW, "https://eu.shop.example"]}),
-        "an origin with its usual port": _bob(grants={"deltas:read": ["https://shop.example:443"]}),
-        "an origin in capitals": _bob(grants={"deltas:read": ["https://Shop.example"]}),
-        "an origin with a path": _bob(grants={"deltas:read": ["https://shop.example/"]}),
-        "an origin whose host is a number": _bob(grants={"deltas:read": ["https://2130706433"]}),
-        "an IPv6 origin that is not compressed": _bob(grants={"deltas:read": ["https://[0:0:0:0:0:0:0:1]"]}),
-        "a pattern below an IP address": _bob(grants={"deltas:read": ["https://*.0.0.1"]}),
+        "origins out of order": _bob(grants={"deltas:read": ["https://b.example", "https://a.example"]}),
+        "an origin with its usual port": _bob(asks={"deltas:read": ["https://a.example:443"]}),
+        "an origin within another": _bob(asks={"deltas:read": ["https://*.a.example", "https://b.a.example"]}),
+        "status, which cannot be granted": _bob(grants={"status": ["*"]}),
         "an unknown field in the body": _bob(more=1),
         "an unknown field": join(more=1),
         "a trailing byte": join() + b"\0",
@@ -244,11 +224,7 @@ def answer_cases() -> list[Case]:
         ("of another node", answer(said(BOB_LOG, "alice", b""), to=right, key=BOB), "peer.identity"),
         ("under another key than the listener's", answer(recovered, to=right, key=LATER), "peer.identity"),
     ]
-    told = {
-        "node": ALICE_ID,
-        "key": public(ALICE).hex(),
-        "granted": {"deltas:read": ["*"], "deltas:write": [SHOP_BELOW, SHOP]},
-    }
+    told = {"node": ALICE_ID, "key": public(ALICE).hex(), "granted": OFFERED}
     return [{"name": n, "answer": data.hex()} | ({"code": code} if code else told) for n, data, code in cases]
 
 

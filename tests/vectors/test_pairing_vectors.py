@@ -102,12 +102,5 @@ def test_an_answer_pairs_or_is_refused(case: dict[str, Any]) -> None:
         assert caught.value.code == case["code"]
         return
     paired = joiner.finish(answer)
-    assert (
-        paired.node,
-        paired.public_key.hex(),
-        {scope: list(origins) for scope, origins in paired.granted_us.items()},
-    ) == (
-        case["node"],
-        case["key"],
-        case["granted"],
-    )
+    granted = {scope: list(origins) for scope, origins in paired.granted_us.items()}
+    assert (paired.node, paired.public_key.hex(), granted) == (case["node"], case["key"], case["granted"])

@@ -1,7 +1,7 @@
-// Grants (docs/protocol/pairing.md): scopes, and the origins they are for.
+// What a peer may do here: scopes, each with the origins it is for (docs/protocol/pairing.md, Grants).
 
 import { isIP } from 'node:net'
-import { list, text } from './records.mjs'
+import { list, mapOf, text } from './records.mjs'
 
 const SCOPES = [
   'attest:consume',
@@ -14,35 +14,55 @@ const SCOPES = [
   'peers:read',
   'session:read',
 ]
-const USUAL_PORT = { http: 80, https: 443 }
-const PATTERN = /^(https?):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::([1-9][0-9]{0,4}))?$/
+const ORIGINS_MAX = 16
+const PATTERN = /^(https?):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(:[1-9][0-9]{0,4})?$/
 
-/** A map from known scopes to 1 to 16 patterns, sorted, none within another. */
-export function isGrants(value) {
-  return value instanceof Map && [...value].every(([scope, origins]) => SCOPES.includes(scope) && areOrigins(origins))
-}
-isGrants.entries = true // a map of people's words, not a record with fields
+/** The form that a record demands of grants; `isGrants` holds them against the rest. */
+export const GRANT_MAP = mapOf(list(text(300), ORIGINS_MAX, 1), SCOPES.length)
 
-function areOrigins(value) {
-  if (!list(text(300), 16)(value) || value.length === 0) return false
-  const alone = (pattern) => value.every((other) => other === pattern || !includes(other, pattern))
-  return value.every((pattern, i) => isPattern(pattern) && (i === 0 || value[i - 1] < pattern) && alone(pattern))
-}
-
-function isPattern(value) {
-  if (value === '*') return true
-  const found = PATTERN.exec(value)
-  if (!found) return false
-  const [, scheme, wild, name, port] = found
-  if (Number(port ?? 1) > 65_535 || Number(port) === USUAL_PORT[scheme] || name.includes('..')) return false
-  const host = name.replace(/[[\]]/g, '')
-  const numeric = name.startsWith('[') || /(^|\.)(0x[0-9a-f]*|[0-9]+)$/.test(host)
-  if (numeric && (wild || !isIP(host))) return false
-  return !name.startsWith('[') || new URL(`http://${name}`).hostname === name // in its short form
+/** Whether `text` is a pattern in its one form. */
+function isPattern(text) {
+  if (text === '*') return true
+  const found = PATTERN.exec(text)
+  if (!found || text.includes('..')) return false
+  const [, scheme, wild, host, port] = found
+  const numeric = host.startsWith('[') || /(^|\.)([0-9]+|0x[0-9a-f]*)$/.test(host)
+  if (numeric && (wild || !isIP(host.replace(/[[\]]/g, '')))) return false
+  if (host.startsWith('[') && new URL(`http://${host}`).hostname !== host) return false // not compressed
+  const number = Number(port?.slice(1) ?? 1)
+  return number <= 65_535 && port !== (scheme === 'https' ? ':443' : ':80')
 }
 
-function includes(pattern, origin) {
-  if (pattern === '*') return true
-  const [scheme, domain] = pattern.split('://*.')
-  return domain !== undefined && origin.startsWith(`${scheme}://`) && origin.endsWith(`.${domain}`)
+/** Whether one of `patterns` names `origin`, or all that the pattern `origin` names. */
+function names(patterns, origin) {
+  return patterns.some((pattern) => {
+    if (pattern === '*' || pattern === origin) return true
+    const [scheme, domain] = pattern.split('://*.')
+    return domain !== undefined && origin.startsWith(`${scheme}://`) && origin.endsWith(`.${domain}`)
+  })
+}
+
+/** Known scopes; of each, patterns in their one form, sorted, none within another. */
+export function isGrants(map) {
+  return GRANT_MAP(map) && [...map].every(([scope, patterns]) => SCOPES.includes(scope) && isOrigins(patterns))
+}
+
+const isOrigins = (patterns) =>
+  patterns.every((one, i) => {
+    const others = [...patterns.slice(0, i), ...patterns.slice(i + 1)]
+    return isPattern(one) && (i === 0 || patterns[i - 1] < one) && !names(others, one)
+  })
+
+/** Whether `grants` (a Map) allow `scope`, at the origin of `url` if one is given. */
+export function allow(grants, scope, url = null) {
+  const patterns = grants.get(scope)
+  return patterns !== undefined && (url === null || names(patterns, originOf(url)))
+}
+
+function originOf(url) {
+  try {
+    return new URL(url).origin
+  } catch {
+    return ''
+  }
 }

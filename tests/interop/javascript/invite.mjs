@@ -9,7 +9,6 @@ import { exactly, optional, parse, text, whole } from './records.mjs'
 
 const PREFIX = 'tmi1.'
 const CHARS_MAX = 1024
-
 const INVITE = {
   address: text(),
   node: isNodeId,

@@ -1,7 +1,7 @@
 // Every record of the routes, of what they carry and of held connections (docs/protocol/messages.md, reach.md).
 
 import { demand } from './errors.mjs'
-import { isGrants } from './grants.mjs'
+import { GRANT_MAP } from './grants.mjs'
 import {
   among,
   bool,
@@ -108,9 +108,9 @@ export const MESSAGES = {
     version: text(32),
     protocol: whole(),
     now_ms: whole(),
-    grants: isGrants,
+    grants: GRANT_MAP,
   },
-  GrantsPush: { grants: isGrants },
+  GrantsPush: { grants: GRANT_MAP },
   KeysPush: { log: bytes(65_536) },
   KeysTell: { log: bytes(65_536) },
   EchoTell: {

@@ -5,6 +5,7 @@ import { encode } from './cbor.mjs'
 import { call, channelIdentity, listen, nowSeconds } from './channel.mjs'
 import { mediaType, open, ReplayWindow, seal } from './envelope.mjs'
 import { demand, MeshError } from './errors.mjs'
+import { allow, isGrants } from './grants.mjs'
 import { isNodeId, nodeId } from './ids.mjs'
 import { checkAddress } from './invite.mjs'
 import { genesis, readKeyLog } from './keylog.mjs'
@@ -43,11 +44,11 @@ export class Node {
     this.address = `https://127.0.0.1:${this.server.address().port}`
   }
 
-  /** Pair with the node that made `invite`, granting it `grants` here. */
+  /** Pair with the node that made `invite`, granting it `grants` here: an object of scopes and origins. */
   async join(invite, grants) {
     const introduce = { log: this.keyLog.encode(), name: this.name, addresses: [this.address], grants }
     const peer = await join(invite, { key: this.key, ...introduce })
-    this.peers.set(peer.node, { ...peer, granted: grants })
+    this.peers.set(peer.node, { ...peer, granted: new Map(Object.entries(grants)) })
     return peer
   }
 
@@ -70,7 +71,11 @@ export class Node {
 
   /** By which `peer` finds out whom both know. */
   tagsFor(peer) {
-    return tagsFor(this.id, peer.node, [...this.peers.keys()].filter((node) => node !== peer.node))
+    return tagsFor(
+      this.id,
+      peer.node,
+      [...this.peers.keys()].filter((node) => node !== peer.node),
+    )
   }
 
   /** Take in a key log that somebody shows: it proves itself. What it says of strangers is left aside. */
@@ -108,7 +113,7 @@ export class Node {
       demand(contentType === mediaType('message'), 'message.invalid', 'another Content-Type')
       const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : null
       demand(route, 'input.not_found', 'no such route')
-      demand(!route.scope || Object.hasOwn(peer.granted, route.scope), 'peer.scope', 'no scope for this')
+      demand(!route.scope || allow(peer.granted, route.scope), 'peer.scope', 'no scope for this')
       const keysOf = (issuer, issued) => this.peers.get(issuer)?.log.keysAt(issued) ?? []
       const now = nowSeconds()
       const found = open(body, {
@@ -159,6 +164,14 @@ const ROUTES = {
     ask: MESSAGES.KeysPush,
     answer: (node, peer, { log }) => {
       node.learnKeys(log)
+      return {}
+    },
+  },
+  'grants/push': {
+    ask: MESSAGES.GrantsPush,
+    answer: (node, peer, { grants }) => {
+      demand(isGrants(grants), 'message.invalid', 'no grants')
+      peer.grants = grants
       return {}
     },
   },

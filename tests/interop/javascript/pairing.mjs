@@ -4,8 +4,8 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { encode } from './cbor.mjs'
 import { connect, nowSeconds, post, readLeaf, readRefusal } from './channel.mjs'
 import { as, demand, MeshError } from './errors.mjs'
-import { isGrants } from './grants.mjs'
 import { nodeId, sha256 } from './ids.mjs'
+import { isGrants } from './grants.mjs'
 import { checkAddress, parseInvite } from './invite.mjs'
 import { readKeyLog } from './keylog.mjs'
 import { sign, verify } from './keys.mjs'
@@ -35,17 +35,24 @@ function signedBody(introduction, key, token, transcriptOf) {
   return encode({ body, proof: hmac(token, transcript), signature: sign(key, transcript) })
 }
 
+/** The introduction in `body` (bytes), with its key log neither frozen nor revoked. */
+export function readIntroduction(body, { nonceBytes, now }) {
+  const found = parse(body, INTRODUCTION)
+  demand(found.nonce.length === nonceBytes, 'message.invalid', 'a nonce of another length')
+  for (const address of found.addresses) checkAddress(address.replace(/^signed\+/, ''))
+  const log = readKeyLog(found.log, now)
+  demand(log.state === 'active', 'keylog.invalid', 'frozen or revoked')
+  return { ...found, log, node: log.node, key: log.key }
+}
+
 /** The introduction in `raw`, once form, proof, fields, key log and signature are right. */
-function openIntroduction(raw, { token, transcriptOf, nonceBytes, now }) {
+function openIntroduction(raw, { token, transcriptOf, ...bounds }) {
   const { body, proof, signature } = parse(raw, SIGNED)
   const transcript = transcriptOf(body)
   demand(timingSafeEqual(proof, hmac(token, transcript)), 'invite.refused', 'the proof is wrong')
-  const found = parse(body, INTRODUCTION)
-  demand(found.nonce.length === nonceBytes, 'invite.refused', 'a nonce of another length')
-  for (const address of found.addresses) checkAddress(address.replace(/^signed\+/, ''))
-  const log = readKeyLog(found.log, now)
-  demand(log.state === 'active' && verify(log.key, transcript, signature), 'invite.refused', 'key log or signature')
-  return { ...found, log, node: log.node, key: log.key }
+  const found = readIntroduction(body, bounds)
+  demand(verify(found.key, transcript, signature), 'invite.refused', 'signature')
+  return found
 }
 
 /** Whom an inviter pairs with after `raw`, a request to its open invite; all failures but expiry look alike. */

@@ -23,11 +23,13 @@ export const whole =
     isInteger(v) && v >= least && v <= most
 export const matching = (pattern) => (v) => typeof v === 'string' && pattern.test(v)
 export const bool = (v) => typeof v === 'boolean'
-export const list = (item, most = Infinity) =>
-  of(
-    (v) => Array.isArray(v) && v.length <= most && v.every((one) => item(one)),
-    () => item,
-  )
+export const list = (item, most = Infinity, least = 0) => {
+  const check = (v) => Array.isArray(v) && v.length <= most && v.length >= least && v.every((one) => item(one))
+  return of(check, () => item)
+}
+/** A map of free text keys. */
+export const mapOf = (item, most) => (v) =>
+  v instanceof Map && v.size <= most && [...v].every(([key, one]) => typeof key === 'string' && item(one))
 export const among =
   (...values) =>
   (v) =>
@@ -70,8 +72,8 @@ export function read(map, fields, code = 'message.invalid') {
 export function readWhole(map, fields) {
   const given = read(map, fields)
   const inner = (value, check) => {
-    if (value instanceof Map && (check.check ?? check).entries) return Object.fromEntries(value)
-    if (value instanceof Map) return readWhole(value, (check.check ?? check).fields)
+    const { fields: known } = check.check ?? check
+    if (value instanceof Map) return known ? readWhole(value, known) : Object.fromEntries(value)
     return Array.isArray(value) ? value.map((item) => inner(item, check)) : value
   }
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, inner(value, fields[name])]))

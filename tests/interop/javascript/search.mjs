@@ -4,6 +4,7 @@ import { encode } from './cbor.mjs'
 import { actorOf, DeltaReader, DeltaWriter } from './delta.mjs'
 import { open } from './envelope.mjs'
 import { demand } from './errors.mjs'
+import { allow } from './grants.mjs'
 import { freshId } from './ids.mjs'
 import { MESSAGES } from './messages.mjs'
 import { parse, read } from './records.mjs'
@@ -95,6 +96,7 @@ export const SEARCH_ROUTES = {
       const spec = artefactOf(peer, raw, 'search', M.SearchSpec)
       const ours = spec.coordinator === peer.node && spec.participants.includes(node.id)
       demand(ours, 'envelope.issuer', 'not the search of the caller, or not for us')
+      demand(allow(peer.granted, 'branch:assign', spec.start_url), 'peer.scope', 'not for this origin')
       if (!node.searches.has(spec.id)) node.searches.set(spec.id, new Search(node, spec))
       return {}
     },
@@ -127,6 +129,7 @@ export const SEARCH_ROUTES = {
     ask: M.DeltaPush,
     answer: (node, peer, { search, deltas }) => {
       const found = searchOf(node, search)
+      demand(allow(peer.granted, 'deltas:write', found.spec.start_url), 'peer.scope', 'not for this origin')
       for (const artefact of deltas) found.receive(peer, artefact)
       const { epoch, seq } = found.readerOf(peer)
       return { epoch, seq }

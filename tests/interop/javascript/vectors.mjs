@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { parseLeaf, readLeaf } from './channel.mjs'
+import { keyOf } from './keys.mjs'
+import { commitmentTo, requests, Window } from './sas.mjs'
 import { verifyBundle } from './bundle.mjs'
 import { decode, encode } from './cbor.mjs'
 import { MAPS, readChunk, writeChunk } from './chunk.mjs'
@@ -36,10 +38,17 @@ function hold(file, vector, expected, work) {
   console.log(`${file}: ${vector.name}: ${JSON.stringify(found)} instead of ${JSON.stringify(due)}`)
 }
 
+/** An object with its byte strings as digits. */
+const hexed = (object) =>
+  Object.fromEntries(
+    Object.entries(object).map(([name, one]) => [name, Buffer.isBuffer(one) ? one.toString('hex') : one]),
+  )
+
 /** A value as the vector files write it. */
 function plain(value) {
   if (Buffer.isBuffer(value)) return { hex: value.toString('hex') }
   if (typeof value === 'bigint') return Number(value)
+  if (value instanceof Map) return plain(Object.fromEntries(value))
   if (Array.isArray(value)) return value.map(plain)
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]))
@@ -76,7 +85,7 @@ for (const vector of load('invite')) {
     const { address, node, token, expires_s, grants } = invite
     if (encodeInvite({ address, node, token, expires_s, grants }) !== vector.text.replace(/\s/g, ''))
       return 'another string'
-    return { address, node, token: token.toString('hex'), expires_s, grants: Object.fromEntries(grants) }
+    return { address, node, token: token.toString('hex'), expires_s, grants }
   })
 }
 
@@ -188,8 +197,47 @@ for (const vector of pairing.answers) {
       inviterKey,
       invite,
     )
-    return { node, key: key.toString('hex'), granted: Object.fromEntries(grants) }
+    return { node, key: key.toString('hex'), granted: grants }
   })
+}
+
+const { exchange, refused } = load('sas')
+const [windowKey, joinerKey] = [exchange.window_seed, exchange.joiner_seed].map((seed) => keyOf(hex(seed)))
+const [leafHash, offered, joining] = [exchange.leaf_sha256, exchange.window_body, exchange.joiner_body].map(hex)
+const openWindow = () => new Window({ key: windowKey, body: offered, node: nodeId(windowKey.public), leafHash })
+
+hold('sas', { name: 'a whole exchange' }, { ...exchange, decided: { ...exchange.decided } }, () => {
+  const window = openWindow()
+  const commit = requests.commit(leafHash, joining)
+  const offer = window.handle(commit)
+  const reveal = requests.reveal(joinerKey, leafHash, joining, offered)
+  const sealed = window.handle(reveal)
+  const decide = requests.decide(joinerKey, window.transcript, true)
+  const waiting = window.handle(decide)
+  window.agreed = true
+  const agreed = window.handle(decide)
+  window.agreed = false
+  const decided = { waiting, declined: window.handle(decide), agreed }
+  const commitment = commitmentTo(leafHash, joining)
+  const { digits, transcript } = window
+  return hexed({
+    ...exchange,
+    commitment,
+    commit,
+    offer,
+    transcript,
+    reveal,
+    sealed,
+    digits,
+    decide,
+    decided: hexed(decided),
+  })
+})
+for (const { name, requests: asked } of refused) {
+  const window = openWindow()
+  const [last, ...before] = asked.map(hex).reverse()
+  for (const request of before.reverse()) window.handle(request)
+  hold('sas', { name, code: 'pairing.refused' }, null, () => window.handle(last))
 }
 
 for (const vector of load('messages')) {
