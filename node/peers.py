@@ -110,6 +110,7 @@ class Peers:
         """Trust what the store says."""
         await self.usage.load()
         self._use({record.node: record for record in await self._store.peers()})
+        self._server.trust(self._trust.keys)
 
     def _use(self, records: dict[str, PeerRecord]) -> None:
         """Trust the peers among ``records``, everybody this node ever paired with, that nobody distrusted."""

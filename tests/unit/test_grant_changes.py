@@ -52,7 +52,7 @@ async def end_uncovered(here: MemoryNode, there: MemoryNode, *less: str) -> list
     return await here.explorer.reconsider(there.id)
 
 
-async def searching(node: MemoryNode, seconds: int = 600) -> tuple[str, asyncio.Task[Any]]:
+async def searching(node: MemoryNode, seconds: int = 40_000) -> tuple[str, asyncio.Task[Any]]:
     """A search of ``node`` that does not find anything, once it runs."""
     task = asyncio.create_task(node.run(NEVER, seconds=seconds))
 

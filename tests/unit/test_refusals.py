@@ -14,6 +14,7 @@ from node.api.federation import FederationApi
 from protocol import limits
 from protocol.condition import Condition
 from protocol.errors import CODES, MeshError
+from protocol.grants import GRANTABLE
 from protocol.merkle import PROOF_HASHES_MAX
 from protocol.messages import (
     ROUTES,
@@ -27,6 +28,7 @@ from protocol.messages import (
     DeltaHave,
     DeltaPush,
     Done,
+    GrantsPush,
     KeysPush,
     LogProveAsk,
     LogSync,
@@ -178,7 +180,9 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         proofs=(bytes(limits.LOG_PROOF_BYTES_MAX),) * limits.LOG_GOSSIP_PROOFS_MAX,
     )
     sealed = anna.identity.artefact
+    origins = tuple(f"https://{n:02}{'o' * (limits.ORIGIN_CHARS_MAX - 10)}" for n in range(limits.GRANT_ORIGINS_MAX))
     return {
+        "grants/push": GrantsPush(grants=dict.fromkeys(GRANTABLE, origins)),
         "keys/push": KeysPush(log=bytes(limits.KEY_LOG_BYTES_MAX)),
         "search/open": SearchOpen(spec=sealed("search", spec.id, spec).envelope),
         "branch/assign": BranchAssign(assignment=sealed("assignment", "l", assignment).envelope),
