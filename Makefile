@@ -21,8 +21,8 @@ demo: install            ## The main job: three nodes explore a shop, prove it, 
 demo-real: install            ## The same journey on Datasette and the Django admin
 	$(PYTHON) -m scripts.demo_real
 
-test: install            ## All tests
-	$(PYTHON) -m pytest
+test: install            ## All tests, two files at a time
+	$(PYTHON) -m pytest -n 2 --dist loadfile
 
 check: install format-check lint types contracts docs-check test            ## Everything CI runs but the smoke test
 

@@ -30,7 +30,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
     """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
     outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
-    if outward.status == "fault" or not rooms.serving:
+    if rooms.peers.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
         return [outward]
     return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name)]
 
@@ -42,7 +42,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     except MeshError as error:
         return Check(
             name=title,
-            status="fault",
+            status="warn" if error.code == "peer.unreachable" else "fault",  # that it is down is its trouble, not ours
             finding=f"{_why(rooms, peer, error)} [{error.code}]",
             remedy=_remedy(rooms, error),
         )
