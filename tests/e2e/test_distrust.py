@@ -261,7 +261,7 @@ async def test_its_cosignatures_are_in_no_proof_any_more(mesh: Mesh) -> None:
 
 
 async def test_no_invite_brings_it_back_in_either_direction_and_the_invite_is_not_used_up(mesh: Mesh) -> None:
-    """Guard: node/peers.py, Peers._check_history."""
+    """Guard: node/peers.py, Peers.check_welcome."""
     anna, bruno = mesh.anna, mesh.bruno
     ours = (await anna.run("node.invite"))["invite"]
     theirs = (await bruno.run("node.invite"))["invite"]

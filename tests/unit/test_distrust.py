@@ -91,7 +91,7 @@ async def test_a_distrusted_peer_is_neither_asked_nor_heard_nor_believed(three: 
 
 
 async def test_neither_a_restart_nor_a_key_log_nor_an_invite_brings_it_back(three: list[MemoryNode]) -> None:
-    """Guard: node/peers.py, Peers._keep."""
+    """Guard: node/peers.py, Peers._use."""
     anna, bruno, carla = three
     await anna.ask("node.distrust", peer="bruno")
     rotated = keylog.rotate(
