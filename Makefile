@@ -74,7 +74,7 @@ interop: .venv-interop/.ready            ## Our envelopes against pycose and pyt
 
 .PHONY: guards
 guards: install            ## Take every guard of docs/THREATS.md out in a copy; its test must fail (ONLY=text: some)
-	$(PYTHON) -m scripts.guards $(ONLY)
+	$(PYTHON) -m scripts.guards $(ONLY) $(if $(THIRD),--third $(THIRD))
 
 smoke: install            ## The main promises, through the installed command
 	scripts/smoke.sh
