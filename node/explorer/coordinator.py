@@ -211,9 +211,10 @@ class Coordinator:
     # --- dealing -----------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[str]:
+        """Who may work, this node first: where branches are few, a peer that takes them and says nothing holds nobody up."""
         url = self.spec.start_url
         able = [node for node in self._others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
-        return [*able, *[self._witness.node] * self._config.explore.workers]
+        return [*[self._witness.node] * self._config.explore.workers, *able]
 
     def _others(self) -> list[str]:
         """The peers that take part."""
