@@ -522,10 +522,11 @@ async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself(
             await task
         assert ended.value.code == "node.stopped"
         assert (await anna.store.search(search)).status == "running"  # type: ignore[union-attr]
+        before = {delta.epoch for delta in await anna.store.deltas(search, peer=anna.id)}
         await anna.start()
         await until(lambda: _status(anna, search, "done"), "the search is done")
-        epochs = {delta.epoch for delta in await anna.store.deltas(search, peer=anna.id)}
-        assert epochs == {1, 2}
+        after = {delta.epoch for delta in await anna.store.deltas(search, peer=anna.id)}
+        assert before < after, "what was said before stays, and an epoch of its own follows"
 
 
 async def _status(node: MemoryNode, search: str, status: str) -> bool:
