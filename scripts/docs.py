@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from node.api.statuses import exit_code
+from node.statuses import exit_code
 from node.cli import main as cli
 from protocol import limits
 from protocol.errors import CODES, Blame
