@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from adapters.ports import Clock
 from node.explorer.progress import Progress, Verified
 from node.explorer.worker import BROWSER_GONE
+from node.verb import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.lease import check_claim
@@ -25,7 +25,6 @@ _PAUSE_S = 3.0
 
 VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
 """Replays a claimed path in a fresh context and records it; None when it did not hold."""
-Tell = Callable[[dict[str, Any]], None]
 
 
 class Claims:

@@ -12,12 +12,13 @@ import msgspec
 
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.config import Config
-from node.explorer.claims import Claims, Tell, VerifyClaim
+from node.explorer.claims import Claims, VerifyClaim
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.peers import Peers
 from node.tasks import Tasks, either
+from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids
 from protocol.entry import SCALE
