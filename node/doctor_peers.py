@@ -30,7 +30,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
     """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
     outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
-    if rooms.peers.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
+    if rooms.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
         return [outward]
     return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name)]
 
@@ -38,7 +38,7 @@ async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
 async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     started_ms = rooms.clock.now_ms()
     try:
-        answer = await rooms.peers.call(peer, "status", StatusAsk(), StatusTell)
+        answer = await rooms.calls.call(peer, "status", StatusAsk(), StatusTell)
     except MeshError as error:
         return Check(
             name=title,
@@ -48,7 +48,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         )
     ended_ms = rooms.clock.now_ms()
     apart_ms = answer.now_ms - (started_ms + ended_ms) // 2
-    rooms.peers.contacts.compare_clocks(peer, apart_ms)
+    rooms.calls.contacts.compare_clocks(peer, apart_ms)
     if abs(apart_ms) > limits.CLOCK_SKEW_S * 1000:
         finding = f"{apart_in_words(name, apart_ms)}: messages are refused"
         return Check(name=title, status="fault", finding=finding, remedy=_CLOCKS)
@@ -64,7 +64,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
 
 async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     try:
-        told = await rooms.peers.call(peer, "reach/echo", EchoAsk(), EchoTell)
+        told = await rooms.calls.call(peer, "reach/echo", EchoAsk(), EchoTell)
     except MeshError as error:
         if error.code == "input.not_found":
             remedy = f"Install the same version on {name}."

@@ -17,10 +17,10 @@ from nacl.signing import SigningKey
 from adapters.ports import Clock, KeyStore
 from node import identity
 from node.api.federation import Handler
+from node.calls import Calls
 from node.files import write_private
 from node.identity import Identity
 from node.pairing_desk import PairingDesk
-from node.peers import Peers
 from node.recovery_file import check_recovery_file
 from node.verb import Params, Verb, Verbs
 from protocol import ids, keylog, recovery
@@ -71,13 +71,13 @@ class OwnKeys:
         own: Identity,
         keys: KeyStore,
         clock: Clock,
-        peers: Peers,
+        calls: Calls,
         pairing: PairingDesk,
         channel: Sequence[Keyed],
         read_words: Callable[[str], bytes],
     ) -> None:
         """channel: what must show the new key. read_words: the recovery key in 24 words."""
-        self._home, self._own, self._keys, self._clock, self._peers = home, own, keys, clock, peers
+        self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
         self._pairing = pairing
         self._channel, self._read_words = tuple(channel), read_words
         self._changing = asyncio.Lock()
@@ -92,7 +92,7 @@ class OwnKeys:
 
     async def on_push(self, caller: str, push: KeysPush) -> Done:
         """A peer shows a key log: its own, or that of another peer of ours. Errors: ``keylog.*``, ``peer.unknown``."""
-        await self._peers.adopt(push.log)
+        await self._calls.changes.adopt(push.log)
         return Done()
 
     async def on_pull(self, caller: str, ask: KeysAsk) -> KeysTell:
@@ -146,7 +146,7 @@ class OwnKeys:
             changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
             await asyncio.to_thread(identity.write_log, self._home, changed)
             self._own.become(changed, self._own.key)
-            told, missed = await self._peers.push_keys(changed)
+            told, missed = await self._calls.push_keys(changed)
             log.warning("this node has revoked itself")
             return self._result(told, missed) | {"revoked_s": changed.revoked_s}
 
@@ -159,13 +159,13 @@ class OwnKeys:
         # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told under
         # it. Each of them drops the connection once it has understood: whether it has, only a call under the new key shows.
         self._own.become(changed, new)
-        await self._peers.push_keys(changed)
+        await self._calls.push_keys(changed)
         self._own.speak()
         for end in self._channel:
             end.rekey(new)
         await self._pairing.close()
         await asyncio.to_thread(self._keys.save, [bytes(new)])
-        told, missed = await self._peers.ask_all()
+        told, missed = await self._calls.ask_all()
         log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
         return self._result(told, missed)
 

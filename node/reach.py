@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from adapters.ports import Clock, PeerAddress, PeerClient, PeerHandler, PeerServer
-from node.peers import Peers
+from node.calls import Calls
 from node.tasks import Tasks
 from protocol import backoff, ids, limits
 from protocol.errors import MeshError
@@ -45,7 +45,7 @@ class Reach:
 
     def __init__(
         self,
-        peers: Peers,
+        calls: Calls,
         client: PeerClient,
         server: PeerServer,
         clock: Clock,
@@ -53,7 +53,8 @@ class Reach:
         mode: Literal["direct", "held", "both"],
     ) -> None:
         """mode: ``direct`` keeps no connection open; the others do."""
-        self._peers, self._client, self._server, self._clock = peers, client, server, clock
+        self._calls, self._peers = calls, calls.peers
+        self._client, self._server, self._clock = client, server, clock
         self._holding = mode != "direct"
         self._handler: PeerHandler | None = None
         self._tasks = Tasks()
@@ -73,7 +74,7 @@ class Reach:
 
     def report(self, node: str) -> dict[str, Any]:
         """What is known about the ways between this node and ``node``: plain values."""
-        hold, contact = self._holds.get(node), self._peers.contacts.of(node)
+        hold, contact = self._holds.get(node), self._calls.contacts.of(node)
         return {
             "way": self._client.way(node),
             "holds": node in self._server.held,
@@ -88,7 +89,7 @@ class Reach:
         started_ms = self._clock.now_ms()
         try:
             async with asyncio.timeout(limits.ECHO_TIMEOUT_S):
-                await self._peers.call(caller, "status", StatusAsk(), StatusTell)
+                await self._calls.call(caller, "status", StatusAsk(), StatusTell)
         except TimeoutError:
             return EchoTell(
                 reached=False, code="peer.unreachable", message=f"no answer within {limits.ECHO_TIMEOUT_S} s"

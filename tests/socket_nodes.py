@@ -16,9 +16,11 @@ from adapters.storage.memory import MemoryStore
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from node.api.federation import FederationApi, Handler
+from node.calls import PATH_PREFIX, Calls
 from node.config import Config
 from node.identity import Identity
-from node.peers import PATH_PREFIX, Peers
+from node.peers import Peers
+from node.trust_changes import TrustChanges
 from node.witness import Witness
 from protocol import keylog
 from protocol.envelope import content_type
@@ -69,14 +71,16 @@ class SocketNode:
         witness = Witness(self.identity, self.store, self.clock)
         await witness.load()
         config = Config(name=self.name)
-        self.peers = Peers(self.identity, witness, config, self.store, self.clock, self.client, self.server)
+        self.peers = Peers(witness, config, self.store, self.clock, self.server)
+        self.changes = TrustChanges(self.peers, self.store, self.clock)
+        self.calls = Calls(witness, self.changes, self.client, self.clock)
         await self.peers.load()
         self.open_api()
         self.url = await self.server.start(lambda caller, route, body: self.api.handle(caller, route, body))
 
     def open_api(self) -> None:
         """A peer API that remembers nothing: what a restart leaves of it."""
-        self.api = FederationApi(self.peers, self.clock)
+        self.api = FederationApi(self.changes, self.clock)
         for route in ROUTES:
             self.api.serve(route, self._hear(route, Done()))
         self.api.serve("keys/pull", self._hear("keys/pull", KeysTell(log=self.identity.log.encode())))
@@ -116,7 +120,7 @@ class SocketNode:
 
     async def stop(self) -> None:
         """End it."""
-        await self.peers.close()
+        await self.calls.close()
         await self.server.close()
 
 

@@ -15,7 +15,8 @@ import msgspec
 from adapters.ports import Clock
 from adapters.refusals import Refusals
 from node import privileged
-from node.peers import PATH_PREFIX, Peers
+from node.calls import PATH_PREFIX
+from node.trust_changes import TrustChanges
 from protocol import cbor
 from protocol.envelope import ReplayWindow, route_binding, verify_message
 from protocol.errors import MeshError
@@ -32,10 +33,10 @@ _ROWS_BYTES = 1_024
 class FederationApi:
     """Checks requests of peers and hands them to handlers."""
 
-    def __init__(self, peers: Peers, clock: Clock, refusals: Refusals | None = None) -> None:
+    def __init__(self, changes: TrustChanges, clock: Clock, refusals: Refusals | None = None) -> None:
         """refusals: where what is refused is counted."""
         self._refusals = refusals or Refusals()
-        self._peers = peers
+        self._changes, self._peers = changes, changes.peers
         self._clock = clock
         self._window = ReplayWindow(clock.now_ms() // 1000)
         self._handlers: dict[str, Handler] = {}
@@ -76,7 +77,7 @@ class FederationApi:
         if opened.claims.issuer != caller:
             raise MeshError("envelope.issuer", "signed by another node than the one that called")
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
-        await self._peers.saw(caller)
+        await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)
         trail, declared = self._peers.trail, privileged.ROUTES.get(route, privileged.UNDECLARED)
         if declared is None:

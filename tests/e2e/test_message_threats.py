@@ -84,13 +84,13 @@ async def test_a_message_that_is_over_is_heard_for_a_minute(three: list[SocketNo
 
 
 async def test_a_revoked_peer_that_goes_on_serving_is_not_asked(three: list[SocketNode]) -> None:
-    """Guard: node/peers.py, Peers.call."""
+    """Guard: node/calls.py, Calls.call."""
     anna, bruno, _ = three
     now_s = bruno.clock.now_ms() // 1000
     ended = keylog.revoke(bruno.identity.log, bruno.key, since_s=now_s, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
-    await anna.peers.adopt(ended.encode())
+    await anna.changes.adopt(ended.encode())
     with pytest.raises(MeshError) as caught:
-        await anna.peers.call(bruno.id, "status", StatusAsk(), Done)
+        await anna.calls.call(bruno.id, "status", StatusAsk(), Done)
     assert (caught.value.code, bruno.heard) == ("keylog.revoked", [])
 
 
@@ -110,8 +110,8 @@ async def test_a_stolen_key_is_not_followed_to_the_thief_s_server(three: list[So
         now_s=now_s,
         random=bytes(EVENT_RANDOM_BYTES),
     )
-    await anna.peers.adopt(recovered.encode())
+    await anna.changes.adopt(recovered.encode())
     assert await bruno.post(anna, thief_s) == "peer.refused_us"
     with pytest.raises(MeshError) as caught:
-        await anna.peers.call(bruno.id, "keys/push", KeysPush(log=recovered.encode()), Done)
+        await anna.calls.call(bruno.id, "keys/push", KeysPush(log=recovered.encode()), Done)
     assert (caught.value.code, bruno.heard, anna.heard) == ("peer.identity", ["keys/pull"], [])

@@ -32,7 +32,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def status(asker: Rooms, asked: Rooms) -> StatusTell:
-    return await asker.peers.call(asked.identity.node, "status", StatusAsk(), StatusTell)
+    return await asker.calls.call(asked.identity.node, "status", StatusAsk(), StatusTell)
 
 
 async def wires(rooms: Rooms) -> dict[str, Check]:

@@ -234,7 +234,7 @@ class Scenario:
         for here, there in self._friends():
             assert here.life is not None and there.life is not None
             frozen = here.life.rooms.peers.frozen.get(there.id)
-            held = here.life.rooms.log_exchange.held(there.id)
+            held = here.life.rooms.log_exchange.peer_logs.held(there.id)
             newest = there.life.rooms.witness.log.checkpoint
             if frozen or held is None or held[0] != newest:
                 size = held[0].size if held else 0
