@@ -23,6 +23,7 @@ from protocol.envelope import content_type
 from protocol.errors import MeshError
 from protocol.keylog import KeyLog
 from protocol.messages import (
+    INTRODUCE,
     KIND_DELTA,
     KIND_MESSAGE,
     DeltaPush,
@@ -41,6 +42,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 PATH_PREFIX = "/peer/v1/"
 _ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
 """What a frozen peer is still asked: how it is, and to account for its log."""
+_INTRODUCE_EVERY_MS = 30_000
 _AT_ONCE = 8
 """How many peers are called at once when all of them are."""
 
@@ -54,6 +56,8 @@ class Calls:
         self.changes, self.peers = changes, changes.peers
         self._client = client
         self._clock = clock
+        self._introduced: dict[str, tuple[tuple[bytes, bytes], int]] = {}
+        """What each peer was last shown, under which key it listened, and when (milliseconds since 1970)."""
         self.contacts = Contacts(clock)
 
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
@@ -74,7 +78,7 @@ class Calls:
         try:
             raw = await self._send(known, known.public_key, route, record)
         except MeshError as error:
-            if error.code != "peer.identity" or not await self.follow(node):
+            if not await self._mend(known, error):
                 raise
             raw = await self._send(known, self.peers.public_key(node), route, record)
         self.peers.check_welcome(node)  # it may have been distrusted meanwhile
@@ -83,6 +87,12 @@ class Calls:
         if isinstance(told, StatusTell):
             await self.changes.heard_grants(node, told.grants)
         return told
+
+    async def _mend(self, known: PeerRecord, error: MeshError) -> bool:
+        """Whether a call that ended with ``error`` is worth another try: one of both sides has learned the key of the other."""
+        if error.code == "peer.identity":
+            return await self.follow(known.node)
+        return error.code == "peer.refused_us" and await self._introduce(known, known.public_key)
 
     def _known(self, node: str) -> PeerRecord:
         """The record of a peer that is not distrusted. Errors: ``peer.unknown``, ``peer.distrusted``."""
@@ -140,12 +150,51 @@ class Calls:
         """
         known = self._known(node)
         at = PeerAddress(node=node, public_key=known.public_key, addresses=known.addresses)
-        shown = await self._client.look(at)
-        if shown is None or shown == known.public_key:
+        failed: MeshError | None = None
+        for shown in await self._client.look(at):
+            if shown == known.public_key:
+                return False
+            try:
+                told = _decode(await self._pull(known, shown), KeysTell, known.name, "keys/pull")
+                await self.changes.adopt(told.log)
+            except MeshError as error:
+                failed = error  # anybody may stand at one of its addresses
+            if self.peers.public_key(node) == shown:
+                return True
+        if failed is not None:
+            raise failed
+        return False
+
+    async def _pull(self, known: PeerRecord, shown: bytes) -> bytes:
+        """The answer of whoever listens under ``shown``; if it refuses us, it may know no more of our key than we of its."""
+        try:
+            return await self._send(known, shown, "keys/pull", KeysAsk())
+        except MeshError as error:
+            if error.code != "peer.refused_us" or not await self._introduce(known, shown):
+                raise
+            return await self._send(known, shown, "keys/pull", KeysAsk())
+
+    async def _introduce(self, known: PeerRecord, public_key: bytes) -> bool:
+        """Show our key log to a peer that refuses our key, if we have changed it. Whether it took it.
+
+        public_key: under which it listens. It is not shown the same again within ``_INTRODUCE_EVERY_MS``.
+        """
+        own, now_ms = self._identity, self._clock.now_ms()
+        if len(own.log) == 1 or not own.spoken:
+            return False  # it knows our first key; and while peers are told of a new one, messages are signed with the one before
+        shown = own.log.head, public_key
+        before, at_ms = self._introduced.get(known.node, (None, 0))
+        if shown == before and 0 <= now_ms - at_ms < _INTRODUCE_EVERY_MS:
             return False
-        raw = await self._send(known, shown, "keys/pull", KeysAsk())
-        told = _decode(raw, KeysTell, known.name, "keys/pull")
-        return await self.changes.adopt(told.log) and self.peers.public_key(node) == shown
+        self._introduced[known.node] = shown, now_ms
+        body = own.message(KeysPush(log=own.log.encode()), audience=known.node, path=PATH_PREFIX + INTRODUCE)
+        at = PeerAddress(node=known.node, public_key=public_key, addresses=known.addresses)
+        try:
+            await self._client.introduce(at, body)
+        except MeshError as error:
+            log.info("%s was not shown our key log: %s", known.name, error)
+            return False
+        return True
 
     async def refresh(self) -> None:
         """Ask every peer under which key it listens and what we may do there; who does not answer is left for the next time."""

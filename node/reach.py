@@ -7,6 +7,7 @@ peer calls it. When that ends it is opened again, after a wait that doubles with
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell
 
 log = logging.getLogger(__name__)
 
+_OF_KEYS = frozenset({"peer.identity", "peer.refused_us"})
 _STEADY_MS = 60_000
 """A connection that stayed open for this long was no failure when it ends."""
 
@@ -130,6 +132,10 @@ class Reach:
                 await self._client.hold(peer, self._handler, opened=lambda: self._opened(peer.node))
             except MeshError as error:
                 failed = error
+            if failed.code in _OF_KEYS:
+                # One side may have missed that the other one changed its key: a call settles what can be settled.
+                with contextlib.suppress(MeshError):
+                    await self._calls.call(peer.node, "status", StatusAsk(), StatusTell)
             now_ms = self._clock.now_ms()
             was = self._holds[peer.node]
             failures = 1 if was.state == "open" and now_ms - was.since_ms >= _STEADY_MS else failures + 1

@@ -98,7 +98,10 @@ class TrustChanges:
         Of a peer that is distrusted no more than that is learned: others are told of its end. Errors: ``keylog.*``,
         ``peer.unknown``.
         """
-        shown = KeyLog.read(data, now_s=self._clock.now_ms() // 1000)
+        return await self.learn(KeyLog.read(data, now_s=self._clock.now_ms() // 1000))
+
+    async def learn(self, shown: KeyLog) -> bool:
+        """As ``adopt``, from a log that was read just now."""
         async with self._writing:
             record = self._met(shown.node)
             known = self.peers.key_log(shown.node)

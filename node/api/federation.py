@@ -7,6 +7,7 @@ audit trail if the route is privileged. Only then a handler sees it. What is ref
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -20,7 +21,8 @@ from node.trust_changes import TrustChanges
 from protocol import cbor
 from protocol.envelope import ReplayWindow, route_binding, verify_message
 from protocol.errors import MeshError
-from protocol.messages import KIND_MESSAGE, ROUTES
+from protocol.introduction import open_introduction
+from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
 
 Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
 """``(node id of the caller, record) -> answer record``"""
@@ -52,10 +54,27 @@ class FederationApi:
         Errors: ``input.not_found``, ``peer.*``, ``envelope.*``, ``message.invalid``, the handler's.
         """
         try:
-            return await self._answer(caller, route, body)
+            return await (self._answer(caller, route, body) if caller else self._introduced(route, body))
         except MeshError as error:
-            self._refusals.count(route if route in ROUTES else "route", node=caller, code=error.code)
+            self._refusals.count(route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.code)
             raise
+
+    async def _introduced(self, route: str, body: bytes) -> bytes:
+        """A peer calls under a key that is not known here, and shows the log that leads to it. Nobody else is heard.
+
+        Checks, in order: route; the introduction (``open_introduction``); a peer; not seen before. Errors: those.
+        """
+        if route != INTRODUCE:
+            raise MeshError("input.not_found", f"no route {route} for a caller nobody knows")
+        now_s, me = self._clock.now_ms() // 1000, self._peers.me
+        binding = route_binding("POST", PATH_PREFIX + route)
+        # On a thread: a long log takes some ten milliseconds, and anybody may show one.
+        said = await asyncio.to_thread(open_introduction, body, binding=binding, audience=me, now_s=now_s)
+        if not self._peers.knows(said.log.node):
+            raise MeshError("peer.unknown", node=said.log.node)
+        self._window.admit(said.claims, now_s)
+        await self._changes.learn(said.log)
+        return cbor.encode(Done())
 
     async def _answer(self, caller: str, route: str, body: bytes) -> bytes:
         known = ROUTES.get(route)

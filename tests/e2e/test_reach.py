@@ -11,9 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 import pytest_asyncio
+from nacl.signing import SigningKey
 
+from adapters.transport.server import MeshServer
 from node import doctor
 from node.doctor_peers import Check
+from node.own_keys import RotateParams
 from node.rooms import Rooms
 from node.setup import init_home
 from protocol.errors import MeshError
@@ -199,6 +202,58 @@ async def test_a_node_that_listens_everywhere_is_reached_over_ipv4_and_ipv6(vill
         await cabin.peers.load()
         assert (await status(cabin, harbour)).name == "harbour"
         assert cabin.reach.report(harbour.identity.node)["way"] == address
+
+
+# --- keys that changed while nobody was there -----------------------------------------------------------------------
+
+
+async def rotate_apart(village: Village, *names: str) -> list[Rooms]:
+    """Stop all of them, change the key of each while no other one is there, and open them again in this order."""
+    for name in names:
+        await village.stop(name)
+    for name in names:
+        rooms = await village.open(name, serving=False)
+        assert (await rooms.own_keys.rotate(RotateParams()))["told"] == []
+        await village.stop(name)
+    return [await village.open(name) for name in names]
+
+
+async def test_a_node_behind_nat_and_its_peer_meet_again_after_both_have_changed_their_keys(village: Village) -> None:
+    """Nobody can look at the one; the other refuses it. It shows its log, and the connection is held again."""
+    await pair(await village.node("harbour"), await village.node("cabin", reach="held"))
+    harbour, cabin = await rotate_apart(village, "harbour", "cabin")
+    await until(lambda: harbour.server.held == {cabin.identity.node})
+    assert (await status(harbour, cabin)).name == "cabin"
+    assert (await status(cabin, harbour)).name == "harbour"
+
+
+@ipv6
+async def test_nodes_at_ipv6_addresses_meet_again_after_both_have_changed_their_keys(village: Village) -> None:
+    await pair(*[await village.node(name, listen="[::1]:0") for name in ("harbour", "cabin")])
+    harbour, cabin = await rotate_apart(village, "harbour", "cabin")
+    assert (await status(cabin, harbour)).name == "harbour"
+    assert (await status(harbour, cabin)).name == "cabin"
+
+
+async def test_a_peer_is_followed_past_an_address_where_nobody_is_and_one_where_somebody_takes_its_name(
+    village: Village,
+) -> None:
+    await pair(await village.node("harbour"), await village.node("cabin"))
+    harbour, cabin = await rotate_apart(village, "harbour", "cabin")
+
+    async def nobody(node: str, route: str, body: bytes) -> bytes:
+        raise MeshError("peer.unknown")
+
+    impostor = MeshServer(SigningKey(bytes(32)), node=harbour.identity.node)
+    try:
+        record = cabin.peers.records()[0]
+        addresses = ("https://127.0.0.1:1", await impostor.start(nobody), *record.addresses)
+        await cabin.store.put_peer(msgspec.structs.replace(record, addresses=addresses))
+        await cabin.peers.load()
+        assert (await status(cabin, harbour)).name == "harbour"
+        assert (await status(harbour, cabin)).name == "cabin"
+    finally:
+        await impostor.close()
 
 
 @pytest.mark.parametrize("listen", ["::1:7443", "[::1]", "[::1]:70000"])

@@ -136,7 +136,7 @@ class Wire:
         finally:
             await self._life.breathe()
 
-    async def look(self, peer: PeerAddress) -> bytes | None:
+    async def look(self, peer: PeerAddress) -> tuple[bytes, ...]:
         """As ``PeerClient.look``; there and back, like a call."""
         await self._life.breathe()
         weather, me = self._life.machine.world.weather, self._life.machine.id
@@ -146,6 +146,14 @@ class Wire:
                 return await self._inner.look(peer)
         except TimeoutError as error:
             raise MeshError("peer.unreachable", "no answer", peer=peer.node) from error
+        finally:
+            await self._life.breathe()
+
+    async def introduce(self, peer: PeerAddress, body: bytes) -> None:
+        """As ``PeerClient.introduce``."""
+        await self._life.breathe()
+        try:
+            await self._inner.introduce(peer, body)
         finally:
             await self._life.breathe()
 

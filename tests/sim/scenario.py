@@ -178,11 +178,7 @@ class Scenario:
         self.world.note(f"no more: {what}")
 
     def _friends(self) -> list[tuple[Machine, Machine]]:
-        """Pairs of honest nodes that run, trust each other, and can meet.
-
-        Two that both changed their key while they could not reach each other know no key of each other that is still used: that
-        a third one tells them, or their owners pair them again (docs/adr/0016-simulation.md).
-        """
+        """Pairs of honest nodes that run and trust each other."""
         truth = self.world.truth
         return [
             (here, there)
@@ -193,7 +189,6 @@ class Scenario:
             and there.id in truth.trusted[here.id]
             and here.id in truth.trusted[there.id]
             and not {(here.id, there.id), (there.id, here.id)} & truth.unsure
-            and (_knows_key(here.life, there.life) or _knows_key(there.life, here.life))
         ]
 
     def _hears(self, here: Machine, there: Machine) -> bool:
