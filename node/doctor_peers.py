@@ -13,7 +13,7 @@ from protocol.errors import MeshError
 from protocol.grants import in_words
 from protocol.messages import PROTOCOL_VERSION, EchoAsk, EchoTell, StatusAsk, StatusTell
 
-_CLOCKS = "on the machine whose clock is wrong: timedatectl set-ntp true"
+CLOCKS = "on the machine whose clock is wrong: timedatectl set-ntp true"
 _AGREE_MS = 2_000
 """Clocks that differ by less are not worth a word."""
 
@@ -51,7 +51,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     rooms.calls.contacts.compare_clocks(peer, apart_ms)
     if abs(apart_ms) > limits.CLOCK_SKEW_S * 1000:
         finding = f"{apart_in_words(name, apart_ms)}: messages are refused"
-        return Check(name=title, status="fault", finding=finding, remedy=_CLOCKS)
+        return Check(name=title, status="fault", finding=finding, remedy=CLOCKS)
     if answer.protocol != PROTOCOL_VERSION:
         finding, remedy = f"speaks protocol {answer.protocol}", "Install the same version on both."
         return Check(name=title, status="warn", finding=finding, remedy=remedy)
@@ -59,7 +59,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     took = f"answers in {ended_ms - started_ms} ms {over}; we may do there: {in_words(answer.grants)}"
     if abs(apart_ms) < _AGREE_MS:
         return Check(name=title, status="ok", finding=f"{took}; clocks agree")
-    return Check(name=title, status="warn", finding=f"{took}; {apart_in_words(name, apart_ms)}", remedy=_CLOCKS)
+    return Check(name=title, status="warn", finding=f"{took}; {apart_in_words(name, apart_ms)}", remedy=CLOCKS)
 
 
 async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
@@ -92,13 +92,13 @@ def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
 
 def _remedy(rooms: Rooms, error: MeshError) -> str:
     if error.code in ("envelope.time", "peer.clock"):
-        return _CLOCKS
+        return CLOCKS
     return error.remedy
 
 
 def _inward_remedy(rooms: Rooms, code: str) -> str:
     if code in ("envelope.time", "peer.clock"):
-        return _CLOCKS
+        return CLOCKS
     if code != "peer.unreachable" or rooms.config.listen.reach != "direct":
         return "on the peer: trailmesh node doctor"
     return f"sed -i 's/reach: direct/reach: both/' {rooms.home / 'config.yaml'} and restart `trailmesh node serve`"

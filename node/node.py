@@ -27,7 +27,7 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
-        self.federation = FederationApi(rooms.changes, rooms.clock, rooms.refusals)
+        self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
             "grants/push": self._on_grants,

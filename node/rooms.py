@@ -11,6 +11,7 @@ from adapters.refusals import Refusals
 from node.audit import Audit
 from node.browsers import Browsers
 from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.config import Config
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
@@ -43,6 +44,7 @@ class Rooms:
     witness: Witness
     peers: Peers
     changes: TrustChanges
+    clock_mark: ClockMark
     calls: Calls
     pairing: PairingDesk
     log_exchange: LogExchange
@@ -85,6 +87,7 @@ class Rooms:
         await self.server.close()
         await self.browsers.close()
         await self.witness.close()
+        await self.clock_mark.close()
         await self.store.close()
 
     def __repr__(self) -> str:

@@ -67,6 +67,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         await rooms.distrust.start()
         # Before peers can call: a result for a search that is not open yet would count as late.
         await rooms.explorer.start()
+        await rooms.clock_mark.settle()
         rooms.address = await rooms.server.start(node.federation.handle)
         rooms.reach.start(node.federation.handle)
         if rooms.config.discovery.announce:

@@ -32,6 +32,7 @@ from node import identity
 from node.audit import Audit
 from node.browsers import Browsers
 from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.files import write_private
@@ -114,6 +115,7 @@ async def open_node(
         try:
             await rooms.witness.load()
             await rooms.peers.load()
+            await rooms.clock_mark.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
             yield Node(rooms)
@@ -185,6 +187,7 @@ def _assemble(
         witness=witness,
         peers=peers,
         changes=changes,
+        clock_mark=ClockMark(store, clock),
         calls=calls,
         pairing=pairing,
         log_exchange=log_exchange,

@@ -17,6 +17,9 @@ CLOCK_SKEW_S: Final = 60
 MESSAGE_LIFETIME_S: Final = 120
 REPLAY_KEEP_S: Final = 240
 REPLAY_WINDOW_ITEMS_MAX: Final = 100_000
+CLOCK_MARK_AHEAD_S: Final = 3
+CLOCK_MARK_BYTES_MAX: Final = 128 * KIB
+CLOCK_SET_BACK_S_MAX: Final = 600  # a clock that goes back by more was wrong before
 
 # Peer channel
 CHANNEL_CERTIFICATE_DAYS: Final = 7

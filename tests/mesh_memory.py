@@ -25,6 +25,7 @@ from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
 from node.browsers import Browsers
 from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.config import Config, ExploreConfig
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
@@ -194,7 +195,9 @@ class MemoryNode:
         self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()
         self.distrust = Distrust(self.calls, self.log_exchange, self.notices, self.explorer.drop_peer)
-        self.api = FederationApi(self.changes, mesh.clock)
+        mark = ClockMark(self.store, mesh.clock)
+        await mark.load()
+        self.api = FederationApi(self.changes, mark, mesh.clock)
         rooms = {
             **self.explorer.routes,
             **self.log_exchange.routes(),

@@ -17,6 +17,7 @@ from adapters.ports import Clock
 from adapters.refusals import Refusals
 from node import privileged
 from node.calls import PATH_PREFIX
+from node.clock_mark import ClockMark
 from node.trust_changes import TrustChanges
 from protocol import cbor
 from protocol.envelope import ReplayWindow, route_binding, verify_message
@@ -35,12 +36,13 @@ _ROWS_BYTES = 1_024
 class FederationApi:
     """Checks requests of peers and hands them to handlers."""
 
-    def __init__(self, changes: TrustChanges, clock: Clock, refusals: Refusals | None = None) -> None:
-        """refusals: where what is refused is counted."""
+    def __init__(self, changes: TrustChanges, mark: ClockMark, clock: Clock, refusals: Refusals | None = None) -> None:
+        """mark: loaded; says when the window for messages opens. refusals: where what is refused is counted."""
         self._refusals = refusals or Refusals()
         self._changes, self._peers = changes, changes.peers
         self._clock = clock
-        self._window = ReplayWindow(clock.now_ms() // 1000)
+        self._mark = mark
+        self._window = ReplayWindow(mark.opens_s, later=mark.later)
         self._handlers: dict[str, Handler] = {}
 
     def serve(self, route: str, handler: Handler) -> None:
@@ -73,6 +75,7 @@ class FederationApi:
         if not self._peers.knows(said.log.node):
             raise MeshError("peer.unknown", node=said.log.node)
         self._window.admit(said.claims, now_s)
+        await self._mark.heard(said.claims, now_s)
         await self._changes.learn(said.log)
         return cbor.encode(Done())
 
@@ -84,17 +87,19 @@ class FederationApi:
         self._peers.require(caller, known.scope)
         if len(body) > known.bytes_max:
             raise MeshError("input.too_large", f"a message over {route} has at most {known.bytes_max} bytes")
+        now_s = self._clock.now_ms() // 1000
         opened = verify_message(
             body,
             kinds=frozenset({KIND_MESSAGE}),
             find_key=self._peers.find_key,
             binding=route_binding("POST", PATH_PREFIX + route),
             audience=self._peers.me,
-            now_s=self._clock.now_ms() // 1000,
+            now_s=now_s,
             window=self._window,
         )
         if opened.claims.issuer != caller:
             raise MeshError("envelope.issuer", "signed by another node than the one that called")
+        await self._mark.heard(opened.claims, now_s)
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
         await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)

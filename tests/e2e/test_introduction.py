@@ -114,7 +114,7 @@ async def three() -> AsyncIterator[list[SocketNode]]:
         yield nodes
 
 
-def turn(node: SocketNode, key: SigningKey) -> None:
+async def turn(node: SocketNode, key: SigningKey) -> None:
     """Another key, of which nobody is told."""
     now_s = node.clock.now_ms() // 1000
     changed = keylog.rotate(node.identity.log, node.key, key, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
@@ -123,7 +123,7 @@ def turn(node: SocketNode, key: SigningKey) -> None:
     node.identity.speak()
     for end in (node.server, node.client):
         end.rekey(key)
-    node.open_api()
+    await node.open_api()
 
 
 def key(name: str) -> SigningKey:
@@ -143,8 +143,8 @@ async def shown(by: SocketNode, to: SocketNode, *, log: bytes = b"", of: SocketN
 
 async def test_two_that_both_turned_follow_each_other_with_one_call(three: list[SocketNode]) -> None:
     anna, bruno, _ = three
-    turn(anna, key("anna's second"))
-    turn(bruno, key("bruno's second"))
+    await turn(anna, key("anna's second"))
+    await turn(bruno, key("bruno's second"))
     await anna.calls.call(bruno.id, "status", StatusAsk(), Done)
     await bruno.calls.call(anna.id, "status", StatusAsk(), Done)
     assert (anna.peers.public_key(bruno.id), bruno.peers.public_key(anna.id)) == (
@@ -155,7 +155,7 @@ async def test_two_that_both_turned_follow_each_other_with_one_call(three: list[
 
 async def test_one_that_turned_unheard_is_followed_when_it_calls(three: list[SocketNode]) -> None:
     anna, bruno, _ = three
-    turn(anna, key("anna's second"))
+    await turn(anna, key("anna's second"))
     await anna.calls.call(bruno.id, "status", StatusAsk(), Done)
     assert bruno.peers.public_key(anna.id) == anna.identity.public_key
 
@@ -169,7 +169,7 @@ async def test_a_peer_that_refuses_us_for_another_reason_is_not_visited(three: l
         "peer.refused_us",
         type(bruno.server._visitors._lately)(),
     )
-    turn(anna, key("anna's second"))
+    await turn(anna, key("anna's second"))
     for _ in range(3):  # it has another key now, and says so, but not with every call
         with pytest.raises(MeshError):
             await anna.calls.call(bruno.id, "status", StatusAsk(), Done)
@@ -181,7 +181,7 @@ async def test_a_distrusted_peer_and_a_stranger_are_refused_alike_and_nothing_is
 ) -> None:
     """Guard: node/api/federation.py, FederationApi._introduced."""
     anna, bruno, carla = three
-    turn(bruno, key("bruno's second"))
+    await turn(bruno, key("bruno's second"))
     await anna.changes.distrust(bruno.id, "")
     before = await anna.store.peers()
     answers = [await shown(bruno, anna)]
@@ -212,7 +212,7 @@ async def test_whether_a_node_is_known_is_not_even_looked_up_for_who_is_not_that
         return knows(node)
 
     monkeypatch.setattr(anna.peers, "knows", watched)
-    turn(bruno, key("bruno's second"))
+    await turn(bruno, key("bruno's second"))
     push = KeysPush(log=bruno.identity.log.encode())
     carla.identity.node, carla_id = bruno.id, carla.identity.node
     body = carla.identity.message(push, audience=anna.id, path=PATH)
@@ -224,7 +224,7 @@ async def test_whether_a_node_is_known_is_not_even_looked_up_for_who_is_not_that
 
 async def test_an_introduction_counts_once(three: list[SocketNode]) -> None:
     anna, bruno, _ = three
-    turn(bruno, key("bruno's second"))
+    await turn(bruno, key("bruno's second"))
     body = bruno.identity.message(KeysPush(log=bruno.identity.log.encode()), audience=anna.id, path=PATH)
     await bruno.client.introduce(anna.at, body)
     with pytest.raises(MeshError) as caught:

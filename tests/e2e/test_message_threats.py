@@ -36,9 +36,27 @@ async def test_a_message_that_is_sent_again_after_a_restart_is_refused(three: li
     body = bruno.message(anna)
     assert await bruno.post(anna, body) == ""
     anna.clock.move(1)
-    anna.open_api()
+    await anna.open_api()
     assert await bruno.post(anna, body) == "envelope.time"
     bruno.clock.move(1)
+    assert await bruno.post(anna, bruno.message(anna)) == "", "a new one is heard"
+
+
+@pytest.mark.parametrize("crashed", [False, True], ids=["stopped", "crashed"])
+@pytest.mark.parametrize("back_s", [1, 30, 300])
+async def test_a_message_that_is_sent_again_after_a_restart_with_the_clock_set_back_is_refused(
+    three: list[SocketNode], back_s: int, crashed: bool
+) -> None:
+    """Guard: node/clock_mark.py, ClockMark.opens_s."""
+    anna, bruno, _ = three
+    body = bruno.message(anna)
+    assert await bruno.post(anna, body) == ""
+    anna.clock.move(-back_s)
+    await anna.open_api(crashed=crashed)
+    assert await bruno.post(anna, body) == "envelope.time"
+    anna.clock.move(back_s + limits.CLOCK_MARK_AHEAD_S + 1)
+    bruno.clock.move(limits.CLOCK_MARK_AHEAD_S + 1)
+    assert await bruno.post(anna, body) == "envelope.time"
     assert await bruno.post(anna, bruno.message(anna)) == "", "a new one is heard"
 
 
@@ -78,7 +96,7 @@ async def test_a_message_that_is_over_is_heard_for_a_minute(three: list[SocketNo
     """Guard: protocol/envelope.py, check_time."""
     anna, bruno, _ = three
     anna.clock.move(-1_000)
-    anna.open_api()  # it has been up for long
+    await anna.open_api()  # it has been up for long
     anna.clock.move(1_000 + limits.MESSAGE_LIFETIME_S + over_s)
     assert await bruno.post(anna, bruno.message(anna)) == code
 

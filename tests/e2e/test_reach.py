@@ -163,6 +163,18 @@ async def test_doctor_shows_a_difference_that_is_still_allowed(village: Village)
     assert (check.status, "of harbour is 20 s behind ours" in check.finding) == ("warn", True)
 
 
+@pytest.mark.parametrize(("back_ms", "status_then"), [(0, "ok"), (HOUR_MS // 12, "fault"), (HOUR_MS, "warn")])
+async def test_doctor_tells_a_node_that_its_clock_has_gone_back(
+    village: Village, back_ms: int, status_then: str
+) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin")
+    await pair(harbour, cabin)
+    await status(cabin, harbour)
+    await village.stop("harbour")
+    (check,) = await doctor._clock(await village.open("harbour", wrong_ms=-back_ms))
+    assert (check.status, bool(check.remedy)) == (status_then, back_ms > 0)
+
+
 # --- IPv6 ----------------------------------------------------------------------------------------------------------
 
 

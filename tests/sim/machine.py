@@ -30,6 +30,7 @@ from node import identity
 from node.audit import Audit
 from node.browsers import Browsers
 from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.config import Config, ExploreConfig
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
@@ -187,8 +188,6 @@ class Life:
         self.number = number
         self.alive = True
         self.serving = False
-        self.ahead_ms = machine.ahead_ms
-        """How wrong the clock was when it began."""
         self.dice = world.dice(f"{machine.name}/{number}")
         self._jobs: list[asyncio.Task[Any]] = []
         clock = LifeClock(self)
@@ -221,6 +220,7 @@ class Life:
             witness=witness,
             peers=peers,
             changes=changes,
+            clock_mark=ClockMark(store, clock),
             calls=calls,
             pairing=pairing,
             log_exchange=log_exchange,
@@ -239,7 +239,6 @@ class Life:
             discovery=MemoryDiscovery(MemoryNeighbourhood()),
             words=bytes.hex,
         )
-        self.node = Node(self.rooms)
 
     async def _open_browser(self) -> MemoryBrowser:
         return SlowBrowser(SITE, PageClock(self), 0.5)
@@ -260,6 +259,8 @@ class Life:
         rooms = self.rooms
         await rooms.witness.load()
         await rooms.peers.load()
+        await rooms.clock_mark.load()
+        self.node = Node(rooms)
         await rooms.log_exchange.load()
         await rooms.notices.load()
         with contextlib.suppress(TimeoutError):
@@ -267,6 +268,7 @@ class Life:
                 await rooms.log_exchange.round()
         await rooms.distrust.start()
         await rooms.explorer.start()
+        await rooms.clock_mark.settle()
         rooms.address = await self.server.start(self._handle)
         rooms.reach.start(self.node.federation.handle)
         self.start(self._every(_SWEEP_EVERY_S, rooms.explorer.sweep))

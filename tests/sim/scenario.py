@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from adapters.ports import PeerRecord
 from node.explorer.open_searches import Open
+from protocol import limits
 from protocol.condition import Condition
 from protocol.errors import MeshError
 from protocol.grants import parse_grants
@@ -24,7 +25,8 @@ _HOSTILE = ("mallory", "trudy")
 _EXPLORE = tuple(parse_grants("explore"))
 _NEVER = Condition(url="*/never")
 _SEARCH_S = 86_400
-_TREES_WITHIN_S = 120
+_TREES_WITHIN_S = 120 + limits.CLOCK_SET_BACK_S_MAX
+"""After its clock was ahead, a node refuses messages for so long at most."""
 _LOGS_WITHIN_S = 700
 """Two rounds of key logs (300 s each) and one of checkpoints."""
 _LIARS_WITHIN_S = 200
