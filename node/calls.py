@@ -42,6 +42,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 PATH_PREFIX = "/peer/v1/"
 _ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
 """What a frozen peer is still asked: how it is, and to account for its log."""
+_SAY_TIME = frozenset({"", "envelope.time", "peer.clock"})
+"""How a call ends that tells the time of the peer."""
 _INTRODUCE_EVERY_MS = 30_000
 _AT_ONCE = 8
 """How many peers are called at once when all of them are."""
@@ -85,6 +87,7 @@ class Calls:
         await self.changes.saw(node)
         told = _decode(raw, answer, known.name, route)
         if isinstance(told, StatusTell):
+            self.contacts.compare_clocks(node, told.now_ms - self._clock.now_ms())
             await self.changes.heard_grants(node, told.grants)
         return told
 
@@ -227,6 +230,11 @@ class Calls:
     async def ask_all(self) -> tuple[list[str], list[str]]:
         """The names of the peers that answer us as we are now, and of the others."""
         return await self._each(lambda node: self.call(node, "status", StatusAsk(), StatusTell))
+
+    def clocks_apart_ms(self) -> list[int]:
+        """How far the clock of each peer is ahead of ours, of those that said so when they were last called."""
+        last = [self.contacts.of(record.node) for record in self.peers.records()]
+        return [contact.apart_ms for contact in last if contact.error in _SAY_TIME and contact.apart_ms is not None]
 
     async def tell(self, route: str, record: msgspec.Struct, nodes: Collection[str]) -> tuple[list[str], list[str]]:
         """Send ``record`` to those of ``nodes`` that are peers: the names of those that took it, and of the others."""

@@ -23,7 +23,8 @@ from node.identity import Identity
 from node.pairing_desk import PairingDesk
 from node.recovery_file import check_recovery_file
 from node.verb import Params, Verb, Verbs
-from protocol import ids, keylog, recovery
+from protocol import ids, keylog, limits, recovery
+from protocol.clocks import apart_in_words
 from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.keylog import KeyLog
@@ -102,9 +103,13 @@ class OwnKeys:
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def rotate(self, params: RotateParams, tell: Any = None) -> dict[str, Any]:
-        """A new witness key, signed in by the present one. Errors: ``keylog.full``, ``keylog.revoked``, ``store.*``, ``key.*``."""
+        """A new witness key, signed in by the present one.
+
+        Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``store.*``, ``key.*``.
+        """
         async with self._changing:
             self._own.log.check_active()
+            await self._check_clock()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
             return await self._change(changed, new)
@@ -178,6 +183,17 @@ class OwnKeys:
             "told": told,
             "not_told": missed,
         }
+
+    async def _check_clock(self) -> None:
+        """Nothing, unless our clock is ahead of those of all peers that have said: until its time has come, nobody would believe
+        a key that begins in the future, and the one before has ended. Errors: ``peer.clock``.
+        """
+        if not self._calls.clocks_apart_ms():
+            await self._calls.ask_all()
+        apart_ms = self._calls.clocks_apart_ms()
+        if apart_ms and max(apart_ms) < -limits.CLOCK_SKEW_S * 1000:
+            words = apart_in_words("this node", -max(apart_ms)).replace(" ours", " those of its peers")
+            raise MeshError("peer.clock", f"{words}: they would not believe a new key until then")
 
     async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
         """Errors: ``recovery.invalid``, ``input.invalid``."""

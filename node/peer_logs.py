@@ -52,8 +52,15 @@ class PeerLogs:
         """Hold the stored checkpoint of one peer again, or those of all."""
         for head in await self._store.heads():
             if self._peers.knows(head.node) and node in ("", head.node):
-                keys = self._peers.public_keys_of(head.node)
-                self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
+                self._take_up(head)
+
+    def _take_up(self, head: HeadRecord) -> None:
+        """Hold what was stored, unless its key was disowned since: a thief's, or one of before the theft."""
+        try:
+            keys = self._peers.public_keys_of(head.node)
+            self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
+        except MeshError as error:
+            log.warning("the checkpoint held of %s is left aside: %s", ids.short(head.node), error)
 
     def forget(self, node: str) -> None:
         """Hold nothing of ``node`` any more. Its checkpoint stays in the store."""
@@ -61,8 +68,13 @@ class PeerLogs:
         self._claims.pop(node, None)
 
     def held(self, node: str) -> Signed | None:
-        """The checkpoint held of a peer's log."""
-        return self._held.get(node)
+        """The checkpoint held of a peer's log; none any more if the key that signed it was disowned since, as a thief's is."""
+        held = self._held.get(node)
+        if held is not None and not witness_log.is_signed(held[1], *self._peers.public_keys_of(node)):
+            log.warning("the checkpoint held of %s was signed by a key it has disowned", ids.short(node))
+            held = None
+            self.forget(node)
+        return held
 
     def proof(self, node: str) -> bytes:
         """The proof that ``node`` has signed two histories; empty if there is none."""
@@ -87,7 +99,7 @@ class PeerLogs:
             raise MeshError("log.invalid", "the opening is of another log than the checkpoint")
         link = Link(base_size=said.base_size, base_root=said.base_root, proof=said.hashes)
         async with self._judging:
-            held = self._held.get(node)
+            held = self.held(node)
             known = held is not None and held[0].number >= told.number
             standing = judge(held[0] if known and held else begun, told, link)
             if self.later(node, told.number) is not None:
@@ -168,12 +180,14 @@ class PeerLogs:
         if not self._peers.knows(node) or node in self._proofs:
             return
         try:
-            claim = witness_log.open_checkpoint(data, node, self._peers.public_key(node))
+            # By any of its keys: who tells us may hold what the node signed before it changed its key, and a node that lies
+            # would otherwise be rid of what it said.
+            claim = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
         except MeshError as error:
             log.debug("a checkpoint of %s is left aside: %s", ids.short(node), error)
-            return  # who tells us may not have heard yet that its node has changed its key
+            return  # by a key that we have not heard of yet, or that was disowned
         async with self._judging:
-            held = self._held.get(node)
+            held = self.held(node)
             if held is not None and (claim[0].number < held[0].number or claim[0] == held[0]):
                 return
             if held is not None and (claim[0].number, claim[0].size) == (held[0].number, held[0].size):
@@ -191,7 +205,7 @@ class PeerLogs:
 
         Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
         """
-        held = self._held.get(node)
+        held = self.held(node)
         for key, claim in list(self._claims.get(node, {}).items()):
             if held is None or claim[0].number != held[0].number:
                 continue
@@ -201,7 +215,7 @@ class PeerLogs:
                 if link.base_root != first[0].root:
                     await self._found(node, first, second, link)
                 self._claims[node].pop(key, None)
-                if second is claim and self._held.get(node) is held:
+                if second is claim and self.held(node) is held:
                     await self._hold(*claim)
                 held = self._held[node]
         if held is not None and not self._claims.get(node):

@@ -195,9 +195,9 @@ class MemoryNode:
         self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()
         self.distrust = Distrust(self.calls, self.log_exchange, self.notices, self.explorer.drop_peer)
-        mark = ClockMark(self.store, mesh.clock)
-        await mark.load()
-        self.api = FederationApi(self.changes, mark, mesh.clock)
+        self.mark = ClockMark(self.store, mesh.clock)
+        await self.mark.load()
+        self.api = FederationApi(self.changes, self.mark, mesh.clock)
         rooms = {
             **self.explorer.routes,
             **self.log_exchange.routes(),
@@ -208,6 +208,7 @@ class MemoryNode:
             self.api.serve(route, handler)
         await self.distrust.start()
         await self.explorer.start()
+        await self.mark.settle()
         await self.server.start(self.api.handle)
         self.running = True
 
@@ -230,6 +231,7 @@ class MemoryNode:
             await self.calls.close()
             await self.browsers.close()
             await self.witness.close()
+            await self.mark.close()
 
     async def crash(self) -> None:
         """Be gone for everybody else at once; what it was doing is not told to anybody."""

@@ -163,6 +163,23 @@ async def test_doctor_shows_a_difference_that_is_still_allowed(village: Village)
     assert (check.status, "of harbour is 20 s behind ours" in check.finding) == ("warn", True)
 
 
+@pytest.mark.parametrize(("wrong_ms", "turns"), [(HOUR_MS, False), (30_000, True), (-HOUR_MS, True)])
+async def test_a_node_whose_clock_is_ahead_of_its_peers_keeps_its_key(
+    village: Village, wrong_ms: int, turns: bool
+) -> None:
+    """Guard: a key that begins in an hour is believed by nobody for an hour, and the one before has ended."""
+    await pair(await village.node("harbour"), await village.node("cabin"))
+    await village.stop("cabin")
+    cabin = await village.open("cabin", wrong_ms=wrong_ms)
+    if turns:
+        assert (await cabin.own_keys.rotate(RotateParams()))["events"] == 2
+    else:
+        with pytest.raises(MeshError) as caught:
+            await cabin.own_keys.rotate(RotateParams())
+        assert (caught.value.code, len(cabin.identity.log)) == ("peer.clock", 1)
+        assert caught.value.message.startswith("the clock of this node is 1 h 0 min ahead of those of its peers")
+
+
 @pytest.mark.parametrize(("back_ms", "status_then"), [(0, "ok"), (HOUR_MS // 12, "fault"), (HOUR_MS, "warn")])
 async def test_doctor_tells_a_node_that_its_clock_has_gone_back(
     village: Village, back_ms: int, status_then: str

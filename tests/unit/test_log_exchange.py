@@ -17,6 +17,7 @@ from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveAsk, LogProven, LogSync, SearchClose
 from protocol.note import Note
 from protocol.witness_log import Checkpoint
+from tests.key_logs import SECOND, log_of, recovered
 from tests.mesh_memory import MemoryNode, memory_mesh
 
 
@@ -201,6 +202,65 @@ async def test_a_frozen_peer_may_do_nothing_and_is_asked_nothing_also_after_a_re
         await anna.start()
     anna.peers.thaw(mallory.id)
     assert mallory.id in anna.peers.frozen
+
+
+def turn(node: MemoryNode) -> None:
+    """Another key."""
+    now_s, new = node.mesh.clock.now_ms() // 1000, SigningKey(bytes(32))
+    log = keylog.rotate(node.identity.log, node.identity.key, new, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
+    node.identity.become(log, new)
+    node.identity.speak()
+    node.server.rekey(new)
+    node.client.rekey(new)
+
+
+async def test_a_node_is_not_rid_of_what_it_said_by_changing_its_key(three: list[MemoryNode]) -> None:
+    """Guard: node/peer_logs.py, PeerLogs.hear_claim."""
+    anna, bruno, mallory = three
+    liar = TwoFaced(mallory)
+    await liar.show(anna, signed=4)
+    await anna.log_exchange.sync(mallory.id)
+    turn(mallory)
+    for node in (anna, bruno):
+        await node.changes.adopt(mallory.identity.log.encode())
+    await liar.show(bruno, signed=6)
+    await bruno.log_exchange.sync(mallory.id)
+    for _ in range(2):
+        await anna.log_exchange.sync(bruno.id)  # who is shown what anna holds, and asks
+    assert await code_of(bruno.log_exchange.sync(mallory.id)) == "log.equivocation"
+    assert bruno.peers.frozen == {mallory.id: "log.equivocation"}
+    finding = log_proof.check(log_proof.decode(bruno.log_exchange.peer_logs.proof(mallory.id)))
+    assert finding.node == mallory.id
+
+
+async def test_what_a_thief_signed_keeps_nobody_from_starting_nor_from_relying_on_the_owner(
+    three: list[MemoryNode],
+) -> None:
+    """A thief took Bruno over and signed; its owner takes it back, with the recovery key and a log of before."""
+    anna, bruno, _ = three
+    now_s = bruno.mesh.clock.now_ms() // 1000
+    begun = log_of(bruno.identity.key, now_s=now_s - 1_000)
+    bruno.identity.become(begun, bruno.identity.key)
+    before = copy.deepcopy(bruno.store)
+    turn(bruno)
+    await anna.changes.adopt(bruno.identity.log.encode())
+    await sign(bruno, 5)
+    await anna.log_exchange.sync(bruno.id)
+    assert size_held(anna, bruno) == 6
+    bruno.mesh.clock.ahead_ms += 100_000
+    taken_back = recovered(begun, SECOND, now_s + 50)
+    await bruno.stop()
+    bruno.store = before
+    bruno.identity.become(taken_back, SECOND)
+    bruno.identity.speak()
+    await bruno.start()
+    await sign(bruno, 2)
+    await anna.changes.adopt(taken_back.encode())
+    await anna.stop()
+    await anna.start()
+    assert size_held(anna, bruno) == 0
+    await anna.log_exchange.sync(bruno.id)
+    assert (size_held(anna, bruno), anna.peers.frozen) == (3, {})
 
 
 async def test_a_log_is_held_also_when_others_spoke_of_it_first(three: list[MemoryNode]) -> None:
