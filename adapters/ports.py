@@ -358,10 +358,17 @@ class PeerClient(Protocol):
         peer answered.
         """
 
-    async def look(self, peer: PeerAddress) -> bytes | None:
-        """The key (32 bytes) under which a node that calls itself ``peer.node`` listens there; None if there is none.
+    async def look(self, peer: PeerAddress) -> tuple[bytes, ...]:
+        """The keys (32 bytes) under which nodes that call themselves ``peer.node`` listen there, as its addresses are ordered.
 
-        Proves nothing about whose key it is. Errors: ``peer.unreachable``.
+        Proves nothing about whose keys they are. Errors: ``peer.unreachable``.
+        """
+
+    async def introduce(self, peer: PeerAddress, body: bytes) -> None:
+        """Show ``body`` to ``peer``, which need not know our key: as nobody in particular, over ``keys/introduce``.
+
+        Errors: ``peer.unreachable``, ``peer.identity``, ``peer.clock``, ``peer.refused_us`` (too many visitors), ``peer.unknown``
+        (it did not take it, for whatever reason), ``peer.protocol``.
         """
 
     def rekey(self, key: SigningKey) -> None:
@@ -380,7 +387,10 @@ class PeerClient(Protocol):
 
 
 PeerHandler = Callable[[str, str, bytes], Awaitable[bytes]]
-"""``(node id the channel authenticated, route, body) -> answer``. Raises ``MeshError`` to refuse."""
+"""``(node id the channel authenticated, route, body) -> answer``. Raises ``MeshError`` to refuse.
+
+The node id is empty for a caller nobody knows, over ``keys/introduce``; it does not learn why it was refused.
+"""
 
 
 class PeerServer(Protocol):

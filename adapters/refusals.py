@@ -27,6 +27,8 @@ _CODES: Final[Mapping[str, str]] = MappingProxyType(
         "anonymous": "peer.unknown",
         "signer": "peer.identity",
         "unknown": "peer.unknown",
+        "visitors": "peer.limit",
+        "visitor": "peer.unknown",
         # of a connection
         "revoked": "peer.unknown",
         "header_timeout": "peer.limit",

@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 
 from adapters.ports import PeerRecord
+from node.calls import Calls
 from node.log_exchange import LogExchange
 from node.notices import Notices
-from node.peers import Peers
 from node.tasks import Tasks
 from node.verb import Params, Tell, Verb, Verbs
 from protocol import ids, limits
@@ -77,10 +77,11 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
 class Distrust:
     """The room of revocation."""
 
-    def __init__(self, peers: Peers, exchange: LogExchange, notices: Notices, drop_peer: DropPeer) -> None:
-        self._peers, self._exchange, self._notices, self._drop_peer = peers, exchange, notices, drop_peer
+    def __init__(self, calls: Calls, exchange: LogExchange, notices: Notices, drop_peer: DropPeer) -> None:
+        self._calls, self._changes, self._peers = calls, calls.changes, calls.peers
+        self._exchange, self._notices, self._drop_peer = exchange, notices, drop_peer
         self._tasks = Tasks()
-        peers.ended = self._on_end
+        calls.changes.ended = self._on_end
         self.verbs: Verbs = {
             "node.distrust": Verb(DistrustParams, self._distrust),
             "node.trust": Verb(TrustParams, self._trust),
@@ -96,7 +97,7 @@ class Distrust:
         return await asyncio.shield(self._tasks.start(self._do(node, reason, params.notify), "distrust"))
 
     async def _do(self, node: str, reason: str, notify: bool) -> Distrusted:
-        record = await self._peers.distrust(node, reason)
+        record = await self._changes.distrust(node, reason)
         searches = await self._part(node)
         told, not_told = await self._say(record, lifted=False) if notify else ([], [])
         return Distrusted(
@@ -111,8 +112,8 @@ class Distrust:
 
     async def _trust(self, params: TrustParams, tell: Tell) -> Trusted:
         """Errors: ``input.not_found``, ``input.invalid``, ``keylog.*``, ``peer.limit``, ``store.*``."""
-        record = await self._peers.trust(self._peers.find_met(params.peer).node)
-        await self._exchange.recall(record.node)
+        record = await self._changes.trust(self._peers.find_met(params.peer).node)
+        await self._exchange.peer_logs.recall(record.node)
         told, not_told = await self._say(record, lifted=True) if params.notify else ([], [])
         return Trusted(node=record.node, name=record.name, grants=record.grants, told=told, not_told=not_told)
 
@@ -136,16 +137,16 @@ class Distrust:
             return
         data = keys.encode()
         if len(data) <= limits.KEY_LOG_BYTES_MAX:
-            told, missed = await self._peers.tell("keys/push", KeysPush(log=data), knowing)
+            told, missed = await self._calls.tell("keys/push", KeysPush(log=data), knowing)
             log.info("the end of %s was passed on to %d peers; %d hear of it later", node[:7], len(told), len(missed))
 
     # --- either way --------------------------------------------------------------------------------------------------
 
     async def _part(self, node: str) -> int:
         """End what this node has to do with ``node``; out of how many searches it is. Errors: ``store.*``."""
-        await self._peers.hang_up(node)
+        await self._calls.hang_up(node)
         searches, _ = await asyncio.gather(self._drop_peer(node), self._exchange.forget(node))
-        await self._peers.parted(node)
+        await self._changes.parted(node)
         return searches
 
     async def start(self) -> None:

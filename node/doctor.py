@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from node import identity
-from node.doctor_peers import Check, check_peer
+from node.doctor_peers import CLOCKS, Check, check_peer
 from node.rooms import Rooms
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -31,7 +31,7 @@ _Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]
 
 async def examine(rooms: Rooms, *, browser: bool) -> Health:
     """Every check, in the order in which faults explain each other."""
-    checkers: list[_Checker] = [_python, _data_directory, _witness_key, _store, _witness_log, _peer_listener]
+    checkers: list[_Checker] = [_python, _data_directory, _witness_key, _store, _witness_log, _clock, _peer_listener]
     if browser:
         checkers.append(_browser)
     checkers.append(_peers)
@@ -95,6 +95,19 @@ async def _witness_log(rooms: Rooms) -> list[Check]:
         found = "a peer holds a later state of it: restored from a copy, nothing is signed"
         return [Check(name="witness log", status="fault", finding=found, remedy="trailmesh log renew")]
     return [Check(name="witness log", status="ok", finding=finding)]
+
+
+async def _clock(rooms: Rooms) -> list[Check]:
+    """Whether the clock stands behind what it showed when messages were last heard."""
+    behind_s = rooms.clock_mark.behind_s
+    if not behind_s:
+        return [Check(name="clock", status="ok", finding="has not gone back since messages were last heard")]
+    apart = f"stands {behind_s} s behind what it showed when messages were last heard"
+    if behind_s > limits.CLOCK_SET_BACK_S_MAX:
+        finding = f"{apart}: it was wrong then if peers agree with it now, and is wrong now if they do not"
+        return [Check(name="clock", status="warn", finding=finding, remedy=CLOCKS)]
+    finding = f"{apart}: messages of peers are refused until it gets there"
+    return [Check(name="clock", status="fault", finding=finding, remedy=CLOCKS)]
 
 
 async def _peer_listener(rooms: Rooms) -> list[Check]:

@@ -13,7 +13,7 @@ from protocol.errors import MeshError
 from protocol.grants import in_words
 from protocol.messages import PROTOCOL_VERSION, EchoAsk, EchoTell, StatusAsk, StatusTell
 
-_CLOCKS = "on the machine whose clock is wrong: timedatectl set-ntp true"
+CLOCKS = "on the machine whose clock is wrong: timedatectl set-ntp true"
 _AGREE_MS = 2_000
 """Clocks that differ by less are not worth a word."""
 
@@ -30,7 +30,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
     """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
     outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
-    if rooms.peers.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
+    if rooms.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
         return [outward]
     return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name)]
 
@@ -38,7 +38,7 @@ async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
 async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     started_ms = rooms.clock.now_ms()
     try:
-        answer = await rooms.peers.call(peer, "status", StatusAsk(), StatusTell)
+        answer = await rooms.calls.call(peer, "status", StatusAsk(), StatusTell)
     except MeshError as error:
         return Check(
             name=title,
@@ -48,10 +48,10 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         )
     ended_ms = rooms.clock.now_ms()
     apart_ms = answer.now_ms - (started_ms + ended_ms) // 2
-    rooms.peers.contacts.compare_clocks(peer, apart_ms)
+    rooms.calls.contacts.compare_clocks(peer, apart_ms)
     if abs(apart_ms) > limits.CLOCK_SKEW_S * 1000:
         finding = f"{apart_in_words(name, apart_ms)}: messages are refused"
-        return Check(name=title, status="fault", finding=finding, remedy=_CLOCKS)
+        return Check(name=title, status="fault", finding=finding, remedy=CLOCKS)
     if answer.protocol != PROTOCOL_VERSION:
         finding, remedy = f"speaks protocol {answer.protocol}", "Install the same version on both."
         return Check(name=title, status="warn", finding=finding, remedy=remedy)
@@ -59,12 +59,12 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     took = f"answers in {ended_ms - started_ms} ms {over}; we may do there: {in_words(answer.grants)}"
     if abs(apart_ms) < _AGREE_MS:
         return Check(name=title, status="ok", finding=f"{took}; clocks agree")
-    return Check(name=title, status="warn", finding=f"{took}; {apart_in_words(name, apart_ms)}", remedy=_CLOCKS)
+    return Check(name=title, status="warn", finding=f"{took}; {apart_in_words(name, apart_ms)}", remedy=CLOCKS)
 
 
 async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     try:
-        told = await rooms.peers.call(peer, "reach/echo", EchoAsk(), EchoTell)
+        told = await rooms.calls.call(peer, "reach/echo", EchoAsk(), EchoTell)
     except MeshError as error:
         if error.code == "input.not_found":
             remedy = f"Install the same version on {name}."
@@ -92,13 +92,13 @@ def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
 
 def _remedy(rooms: Rooms, error: MeshError) -> str:
     if error.code in ("envelope.time", "peer.clock"):
-        return _CLOCKS
+        return CLOCKS
     return error.remedy
 
 
 def _inward_remedy(rooms: Rooms, code: str) -> str:
     if code in ("envelope.time", "peer.clock"):
-        return _CLOCKS
+        return CLOCKS
     if code != "peer.unreachable" or rooms.config.listen.reach != "direct":
         return "on the peer: trailmesh node doctor"
     return f"sed -i 's/reach: direct/reach: both/' {rooms.home / 'config.yaml'} and restart `trailmesh node serve`"

@@ -55,6 +55,11 @@ class Identity:
         assert log.node == self.node and log.key == bytes(key.verify_key)
         self.log, self.key = log, key
 
+    @property
+    def spoken(self) -> bool:
+        """Whether messages are signed with the current key already."""
+        return self._speaks is self.key
+
     def speak(self) -> None:
         """Sign messages with the current key from now on."""
         self._speaks = self.key

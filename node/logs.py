@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Store
+from node.calls import Calls
 from node.files import write_atomic
 from node.handover import signed_manifest
 from node.log_audit import OwnAudit, audit_own
 from node.log_exchange import LogExchange
-from node.peers import Peers
 from node.verb import NoParams, Params, Verb, Verbs
 from node.witness import Witness
 from protocol import ids, log_proof
@@ -98,10 +98,10 @@ class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
 class Logs:
     """The room of witness logs."""
 
-    def __init__(self, witness: Witness, exchange: LogExchange, peers: Peers, store: Store, name: str) -> None:
+    def __init__(self, witness: Witness, exchange: LogExchange, calls: Calls, store: Store, name: str) -> None:
         self._witness = witness
         self._exchange = exchange
-        self._peers = peers
+        self._calls, self._peers = calls, calls.peers
         self._store = store
         self._name = name
 
@@ -154,12 +154,12 @@ class Logs:
 
     async def _show_peer(self, peer: str, out: str) -> ShownLog:
         record = self._peers.find_met(peer)
-        proof = self._exchange.proof(record.node)
+        proof = self._exchange.peer_logs.proof(record.node)
         if out and not proof:
             raise MeshError("input.not_found", f"{record.name} has not signed two histories, as far as we know")
         if out:
             await _write(out, proof)
-        frozen, held = self._peers.frozen.get(record.node, ""), self._exchange.held(record.node)
+        frozen, held = self._peers.frozen.get(record.node, ""), self._exchange.peer_logs.held(record.node)
         if held is None:
             return ShownLog(log="", node=record.node, name=record.name, frozen=frozen, out=out)
         return ShownLog(
@@ -183,7 +183,7 @@ class Logs:
         if issuer in ("", self._witness.node):
             proof = await self._witness.prove(digest)
         else:
-            told = await self._peers.call(issuer, "log/prove", LogProveAsk(digest=digest), LogProven)
+            told = await self._calls.call(issuer, "log/prove", LogProveAsk(digest=digest), LogProven)
             decoded = log_proof.decode(told.proof)
             if not isinstance(decoded, InclusionProof) or (decoded.digest, decoded.signer.node) != (digest, issuer):
                 raise MeshError("peer.protocol", "the peer proved something else")
@@ -220,9 +220,9 @@ class Logs:
     async def audit_peer(self, peer: str) -> PeerAudit:
         """Have a peer show that its log continues what is held of it. Errors: ``log.*``, ``peer.*``, ``input.*``."""
         node = self._peers.find(peer).node
-        before = self._exchange.held(node)
+        before = self._exchange.peer_logs.held(node)
         await self._exchange.sync(node)
-        held = self._exchange.held(node)
+        held = self._exchange.peer_logs.held(node)
         if held is None:
             raise MeshError("log.unproven", "the peer showed no checkpoint that could be held", node=node)
         same_log = before is not None and before[0].number == held[0].number

@@ -27,7 +27,7 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
-        self.federation = FederationApi(rooms.peers, rooms.clock, rooms.refusals)
+        self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
             "grants/push": self._on_grants,
@@ -35,7 +35,7 @@ class Node:
             **rooms.own_keys.routes,
             **rooms.notices.routes,
             **rooms.explorer.routes,
-            **rooms.log_exchange.routes(),
+            **rooms.log_exchange.routes,
         }
         for route, handler in routes.items():
             self.federation.serve(route, handler)
@@ -76,7 +76,7 @@ class Node:
 
     async def _on_grants(self, caller: str, push: GrantsPush) -> Done:
         """A peer says what we may do there from now on. Errors: ``message.invalid``, ``store.*``."""
-        await self.rooms.peers.heard_grants(caller, push.grants)
+        await self.rooms.changes.heard_grants(caller, push.grants)
         return Done()
 
     async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:

@@ -9,8 +9,8 @@ import msgspec
 
 from adapters.ports import Clock, Store
 from node.api.federation import Handler
+from node.calls import Calls
 from node.log_exchange import LogExchange
-from node.peers import Peers
 from node.verb import Params, Tell, Verb, Verbs
 from node.witness import Witness
 from protocol import cbor, ids, limits, notice
@@ -49,8 +49,8 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Notices:
     """The room of notices."""
 
-    def __init__(self, witness: Witness, peers: Peers, exchange: LogExchange, store: Store, clock: Clock) -> None:
-        self._witness, self._peers, self._exchange = witness, peers, exchange
+    def __init__(self, witness: Witness, calls: Calls, exchange: LogExchange, store: Store, clock: Clock) -> None:
+        self._witness, self._calls, self._peers, self._exchange = witness, calls, calls.peers, exchange
         self._store, self._clock = store, clock
         self._received: dict[str, tuple[SignedNotice, ...]] = {}
         """By signer."""
@@ -92,7 +92,7 @@ class Notices:
             for record in self._peers.records()
             if self._peers.acts(record.node) and (record.node in knowing or Scope.PEERS_READ in record.grants)
         ]
-        return await self._peers.tell("notices/push", NoticePush(notice=signed.envelope), told)
+        return await self._calls.tell("notices/push", NoticePush(notice=signed.envelope), told)
 
     def received(self, about: str = "") -> list[ShownNotice]:
         """The notices of peers that are relied on, about one node or all of them; one that was lifted is none."""

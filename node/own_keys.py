@@ -17,13 +17,14 @@ from nacl.signing import SigningKey
 from adapters.ports import Clock, KeyStore
 from node import identity
 from node.api.federation import Handler
+from node.calls import Calls
 from node.files import write_private
 from node.identity import Identity
 from node.pairing_desk import PairingDesk
-from node.peers import Peers
 from node.recovery_file import check_recovery_file
 from node.verb import Params, Verb, Verbs
 from protocol import ids, keylog, limits, recovery
+from protocol.clocks import apart_in_words
 from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.keylog import KeyLog
@@ -71,13 +72,13 @@ class OwnKeys:
         own: Identity,
         keys: KeyStore,
         clock: Clock,
-        peers: Peers,
+        calls: Calls,
         pairing: PairingDesk,
         channel: Sequence[Keyed],
         read_words: Callable[[str], bytes],
     ) -> None:
         """channel: what must show the new key. read_words: the recovery key in 24 words."""
-        self._home, self._own, self._keys, self._clock, self._peers = home, own, keys, clock, peers
+        self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
         self._pairing = pairing
         self._channel, self._read_words = tuple(channel), read_words
         self._changing = asyncio.Lock()
@@ -92,7 +93,7 @@ class OwnKeys:
 
     async def on_push(self, caller: str, push: KeysPush) -> Done:
         """A peer shows a key log: its own, or that of another peer of ours. Errors: ``keylog.*``, ``peer.unknown``."""
-        await self._peers.adopt(push.log)
+        await self._calls.changes.adopt(push.log)
         return Done()
 
     async def on_pull(self, caller: str, ask: KeysAsk) -> KeysTell:
@@ -102,9 +103,13 @@ class OwnKeys:
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def rotate(self, params: RotateParams, tell: Any = None) -> dict[str, Any]:
-        """A new witness key, signed in by the present one. Errors: ``keylog.full``, ``keylog.revoked``, ``store.*``, ``key.*``."""
+        """A new witness key, signed in by the present one.
+
+        Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``store.*``, ``key.*``.
+        """
         async with self._changing:
             self._own.log.check_active()
+            await self._check_clock()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
             return await self._change(changed, new)
@@ -146,7 +151,7 @@ class OwnKeys:
             changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
             await asyncio.to_thread(identity.write_log, self._home, changed)
             self._own.become(changed, self._own.key)
-            told, missed = await self._peers.push_keys(changed)
+            told, missed = await self._calls.push_keys(changed)
             log.warning("this node has revoked itself")
             return self._result(told, missed) | {"revoked_s": changed.revoked_s}
 
@@ -159,13 +164,13 @@ class OwnKeys:
         # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told under
         # it. Each of them drops the connection once it has understood: whether it has, only a call under the new key shows.
         self._own.become(changed, new)
-        await self._peers.push_keys(changed)
+        await self._calls.push_keys(changed)
         self._own.speak()
         for end in self._channel:
             end.rekey(new)
         await self._pairing.close()
         await asyncio.to_thread(self._keys.save, [bytes(new)])
-        told, missed = await self._peers.ask_all()
+        told, missed = await self._calls.ask_all()
         log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
         return self._result(told, missed)
 
@@ -178,6 +183,17 @@ class OwnKeys:
             "told": told,
             "not_told": missed,
         }
+
+    async def _check_clock(self) -> None:
+        """Nothing, unless our clock is ahead of those of all peers that have said: until its time has come, nobody would believe
+        a key that begins in the future, and the one before has ended. Errors: ``peer.clock``.
+        """
+        if not self._calls.clocks_apart_ms():
+            await self._calls.ask_all()
+        apart_ms = self._calls.clocks_apart_ms()
+        if apart_ms and max(apart_ms) < -limits.CLOCK_SKEW_S * 1000:
+            words = apart_in_words("this node", -max(apart_ms)).replace(" ours", " those of its peers")
+            raise MeshError("peer.clock", f"{words}: they would not believe a new key until then")
 
     async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
         """Errors: ``recovery.invalid``, ``input.invalid``."""

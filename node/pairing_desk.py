@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, Store
 from node.config import Config
 from node.identity import Identity
-from node.peers import Peers
 from node.sas_desk import SasDesk
+from node.trust_changes import TrustChanges
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.grants import parse_grants
@@ -27,13 +27,14 @@ class PairingDesk:
         config: Config,
         store: Store,
         clock: Clock,
-        peers: Peers,
+        changes: TrustChanges,
         new_server: Callable[[], PairingServer],
         client: PairingClient,
     ) -> None:
         self._identity, self._config, self._store, self._clock = identity, config, store, clock
-        self._peers, self._new_server, self._client = peers, new_server, client
-        self.sas = SasDesk(identity, config, clock, peers, new_server, client)
+        self._changes, self._peers = changes, changes.peers
+        self._new_server, self._client = new_server, client
+        self.sas = SasDesk(identity, config, clock, changes, new_server, client)
         """Pairing without an invite."""
         self._open: dict[bytes, asyncio.Task[None]] = {}
         """The listeners of open invites, by hash of their token."""
@@ -68,7 +69,7 @@ class PairingDesk:
                 answer, paired = inviter.handle(request, leaf_hash, self._clock.now_ms() // 1000)
                 if await self._store.take_invite(token_hash(token)) is None:
                     raise MeshError("invite.refused", "the invite was used or withdrawn")
-                await self._peers.add(paired)
+                await self._changes.add(paired)
             finally:
                 if not inviter.is_open:
                     closing.set()
@@ -124,7 +125,7 @@ class PairingDesk:
             leaf_hash = hashlib.sha256(connection.leaf).digest()
             answer = await connection.call(joiner.request(connection.signer, leaf_hash))
         paired = joiner.finish(answer)
-        await self._peers.add(paired)
+        await self._changes.add(paired)
         return paired
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ peer calls it. When that ends it is opened again, after a wait that doubles with
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from adapters.ports import Clock, PeerAddress, PeerClient, PeerHandler, PeerServer
-from node.peers import Peers
+from node.calls import Calls
 from node.tasks import Tasks
 from protocol import backoff, ids, limits
 from protocol.errors import MeshError
@@ -22,6 +23,7 @@ from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell
 
 log = logging.getLogger(__name__)
 
+_OF_KEYS = frozenset({"peer.identity", "peer.refused_us"})
 _STEADY_MS = 60_000
 """A connection that stayed open for this long was no failure when it ends."""
 
@@ -45,7 +47,7 @@ class Reach:
 
     def __init__(
         self,
-        peers: Peers,
+        calls: Calls,
         client: PeerClient,
         server: PeerServer,
         clock: Clock,
@@ -53,7 +55,8 @@ class Reach:
         mode: Literal["direct", "held", "both"],
     ) -> None:
         """mode: ``direct`` keeps no connection open; the others do."""
-        self._peers, self._client, self._server, self._clock = peers, client, server, clock
+        self._calls, self._peers = calls, calls.peers
+        self._client, self._server, self._clock = client, server, clock
         self._holding = mode != "direct"
         self._handler: PeerHandler | None = None
         self._tasks = Tasks()
@@ -73,7 +76,7 @@ class Reach:
 
     def report(self, node: str) -> dict[str, Any]:
         """What is known about the ways between this node and ``node``: plain values."""
-        hold, contact = self._holds.get(node), self._peers.contacts.of(node)
+        hold, contact = self._holds.get(node), self._calls.contacts.of(node)
         return {
             "way": self._client.way(node),
             "holds": node in self._server.held,
@@ -88,7 +91,7 @@ class Reach:
         started_ms = self._clock.now_ms()
         try:
             async with asyncio.timeout(limits.ECHO_TIMEOUT_S):
-                await self._peers.call(caller, "status", StatusAsk(), StatusTell)
+                await self._calls.call(caller, "status", StatusAsk(), StatusTell)
         except TimeoutError:
             return EchoTell(
                 reached=False, code="peer.unreachable", message=f"no answer within {limits.ECHO_TIMEOUT_S} s"
@@ -129,6 +132,10 @@ class Reach:
                 await self._client.hold(peer, self._handler, opened=lambda: self._opened(peer.node))
             except MeshError as error:
                 failed = error
+            if failed.code in _OF_KEYS:
+                # One side may have missed that the other one changed its key: a call settles what can be settled.
+                with contextlib.suppress(MeshError):
+                    await self._calls.call(peer.node, "status", StatusAsk(), StatusTell)
             now_ms = self._clock.now_ms()
             was = self._holds[peer.node]
             failures = 1 if was.state == "open" and now_ms - was.since_ms >= _STEADY_MS else failures + 1

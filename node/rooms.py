@@ -10,6 +10,8 @@ from adapters.ports import Clock, Discovery, PeerServer, Store
 from adapters.refusals import Refusals
 from node.audit import Audit
 from node.browsers import Browsers
+from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.config import Config
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
@@ -23,6 +25,7 @@ from node.pairing_desk import PairingDesk
 from node.peers import Peers
 from node.reach import Reach
 from node.sessions import Sessions
+from node.trust_changes import TrustChanges
 from node.witness import Witness
 from protocol import ids
 from protocol.errors import MeshError
@@ -40,6 +43,9 @@ class Rooms:
     browsers: Browsers
     witness: Witness
     peers: Peers
+    changes: TrustChanges
+    clock_mark: ClockMark
+    calls: Calls
     pairing: PairingDesk
     log_exchange: LogExchange
     logs: Logs
@@ -77,10 +83,11 @@ class Rooms:
         await self.log_exchange.close()
         await self.discovery.close()
         await self.reach.close()
-        await self.peers.close()
+        await self.calls.close()
         await self.server.close()
         await self.browsers.close()
         await self.witness.close()
+        await self.clock_mark.close()
         await self.store.close()
 
     def __repr__(self) -> str:

@@ -67,6 +67,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         await rooms.distrust.start()
         # Before peers can call: a result for a search that is not open yet would count as late.
         await rooms.explorer.start()
+        await rooms.clock_mark.settle()
         rooms.address = await rooms.server.start(node.federation.handle)
         rooms.reach.start(node.federation.handle)
         if rooms.config.discovery.announce:
@@ -80,7 +81,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         )
         # At once as well: while this node was down, peers may have changed their keys, and what we may do there.
         follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
-        scheduler.add_job(rooms.peers.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
+        scheduler.add_job(rooms.calls.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
         scheduler.add_job(
             _anchor, "interval", (rooms,), seconds=limits.AUDIT_ANCHOR_EVERY_S, max_instances=1, coalesce=True
         )

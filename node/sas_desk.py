@@ -18,7 +18,7 @@ import msgspec
 from adapters.ports import Clock, PairingClient, PairingConnection, PairingServer
 from node.config import Config
 from node.identity import Identity
-from node.peers import Peers
+from node.trust_changes import TrustChanges
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.grants import parse_grants
@@ -67,12 +67,13 @@ class SasDesk:
         identity: Identity,
         config: Config,
         clock: Clock,
-        peers: Peers,
+        changes: TrustChanges,
         new_server: Callable[[], PairingServer],
         client: PairingClient,
     ) -> None:
         self._identity, self._config, self._clock = identity, config, clock
-        self._peers, self._new_server, self._client = peers, new_server, client
+        self._changes, self._peers = changes, changes.peers
+        self._new_server, self._client = new_server, client
         self._meetings: dict[str, _Side] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -103,12 +104,12 @@ class SasDesk:
         pin = parse_pin(fingerprint) if fingerprint else None
         expires_s = self._clock.now_ms() // 1000 + seconds
         window = SasWindow(self._party(grant, ask), expires_s=expires_s, pin=pin)
-        side = _Waiting(window, self._new_server(), self._clock, self._peers)
+        side = _Waiting(window, self._new_server(), self._clock, self._changes)
         try:
             async with asyncio.timeout(seconds):
                 waiting(await side.open(), expires_s)
                 other = await side.joined()
-            self._peers.check(other)
+            self._changes.check(other)
         except TimeoutError:
             await side.decline()
             raise MeshError("pairing.expired", f"nobody joined within {seconds} s") from None
@@ -131,9 +132,9 @@ class SasDesk:
             leaf_hash = hashlib.sha256(connection.leaf).digest()
             offer = await connection.call(joiner.commit(connection.signer, leaf_hash))
             other, digits = joiner.verify(await connection.call(joiner.reveal(offer)))
-            side = _Joining(joiner, other, connection, stack.pop_all(), self._clock, self._peers)
+            side = _Joining(joiner, other, connection, stack.pop_all(), self._clock, self._changes)
         try:
-            self._peers.check(other)
+            self._changes.check(other)
         except MeshError:
             await side.decline()
             raise
@@ -190,8 +191,8 @@ class SasDesk:
 class _Waiting:
     """The side that opened the window."""
 
-    def __init__(self, window: SasWindow, server: PairingServer, clock: Clock, peers: Peers) -> None:
-        self._window, self._server, self._clock, self._peers = window, server, clock, peers
+    def __init__(self, window: SasWindow, server: PairingServer, clock: Clock, changes: TrustChanges) -> None:
+        self._window, self._server, self._clock, self._changes = window, server, clock, changes
         self._changed = asyncio.Event()
         self._told = asyncio.Event()
         """Set once the joiner has heard how it ended."""
@@ -230,7 +231,7 @@ class _Waiting:
                 raise MeshError("pairing.declined", "the other side said no")
             await self._changed.wait()
             self._changed.clear()
-        await self._peers.add(self.other)
+        await self._changes.add(self.other)
         self._window.store()
 
     async def finish(self) -> None:
@@ -265,10 +266,10 @@ class _Joining:
         connection: PairingConnection,
         stack: AsyncExitStack,
         clock: Clock,
-        peers: Peers,
+        changes: TrustChanges,
     ) -> None:
         self._joiner, self.other, self._connection, self._stack = joiner, other, connection, stack
-        self._clock, self._peers = clock, peers
+        self._clock, self._changes = clock, changes
 
     async def agree(self) -> None:
         """As ``_Side.agree``."""
@@ -289,7 +290,7 @@ class _Joining:
             if state == "declined":
                 raise MeshError("pairing.declined", "the other side said no")
             await self._clock.sleep(_ASK_EVERY_S)
-        await self._peers.add(self.other)
+        await self._changes.add(self.other)
 
     async def finish(self) -> None:
         """As ``_Side.finish``."""

@@ -31,6 +31,8 @@ from node import config as configuration
 from node import identity
 from node.audit import Audit
 from node.browsers import Browsers
+from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
 from node.files import write_private
@@ -45,6 +47,7 @@ from node.peers import Peers
 from node.reach import Reach
 from node.rooms import Rooms
 from node.sessions import Sessions
+from node.trust_changes import TrustChanges
 from node.witness import Witness
 from protocol.address import parse_peer_address
 from protocol.errors import MeshError
@@ -112,6 +115,7 @@ async def open_node(
         try:
             await rooms.witness.load()
             await rooms.peers.load()
+            await rooms.clock_mark.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
             yield Node(rooms)
@@ -152,15 +156,9 @@ def _assemble(
         navigation_timeout_ms=config.browser.navigation_timeout_ms,
     )
     witness = Witness(own, store, clock)
-    peers = Peers(
-        own,
-        witness,
-        config,
-        store,
-        clock,
-        client=client,
-        server=server,
-    )
+    peers = Peers(witness, config, store, clock, server)
+    changes = TrustChanges(peers, store, clock)
+    calls = Calls(witness, changes, client, clock)
     if listen.reach == "held":
         peers.addresses = ()
     elif not peers.addresses:
@@ -170,15 +168,15 @@ def _assemble(
         config,
         store,
         clock,
-        peers,
+        changes,
         new_server=lambda: TlsPairingServer(
             own.key, listen.host, node=own.node, advertise=host, now_s=now_s, refusals=refusals
         ),
         client=TlsPairingClient(now_s=now_s),
     )
-    log_exchange = LogExchange(witness, peers, store, clock)
-    notices = Notices(witness, peers, log_exchange, store, clock)
-    explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
+    log_exchange = LogExchange(witness, calls, store, clock)
+    notices = Notices(witness, calls, log_exchange, store, clock)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
     return Rooms(
         home=home,
         config=config,
@@ -188,18 +186,21 @@ def _assemble(
         browsers=browsers,
         witness=witness,
         peers=peers,
+        changes=changes,
+        clock_mark=ClockMark(store, clock),
+        calls=calls,
         pairing=pairing,
         log_exchange=log_exchange,
-        logs=Logs(witness, log_exchange, peers, store, config.name),
+        logs=Logs(witness, log_exchange, calls, store, config.name),
         audit=Audit(witness, peers, store),
         sessions=Sessions(witness, config, store, clock, browsers, peers),
         explorer=explorer,
         server=server,
         refusals=refusals,
-        own_keys=OwnKeys(home, own, keys, clock, peers, pairing, (server, client), words.from_words),
+        own_keys=OwnKeys(home, own, keys, clock, calls, pairing, (server, client), words.from_words),
         notices=notices,
-        distrust=Distrust(peers, log_exchange, notices, explorer.drop_peer),
-        reach=Reach(peers, client, server, clock, mode=listen.reach),
+        distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
+        reach=Reach(calls, client, server, clock, mode=listen.reach),
         discovery=MulticastDiscovery(config.discovery.interfaces),
         words=words.fingerprint,
     )

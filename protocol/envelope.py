@@ -9,7 +9,8 @@ The bytes that were received are the bytes that are verified; nothing is encoded
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 import cbor2
@@ -208,19 +209,35 @@ def verify(
 class ReplayWindow:
     """Remembers (issuer, unique id) of accepted messages for ``REPLAY_KEEP_S``; bounded; full means closed.
 
-    A restart forgets it, so messages issued before ``started_s`` are refused as well. So are those it has forgotten since:
+    A restart forgets it, so messages issued before ``opens_s`` are refused as well. So are those it has forgotten since:
     otherwise a clock that is set back would make them new.
     """
 
-    def __init__(self, started_s: int, *, items_max: int = limits.REPLAY_WINDOW_ITEMS_MAX) -> None:
+    def __init__(
+        self,
+        opens_s: int,
+        *,
+        later: Mapping[str, int] = MappingProxyType({}),
+        items_max: int = limits.REPLAY_WINDOW_ITEMS_MAX,
+    ) -> None:
+        """opens_s: seconds since 1970; later: those who were heard further, and until when their messages were issued."""
         self._seen: dict[tuple[str, bytes], int] = {}
-        self._started_s = started_s
+        self._opens_s, self._later = opens_s, later
+        self._forgotten_s = 0
         self._items_max = items_max
 
     def admit(self, claims: Claims, now_s: int) -> None:
-        """Accept each message once. Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``."""
-        if claims.issued_s < self._started_s:
-            raise MeshError("envelope.time", "issued before this node started", issued_s=claims.issued_s, now_s=now_s)
+        """Accept each message once; it is fresh at ``now_s`` (``check_time``).
+
+        Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``.
+        """
+        opens_s = self._opens_for(claims.issuer, now_s)
+        if claims.issued_s < opens_s:
+            back_s = opens_s - now_s
+            told = "issued before this node started"
+            if back_s > 0:
+                told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
+            raise MeshError("envelope.time", told, issued_s=claims.issued_s, now_s=now_s)
         entry = (claims.issuer, claims.unique)
         if entry in self._seen:
             raise MeshError("envelope.replayed", f"from {claims.issuer[:7]}")
@@ -230,6 +247,17 @@ class ReplayWindow:
                 raise MeshError("envelope.replay_window_full")
         self._seen[entry] = now_s + limits.REPLAY_KEEP_S
 
+    def _opens_for(self, issuer: str, now_s: int) -> int:
+        """Before which time of issue a message may have been accepted and forgotten.
+
+        A clock that stands far behind the opening, and with which a peer agrees, was ahead before: nobody waits until then.
+        """
+        latest_s = now_s + limits.CLOCK_SET_BACK_S_MAX
+        if self._opens_s > latest_s:
+            self._opens_s = now_s
+        later_s = self._later.get(issuer, 0)
+        return max(self._forgotten_s, self._opens_s, later_s if later_s <= latest_s else 0)
+
     def prune(self, now_s: int) -> None:
         """Forget what no longer could be accepted anyway, also if the clock is set back later."""
         # Entries were inserted in time order, so the old ones are in front; stop at the first that stays.
@@ -238,7 +266,7 @@ class ReplayWindow:
                 break
             del self._seen[entry]
             # It was issued at most the skew after it was accepted.
-            self._started_s = max(self._started_s, until - limits.REPLAY_KEEP_S + limits.CLOCK_SKEW_S + 1)
+            self._forgotten_s = max(self._forgotten_s, until - limits.REPLAY_KEEP_S + limits.CLOCK_SKEW_S + 1)
 
     def __len__(self) -> int:
         return len(self._seen)

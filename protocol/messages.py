@@ -362,6 +362,10 @@ ROUTES: Final[dict[str, Route]] = {
 }
 
 
+INTRODUCE: Final = "keys/introduce"
+"""The one path for callers whose key nobody here knows (``protocol.introduction``): ``KeysPush``, answered by ``Done``."""
+
+
 def request_bytes_max(route: str) -> int:
     """The most bytes a request over ``route`` has in its envelope; what no route is may be as large as any."""
     known = ROUTES.get(route)

@@ -173,6 +173,12 @@ def _signing_key(signed: Note, keys: Sequence[bytes]) -> bytes:
     return next((key for key in keys if note.line_of(signed, name, key)), keys[-1])
 
 
+def is_signed(signed: Note, *keys: bytes) -> bool:
+    """Whether one of ``keys`` claims to have signed a checkpoint of its log; that the claim holds was found when it was opened."""
+    name = signed.text.partition("\n")[0]
+    return any(note.line_of(signed, name, key) for key in keys)
+
+
 def bare(signed: Note, *keys: bytes) -> Note:
     """An opened checkpoint with the signature of its log only: what is kept and passed on has one size."""
     line = note.line_of(signed, signed.text.partition("\n")[0], _signing_key(signed, keys))

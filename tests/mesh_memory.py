@@ -24,6 +24,8 @@ from adapters.transport.listener import Bounds
 from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
 from node.browsers import Browsers
+from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.config import Config, ExploreConfig
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
@@ -32,6 +34,7 @@ from node.identity import Identity
 from node.log_exchange import LogExchange
 from node.notices import Notices
 from node.peers import Peers
+from node.trust_changes import TrustChanges
 from node.witness import Witness
 from protocol.action import Action
 from protocol.condition import Condition
@@ -179,29 +182,25 @@ class MemoryNode:
         self.browsers = Browsers(self._open_browser)
         self.witness = Witness(self.identity, self.store, mesh.clock)
         await self.witness.load()
-        self.peers = Peers(
-            self.identity,
-            self.witness,
-            self.config,
-            self.store,
-            mesh.clock,
-            self.client,
-            self.server,
-        )
+        self.peers = Peers(self.witness, self.config, self.store, mesh.clock, self.server)
+        self.changes = TrustChanges(self.peers, self.store, mesh.clock)
+        self.calls = Calls(self.witness, self.changes, self.client, mesh.clock)
         self.peers.addresses = (self.address,)
         await self.peers.load()
-        self.log_exchange = LogExchange(self.witness, self.peers, self.store, mesh.clock)
+        self.log_exchange = LogExchange(self.witness, self.calls, self.store, mesh.clock)
         await self.log_exchange.load()
         self.explorer = Explorer(
-            self.witness, self.config, self.store, mesh.clock, self.browsers, self.peers, TreeWriter
+            self.witness, self.config, self.store, mesh.clock, self.browsers, self.calls, TreeWriter
         )
-        self.notices = Notices(self.witness, self.peers, self.log_exchange, self.store, mesh.clock)
+        self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()
-        self.distrust = Distrust(self.peers, self.log_exchange, self.notices, self.explorer.drop_peer)
-        self.api = FederationApi(self.peers, mesh.clock)
+        self.distrust = Distrust(self.calls, self.log_exchange, self.notices, self.explorer.drop_peer)
+        self.mark = ClockMark(self.store, mesh.clock)
+        await self.mark.load()
+        self.api = FederationApi(self.changes, self.mark, mesh.clock)
         rooms = {
             **self.explorer.routes,
-            **self.log_exchange.routes(),
+            **self.log_exchange.routes,
             **self.notices.routes,
             "keys/push": self._on_keys,
         }
@@ -209,11 +208,12 @@ class MemoryNode:
             self.api.serve(route, handler)
         await self.distrust.start()
         await self.explorer.start()
+        await self.mark.settle()
         await self.server.start(self.api.handle)
         self.running = True
 
     async def _on_keys(self, caller: str, push: KeysPush) -> Done:
-        await self.peers.adopt(push.log)
+        await self.changes.adopt(push.log)
         return Done()
 
     async def ask(self, verb: str, **params: Any) -> Any:
@@ -228,9 +228,10 @@ class MemoryNode:
             await self.server.close()
             await self.distrust.close()
             await self.explorer.close()
-            await self.peers.close()
+            await self.calls.close()
             await self.browsers.close()
             await self.witness.close()
+            await self.mark.close()
 
     async def crash(self) -> None:
         """Be gone for everybody else at once; what it was doing is not told to anybody."""

@@ -16,9 +16,12 @@ from adapters.storage.memory import MemoryStore
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from node.api.federation import FederationApi, Handler
+from node.calls import PATH_PREFIX, Calls
+from node.clock_mark import ClockMark
 from node.config import Config
 from node.identity import Identity
-from node.peers import PATH_PREFIX, Peers
+from node.peers import Peers
+from node.trust_changes import TrustChanges
 from node.witness import Witness
 from protocol import keylog
 from protocol.envelope import content_type
@@ -53,6 +56,7 @@ class SocketNode:
         self.heard: list[str] = []
         """Routes on which a message has passed every check."""
         self.url = ""
+        self.mark: ClockMark | None = None
 
     @property
     def id(self) -> str:
@@ -69,14 +73,20 @@ class SocketNode:
         witness = Witness(self.identity, self.store, self.clock)
         await witness.load()
         config = Config(name=self.name)
-        self.peers = Peers(self.identity, witness, config, self.store, self.clock, self.client, self.server)
+        self.peers = Peers(witness, config, self.store, self.clock, self.server)
+        self.changes = TrustChanges(self.peers, self.store, self.clock)
+        self.calls = Calls(witness, self.changes, self.client, self.clock)
         await self.peers.load()
-        self.open_api()
+        await self.open_api()
         self.url = await self.server.start(lambda caller, route, body: self.api.handle(caller, route, body))
 
-    def open_api(self) -> None:
-        """A peer API that remembers nothing: what a restart leaves of it."""
-        self.api = FederationApi(self.peers, self.clock)
+    async def open_api(self, *, crashed: bool = False) -> None:
+        """A peer API that remembers nothing: what a restart leaves of it, or a crash."""
+        if not crashed and self.mark is not None:
+            await self.mark.close()
+        self.mark = ClockMark(self.store, self.clock)
+        await self.mark.load()
+        self.api = FederationApi(self.changes, self.mark, self.clock)
         for route in ROUTES:
             self.api.serve(route, self._hear(route, Done()))
         self.api.serve("keys/pull", self._hear("keys/pull", KeysTell(log=self.identity.log.encode())))
@@ -116,7 +126,7 @@ class SocketNode:
 
     async def stop(self) -> None:
         """End it."""
-        await self.peers.close()
+        await self.calls.close()
         await self.server.close()
 
 

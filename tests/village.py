@@ -29,19 +29,30 @@ class Village:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._stack = AsyncExitStack()
+        self._open: dict[str, AsyncExitStack] = {}
 
     async def node(self, name: str, *, listen: str = "127.0.0.1:0", wrong_ms: int = 0, **more: object) -> Rooms:
         """A node that serves. more: fields of ``listen`` in its configuration."""
         home, made_from = self._folder / name, self._folder / f"{name}.yaml"
         made_from.write_text(yaml.safe_dump({"name": name, "listen": more}))
         init_home(home, name=None, listen=listen, config_file=str(made_from))
-        node = await self._stack.enter_async_context(wiring.open_node(home, clock=WrongClock(wrong_ms)))
-        await serve(node)
+        return await self.open(name, wrong_ms=wrong_ms)
+
+    async def open(self, name: str, *, wrong_ms: int = 0, serving: bool = True) -> Rooms:
+        """A node that was made before."""
+        stack = self._open[name] = AsyncExitStack()
+        node = await stack.enter_async_context(wiring.open_node(self._folder / name, clock=WrongClock(wrong_ms)))
+        if serving:
+            await serve(node)
         return node.rooms
 
+    async def stop(self, name: str) -> None:
+        """End a node; its home stays."""
+        await self._open.pop(name).aclose()
+
     async def close(self) -> None:
-        await self._stack.aclose()
+        for name in reversed(list(self._open)):
+            await self.stop(name)
 
 
 async def serve(node: Node) -> None:

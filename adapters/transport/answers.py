@@ -12,6 +12,7 @@ import msgspec
 from adapters.ports import PeerHandler
 from protocol import cbor, ids, limits
 from protocol.errors import CODES, Blame, MeshError
+from protocol.messages import INTRODUCE
 
 MEDIA_TYPE: Final = "application/cbor"
 _log = logging.getLogger(__name__)
@@ -101,3 +102,11 @@ async def guarded(handler: PeerHandler, node: str, route: str, body: bytes) -> b
         # The peer learns that there is a defect, the log learns which, and the listener goes on.
         _log.exception("handler of %s failed", route)
         raise MeshError("internal.fault") from error
+
+
+async def introduced(handler: PeerHandler, body: bytes) -> bytes:
+    """What ``handler`` answers to a caller nobody knows. Errors: ``peer.unknown``, whatever it refuses with."""
+    try:
+        return await guarded(handler, "", INTRODUCE, body)
+    except MeshError as error:
+        raise MeshError("peer.unknown") from error

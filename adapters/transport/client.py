@@ -31,13 +31,16 @@ from adapters.transport.held import Answering, HeldTable
 from adapters.transport.leaf import fetch_leaf
 from adapters.transport.listener import Bounds
 from adapters.transport.signed_client import SignedCalls
+from adapters.transport.visitors import visitor
 from adapters.transport.ways import HELD, Ways
 from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
 from protocol import limits
 from protocol.address import parse_peer_address
 from protocol.clocks import apart_in_words
+from protocol.envelope import content_type
 from protocol.errors import MeshError
 from protocol.ids import short
+from protocol.messages import INTRODUCE, KIND_MESSAGE
 
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
@@ -113,6 +116,7 @@ class MeshClient:
         connections held open is counted.
         """
         self._identity = ChannelIdentity(key, node=node, now_s=now_s, life_s=certificate_life_s)
+        self._visitor = visitor(now_s)
         self._now_s = now_s
         self._held = held or HeldTable()
         self._bounds = bounds or Bounds()
@@ -139,12 +143,12 @@ class MeshClient:
         self._identity = self._identity.under(key)
         self._signed.rekey(key)
 
-    async def look(self, peer: PeerAddress) -> bytes | None:
-        """The key under which a node that calls itself ``peer.node`` listens at its addresses; None if there is none.
+    async def look(self, peer: PeerAddress) -> tuple[bytes, ...]:
+        """The keys under which nodes that call themselves ``peer.node`` listen, as its addresses are ordered.
 
         Errors: ``peer.unreachable`` when nothing answers at any address.
         """
-        reached = False
+        reached, shown = False, list[bytes]()
         for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
             try:
                 host, port, signed = _parse(address)
@@ -157,10 +161,45 @@ class MeshClient:
             except (OSError, NotReachedError, MeshError):
                 continue
             if signer.node == peer.node:
-                return signer.public_key
+                shown.append(signer.public_key)
+                if signer.public_key == peer.public_key:
+                    break
         if not reached:
             raise MeshError("peer.unreachable", f"no node answers for {short(peer.node)}", peer=peer.node)
-        return None
+        return tuple(dict.fromkeys(shown))
+
+    async def introduce(self, peer: PeerAddress, body: bytes) -> None:
+        """As ``PeerClient.introduce``: over the first address that takes it; through no proxy, which would not know us either."""
+        channel = _Channel(peer, self._visitor.credentials(), self._connect_timeout_s)
+        channel.calls = 1
+        self._retire(channel)
+        missed: list[MeshError] = []
+        try:
+            async with asyncio.timeout(self._request_timeout_s) as deadline:
+                channel.deadlines.add(deadline)
+                for address in peer.addresses[: limits.PEER_ADDRESSES_MAX]:
+                    try:
+                        return await self._show(channel, peer, address, body)
+                    except NotReachedError as error:
+                        missed.append(error.error)
+                    except LostError:
+                        missed.append(answers.disconnect_reason(peer.node))
+        except TimeoutError as error:
+            raise MeshError("peer.unreachable", "no answer in time", peer=peer.node) from error
+        finally:
+            channel.calls = 0
+            await self._close_retired()
+        raise not_reached(peer.node, missed)
+
+    async def _show(self, channel: _Channel, peer: PeerAddress, address: str, body: bytes) -> None:
+        """One try of ``introduce``. Errors: ``NotReachedError``, ``LostError``, ``MeshError``."""
+        host, port, signed = _parse(address)
+        if signed:
+            raise NotReachedError(MeshError("peer.unreachable", "nobody is introduced through a proxy"))
+        url, headers = _url(host, port, f"/peer/v1/{INTRODUCE}"), {"Content-Type": content_type(KIND_MESSAGE)}
+        status, answer = await self._exchange(channel, peer, "POST", url, body, headers)
+        if status != 200:
+            raise answers.decode_error(answer, peer.node)
 
     async def call(
         self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Mapping
 
 from adapters.transport.certificates import ChannelIdentity, Credentials, server_context
+from adapters.transport.visitors import VISITOR, VISITOR_KEY
 
 
 class Contexts:
@@ -61,7 +62,7 @@ class Contexts:
     async def _build(self) -> None:
         version, credentials = self._version, self._present()
         try:
-            self._built = await asyncio.to_thread(server_context, credentials, self._trusted)
+            self._built = await asyncio.to_thread(server_context, credentials, {**self._trusted, VISITOR: VISITOR_KEY})
             self._built_version, self._built_for = version, credentials
         finally:
             self._building = None

@@ -58,8 +58,11 @@ class Connection(web.RequestHandler):
     key: bytes = b""
     expires_s: float = 0.0
     """When its certificate ends."""
+    visitor: bool = False
+    """Whether nobody knows whose it is: it ends with its first answer."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, origin: str) -> None:
+        """origin: what counts as the address it comes from."""
         super().__init__(
             listener,
             loop=asyncio.get_running_loop(),
@@ -69,6 +72,7 @@ class Connection(web.RequestHandler):
             auto_decompress=False,
         )
         self._listener = listener
+        self.origin = origin
         self._header_timer: asyncio.TimerHandle | None = None
         self._in_request = False
         self._refused = False
@@ -220,7 +224,7 @@ class Listener(web.Server):
 
     async def _attend(self, sock: socket.socket, origin: str) -> None:
         """Shake hands on ``sock`` and hold its place in the counts until it is closed."""
-        connection = Connection(self)
+        connection = Connection(self, origin)
         try:
             try:
                 async with asyncio.timeout(self.bounds.handshake_timeout_s):
@@ -261,7 +265,7 @@ class Listener(web.Server):
                 )
             self._finish(request, response)
             whole = request.content.is_eof()
-            if not whole:
+            if not whole or connection.visitor:
                 response.force_close()  # the rest of this body would be taken for the next request's header
             loop = asyncio.get_running_loop()
             timer = loop.call_later(self.bounds.body_timeout_s, connection.refuse, "answer_timeout")
@@ -283,10 +287,12 @@ class Listener(web.Server):
         self.refusals.count(reason, node=node, code=error.code)
         return error
 
-    async def read_body(self, request: web.BaseRequest, *, node: str = "", bytes_max: int = 0) -> bytes:
+    async def read_body(
+        self, request: web.BaseRequest, *, node: str = "", bytes_max: int = 0, timeout_s: float = 0
+    ) -> bytes:
         """The whole body, within its limits of size and time.
 
-        node: whose it is, if that is known. bytes_max: if less than the listener takes. Errors: ``peer.limit``,
+        node: whose it is, if that is known. bytes_max, timeout_s: if less than the listener allows. Errors: ``peer.limit``,
         ``input.too_large``.
         """
         size_max = min(bytes_max or self.bounds.body_bytes_max, self.bounds.body_bytes_max)
@@ -297,7 +303,7 @@ class Listener(web.Server):
             return request.content.read_nowait()  # it came along with its header: nothing to wait for
         body = bytearray()
         try:
-            async with asyncio.timeout(self.bounds.body_timeout_s):
+            async with asyncio.timeout(timeout_s or self.bounds.body_timeout_s):
                 async for chunk in request.content.iter_any():
                     body += chunk
                     if len(body) > size_max:

@@ -17,10 +17,11 @@ from adapters.transport.failures import LostError, NotReachedError, may_have_bee
 from adapters.transport.held import Answering, EndedError, HeldLink, HeldTable
 from adapters.transport.listener import Bounds
 from adapters.transport.quota import Quota
+from adapters.transport.visitors import Visitors
 from adapters.transport.ways import HELD, Ways
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import request_bytes_max
+from protocol.messages import INTRODUCE, request_bytes_max
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +115,7 @@ class MemoryServer:
         self._network, self._address = network, address
         self._trusted: dict[str, bytes] = {}
         self._quota = Quota(network.bounds)
+        self._visitors = Visitors()
         self._handler: PeerHandler | None = None
         self._refusals: Counter[str] = Counter()
         self._open: dict[asyncio.Future[None], tuple[str, bytes]] = {}
@@ -214,6 +216,22 @@ class MemoryServer:
         finally:
             del self._open[gone]
 
+    async def hear_visitor(self, address: str, body: bytes) -> bytes:
+        """Answer a caller nobody knows. Errors: ``peer.refused_us`` (too many of them), ``input.too_large``, ``peer.unknown``."""
+        assert self._handler is not None
+        if not self._visitors.enter(address):
+            self._refusals["visitors"] += 1
+            raise answers.disconnect_reason(self.node)
+        try:
+            if len(body) > limits.KEYS_MESSAGE_BYTES_MAX:
+                self._refusals["body_size"] += 1
+                raise MeshError("input.too_large", f"a body has at most {limits.KEYS_MESSAGE_BYTES_MAX} bytes")
+            return await answers.introduced(self._handler, body)
+        except MeshError as error:
+            raise answers.decode_error(answers.encode_error(error), self.node) from None
+        finally:
+            self._visitors.leave(address)
+
     async def _answer(self, node: str, route: str, body: bytes) -> bytes:
         assert self._handler is not None
         try:
@@ -251,12 +269,33 @@ class MemoryClient:
         """Call under another key from now on."""
         self._key = bytes(key.verify_key)
 
-    async def look(self, peer: PeerAddress) -> bytes | None:
+    async def look(self, peer: PeerAddress) -> tuple[bytes, ...]:
         """As ``MeshClient.look``."""
         servers = [self._network.listening[at] for at in peer.addresses if at in self._network.listening]
         if not servers:
             raise MeshError("peer.unreachable", "nothing listens there", peer=peer.node)
-        return next((server.public_key for server in servers if server.node == peer.node), None)
+        return tuple(dict.fromkeys(server.public_key for server in servers if server.node == peer.node))
+
+    async def introduce(self, peer: PeerAddress, body: bytes) -> None:
+        """As ``MeshClient.introduce``; each node is taken to have an address of its own."""
+        missed: list[MeshError] = []
+        for address in peer.addresses:
+            try:
+                server = self._find(peer, address)
+            except NotReachedError as error:
+                missed.append(error.error)
+                continue
+            leg = Leg(source=self._node, target=peer.node, route=INTRODUCE, payload=body, is_answer=False)
+            try:
+                async with asyncio.timeout(limits.REQUEST_TIMEOUT_S):
+                    await self._network.weather(leg)
+                    answer = await server.hear_visitor(self._node, body)
+                    leg = Leg(source=peer.node, target=self._node, route=INTRODUCE, payload=answer, is_answer=True)
+                    await self._network.weather(leg)
+            except TimeoutError as error:
+                raise MeshError("peer.unreachable", "no answer in time", peer=peer.node) from error
+            return
+        raise not_reached(peer.node, missed)
 
     async def call(
         self, peer: PeerAddress, route: str, body: bytes, *, content_type: str, timeout_s: float = 0

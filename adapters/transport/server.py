@@ -19,9 +19,11 @@ from adapters.transport.contexts import Contexts
 from adapters.transport.held import HeldLink, HeldTable
 from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.quota import Quota
+from adapters.transport.visitors import VISITOR, VISITOR_KEY, Visitors
 from adapters.transport.websocket import HOLD_PATH, accept
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import request_bytes_max
+from protocol.messages import INTRODUCE, request_bytes_max
 
 PATH_PREFIX: Final = "/peer/v1/"
 PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")
@@ -63,6 +65,7 @@ class MeshServer:
         self._trusted: dict[str, bytes] = {}
         self._contexts = Contexts(self._identity)
         self._quota = Quota(bounds or Bounds())
+        self._visitors = Visitors()
         self._bounds = bounds or Bounds()
         self._handler: PeerHandler | None = None
         self._listener: Listener | None = None
@@ -125,9 +128,11 @@ class MeshServer:
         await self._contexts.close()
 
     def _connections(self) -> list[Connection]:
+        """Those of peers."""
         if self._listener is None:
             return []
-        return [connection for connection in self._listener.connections if isinstance(connection, Connection)]
+        open_now = [connection for connection in self._listener.connections if isinstance(connection, Connection)]
+        return [connection for connection in open_now if not connection.visitor]
 
     def _admit(self, connection: Connection, channel: ssl.SSLObject) -> str:
         """Learn whose a connection is.
@@ -141,9 +146,19 @@ class MeshServer:
             signer = signer_of(leaf, self._now_s())
         except MeshError:
             return "signer"
+        if (signer.node, signer.public_key) == (VISITOR, VISITOR_KEY):
+            return self._let_in(connection)
         if self._trusted.get(signer.node) != signer.public_key:
             return "unknown"
         connection.node, connection.key, connection.expires_s = signer.node, signer.public_key, signer.expires_s
+        return ""
+
+    def _let_in(self, connection: Connection) -> str:
+        """Hear a caller nobody knows, if there are few of them: empty, or the reason to drop it."""
+        if not self._visitors.enter(connection.origin):
+            return "visitors"
+        connection.visitor = True
+        connection.lost.add_done_callback(lambda _: self._visitors.leave(connection.origin))
         return ""
 
     def _still_trusted(self, connection: Connection) -> bool:
@@ -156,6 +171,8 @@ class MeshServer:
     async def _answer(self, connection: Connection, request: web.BaseRequest) -> bytes | web.StreamResponse:
         """Checks, in order: still trusted; method and path; headers; rate; places; body. Then the handler decides."""
         assert self._listener is not None
+        if connection.visitor:
+            return await self._hear_visitor(connection, request)
         if not self._still_trusted(connection):
             connection.refuse("revoked")
             raise MeshError("peer.unknown")
@@ -182,6 +199,21 @@ class MeshServer:
             return await self._handle(
                 node, path[1], await self._listener.read_body(request, node=node, bytes_max=request_bytes_max(path[1]))
             )
+
+    async def _hear_visitor(self, connection: Connection, request: web.BaseRequest) -> bytes:
+        """Checks, in order: method, path and headers; body. Then the handler decides, and only whether it took it is told."""
+        assert self._listener is not None and self._handler is not None
+        if (
+            (request.method, request.raw_path) != ("POST", PATH_PREFIX + INTRODUCE)
+            or not MEDIA_TYPE_OF_BODY.fullmatch(request.headers.get("Content-Type", ""))
+            or "Content-Encoding" in request.headers
+        ):
+            connection.refuse("visitor")
+            raise MeshError("peer.unknown")
+        body = await self._listener.read_body(
+            request, bytes_max=limits.KEYS_MESSAGE_BYTES_MAX, timeout_s=limits.VISITOR_TIMEOUT_S
+        )
+        return await answers.introduced(self._handler, body)
 
     async def _handle(self, node: str, route: str, body: bytes) -> bytes:
         assert self._handler is not None

@@ -7,6 +7,7 @@ audit trail if the route is privileged. Only then a handler sees it. What is ref
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,11 +16,14 @@ import msgspec
 from adapters.ports import Clock
 from adapters.refusals import Refusals
 from node import privileged
-from node.peers import PATH_PREFIX, Peers
+from node.calls import PATH_PREFIX
+from node.clock_mark import ClockMark
+from node.trust_changes import TrustChanges
 from protocol import cbor
 from protocol.envelope import ReplayWindow, route_binding, verify_message
 from protocol.errors import MeshError
-from protocol.messages import KIND_MESSAGE, ROUTES
+from protocol.introduction import open_introduction
+from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
 
 Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
 """``(node id of the caller, record) -> answer record``"""
@@ -32,12 +36,13 @@ _ROWS_BYTES = 1_024
 class FederationApi:
     """Checks requests of peers and hands them to handlers."""
 
-    def __init__(self, peers: Peers, clock: Clock, refusals: Refusals | None = None) -> None:
-        """refusals: where what is refused is counted."""
+    def __init__(self, changes: TrustChanges, mark: ClockMark, clock: Clock, refusals: Refusals | None = None) -> None:
+        """mark: loaded; says when the window for messages opens. refusals: where what is refused is counted."""
         self._refusals = refusals or Refusals()
-        self._peers = peers
+        self._changes, self._peers = changes, changes.peers
         self._clock = clock
-        self._window = ReplayWindow(clock.now_ms() // 1000)
+        self._mark = mark
+        self._window = ReplayWindow(mark.opens_s, later=mark.later)
         self._handlers: dict[str, Handler] = {}
 
     def serve(self, route: str, handler: Handler) -> None:
@@ -51,10 +56,28 @@ class FederationApi:
         Errors: ``input.not_found``, ``peer.*``, ``envelope.*``, ``message.invalid``, the handler's.
         """
         try:
-            return await self._answer(caller, route, body)
+            return await (self._answer(caller, route, body) if caller else self._introduced(route, body))
         except MeshError as error:
-            self._refusals.count(route if route in ROUTES else "route", node=caller, code=error.code)
+            self._refusals.count(route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.code)
             raise
+
+    async def _introduced(self, route: str, body: bytes) -> bytes:
+        """A peer calls under a key that is not known here, and shows the log that leads to it. Nobody else is heard.
+
+        Checks, in order: route; the introduction (``open_introduction``); a peer; not seen before. Errors: those.
+        """
+        if route != INTRODUCE:
+            raise MeshError("input.not_found", f"no route {route} for a caller nobody knows")
+        now_s, me = self._clock.now_ms() // 1000, self._peers.me
+        binding = route_binding("POST", PATH_PREFIX + route)
+        # On a thread: a long log takes some ten milliseconds, and anybody may show one.
+        said = await asyncio.to_thread(open_introduction, body, binding=binding, audience=me, now_s=now_s)
+        if not self._peers.knows(said.log.node):
+            raise MeshError("peer.unknown", node=said.log.node)
+        self._window.admit(said.claims, now_s)
+        await self._mark.heard(said.claims, now_s)
+        await self._changes.learn(said.log)
+        return cbor.encode(Done())
 
     async def _answer(self, caller: str, route: str, body: bytes) -> bytes:
         known = ROUTES.get(route)
@@ -64,19 +87,21 @@ class FederationApi:
         self._peers.require(caller, known.scope)
         if len(body) > known.bytes_max:
             raise MeshError("input.too_large", f"a message over {route} has at most {known.bytes_max} bytes")
+        now_s = self._clock.now_ms() // 1000
         opened = verify_message(
             body,
             kinds=frozenset({KIND_MESSAGE}),
             find_key=self._peers.find_key,
             binding=route_binding("POST", PATH_PREFIX + route),
             audience=self._peers.me,
-            now_s=self._clock.now_ms() // 1000,
+            now_s=now_s,
             window=self._window,
         )
         if opened.claims.issuer != caller:
             raise MeshError("envelope.issuer", "signed by another node than the one that called")
+        await self._mark.heard(opened.claims, now_s)
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
-        await self._peers.saw(caller)
+        await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)
         trail, declared = self._peers.trail, privileged.ROUTES.get(route, privileged.UNDECLARED)
         if declared is None:

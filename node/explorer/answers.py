@@ -49,6 +49,7 @@ class Answers:
         self._peers = peers
         self._searches = searches
 
+    @property
     def routes(self) -> dict[str, Callable[[str, Any], Awaitable[msgspec.Struct]]]:
         """Which method answers which route of the peer API."""
         return {

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, Store
+from node.calls import Calls
 from node.config import Config
 from node.explorer.replica import Replica
-from node.peers import Peers
 from node.tasks import either
 from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
@@ -45,7 +45,7 @@ class BranchWork:
         self,
         spec: SearchSpec,
         witness: Witness,
-        peers: Peers,
+        calls: Calls,
         store: Store,
         clock: Clock,
         config: Config,
@@ -54,7 +54,7 @@ class BranchWork:
     ) -> None:
         self._spec = spec
         self._witness = witness
-        self._peers = peers
+        self._calls, self._peers = calls, calls.peers
         self._store = store
         self._clock = clock
         self._config = config
@@ -139,7 +139,7 @@ class BranchWork:
             await self.revoke(lease_id)
 
     async def _work(self, lease: LeaseRecord, assignment: Assignment) -> None:
-        keeper = self._keepers[lease.id] = _Keeper(self._peers, self._clock, self._spec.coordinator, assignment)
+        keeper = self._keepers[lease.id] = _Keeper(self._calls, self._clock, self._spec.coordinator, assignment)
         renewing = asyncio.create_task(keeper.run(), name=f"renew {lease.id}")
         try:
             result = await self._explore(assignment, keeper.after_iteration)
@@ -172,7 +172,7 @@ class BranchWork:
         pause_s = _RETURN_PAUSE_S
         while True:
             try:
-                await self._peers.call(self._spec.coordinator, "branch/return", message, Done)
+                await self._calls.call(self._spec.coordinator, "branch/return", message, Done)
                 return
             except MeshError as error:
                 if not error.retryable:
@@ -186,8 +186,8 @@ class BranchWork:
 class _Keeper:
     """Keeps one lease alive while it is worked on, and learns when it is no longer wanted."""
 
-    def __init__(self, peers: Peers, clock: Clock, coordinator: str, assignment: Assignment) -> None:
-        self._peers = peers
+    def __init__(self, calls: Calls, clock: Clock, coordinator: str, assignment: Assignment) -> None:
+        self._calls = calls
         self._clock = clock
         self._coordinator = coordinator
         self._assignment = assignment
@@ -212,7 +212,7 @@ class _Keeper:
             await either(self._news, self._clock.sleep(every_s - _RENEW_EVERY_MIN_S))
             ask = BranchRenew(search=lease.search, lease=lease.lease, spend=self.spent)
             try:
-                answer = await self._peers.call(self._coordinator, "branch/renew", ask, BranchRenewed)
+                answer = await self._calls.call(self._coordinator, "branch/renew", ask, BranchRenewed)
                 self._wanted = answer.live
             except MeshError as error:
                 log.info("lease %s not renewed: %s", lease.lease, error)

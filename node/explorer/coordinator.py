@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
+from node.calls import Calls
 from node.config import Config
 from node.explorer.claims import Claims, VerifyClaim
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
-from node.peers import Peers
 from node.tasks import Tasks, either
 from node.verb import Tell
 from node.witness import Witness
@@ -68,7 +68,7 @@ class Coordinator:
         replica: Replica,
         *,
         witness: Witness,
-        peers: Peers,
+        calls: Calls,
         store: Store,
         clock: Clock,
         config: Config,
@@ -81,7 +81,7 @@ class Coordinator:
         self.replica = replica
         self.progress = cbor.decode_as(record.state, Progress) if record.state else Progress()
         self._witness = witness
-        self._peers = peers
+        self._calls, self._peers = calls, calls.peers
         self._store = store
         self._clock = clock
         self._config = config
@@ -183,7 +183,7 @@ class Coordinator:
         """Tell a peer something that it will also notice by itself; a peer that does not answer is not waited for."""
         try:
             async with asyncio.timeout(_GOODBYE_S):
-                await self._peers.call(peer, route, record, Done)
+                await self._calls.call(peer, route, record, Done)
         except (MeshError, TimeoutError) as error:
             log.info("%s was not told %s: %s", ids.short(peer), route, error)
 
@@ -294,9 +294,9 @@ class Coordinator:
         """Hand a lease to a peer; a peer that cannot take it gets a pause, and its branch is open again."""
         try:
             if lease.worker not in self._opened:
-                await self._peers.call(lease.worker, "search/open", SearchOpen(spec=self.record.spec), Done)
+                await self._calls.call(lease.worker, "search/open", SearchOpen(spec=self.record.spec), Done)
                 self._opened.add(lease.worker)
-            await self._peers.call(lease.worker, "branch/assign", BranchAssign(assignment=lease.assignment), Done)
+            await self._calls.call(lease.worker, "branch/assign", BranchAssign(assignment=lease.assignment), Done)
         except MeshError as error:
             log.info("%s took no branch: %s", ids.short(lease.worker), error)
             self._opened.discard(lease.worker)

@@ -7,8 +7,8 @@ import logging
 from typing import Any
 
 from adapters.ports import Clock, DeltaRecord, Store
+from node.calls import Calls
 from node.explorer.replica import Replica
-from node.peers import Peers
 from node.tasks import Tasks
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -29,9 +29,9 @@ _BATCH_BYTES_MAX = limits.PEER_BODY_BYTES_MAX // 2
 class Exchange:
     """One search's traffic with its other participants."""
 
-    def __init__(self, replica: Replica, peers: Peers, store: Store, clock: Clock) -> None:
+    def __init__(self, replica: Replica, calls: Calls, store: Store, clock: Clock) -> None:
         self._replica = replica
-        self._peers = peers
+        self._calls, self._peers = calls, calls.peers
         self._store = store
         self._clock = clock
         self._wake: dict[str, asyncio.Event] = {}
@@ -79,7 +79,7 @@ class Exchange:
                 # A peer that may read again later gets everything from where it stood.
                 while self._may_read(peer) and (batch := await self._after(epoch, seq)):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
-                    have = await self._peers.call(peer, "deltas/push", push, DeltaHave)
+                    have = await self._calls.call(peer, "deltas/push", push, DeltaHave)
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
                         raise MeshError("delta.gap", "accepted and not kept", epoch=have.epoch, seq=have.seq + 1)
                     epoch, seq, pause_s = have.epoch, have.seq, _PAUSE_S
@@ -119,7 +119,7 @@ class Exchange:
                 self._peers.require(peer, Scope.DELTAS_WRITE, self._replica.spec.start_url)
                 epoch, seq = self._replica.have(peer)
                 ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
-                batch = await self._peers.call(peer, "deltas/pull", ask, DeltaBatch)
+                batch = await self._calls.call(peer, "deltas/pull", ask, DeltaBatch)
                 await self._peers.usage.admit(peer, sum(map(len, batch.deltas)))
                 for sealed in batch.deltas:
                     await self._replica.receive(peer, self._peers.genesis_key(peer), sealed, self._peers.find_key)

@@ -11,6 +11,7 @@ import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
 from node.browsers import Browsers
+from node.calls import Calls
 from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
@@ -19,7 +20,6 @@ from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
-from node.peers import Peers
 from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, ids
@@ -47,18 +47,18 @@ class Explorer:
         store: Store,
         clock: Clock,
         browsers: Browsers,
-        peers: Peers,
+        calls: Calls,
         new_writer: NewTreeWriter,
     ) -> None:
         self._witness = witness
         self._store = store
         self._clock = clock
         self._config = config
-        self._peers = peers
+        self._calls, self._peers = calls, calls.peers
         self._pages = PageWork(witness, config, store, clock, browsers)
         self._expulsions = Expulsions(store)
-        self._searches = OpenSearches(witness, config, store, clock, peers, self._pages, new_writer)
-        self.routes = Answers(config, store, clock, peers, self._searches).routes()
+        self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer)
+        self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
         """Handlers of the peer API, by route."""
 
     @property
@@ -282,7 +282,7 @@ class Explorer:
             search.spec,
             search.replica,
             witness=self._witness,
-            peers=self._peers,
+            calls=self._calls,
             store=self._store,
             clock=self._clock,
             config=self._config,

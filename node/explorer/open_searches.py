@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
+from node.calls import Calls
 from node.config import Config
 from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
@@ -15,7 +16,6 @@ from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
-from node.peers import Peers
 from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids
@@ -53,7 +53,7 @@ class OpenSearches:
         config: Config,
         store: Store,
         clock: Clock,
-        peers: Peers,
+        calls: Calls,
         pages: PageWork,
         new_writer: NewTreeWriter,
     ) -> None:
@@ -61,7 +61,7 @@ class OpenSearches:
         self._config = config
         self._store = store
         self._clock = clock
-        self._peers = peers
+        self._calls, self._peers = calls, calls.peers
         self._pages = pages
         self._new_writer = new_writer
         self._expulsions = Expulsions(store)
@@ -122,13 +122,13 @@ class OpenSearches:
             spec = self.spec_of(found.spec)
             replica = Replica(spec, self._witness, self._store, self._new_writer)
             await replica.load(self._peers.find_key, self._peers.genesis_keys())
-            exchange = Exchange(replica, self._peers, self._store, self._clock)
+            exchange = Exchange(replica, self._calls, self._store, self._clock)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
             if spec.coordinator != self._witness.node:
                 search.work = BranchWork(
                     spec,
                     self._witness,
-                    self._peers,
+                    self._calls,
                     self._store,
                     self._clock,
                     self._config,

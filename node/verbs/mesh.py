@@ -59,7 +59,7 @@ class MeshVerbs:
             key = b""
         if len(key) != 32:
             raise MeshError("input.invalid", "a public key has 64 hexadecimal digits")
-        refusal = await self._rooms.peers.knock(params.address, key)
+        refusal = await self._rooms.calls.knock(params.address, key)
         if refusal is None:
             return {"refused": False, "code": "", "message": ""}
         return {"refused": True, "code": refusal.code, "message": refusal.message}

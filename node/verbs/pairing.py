@@ -175,7 +175,7 @@ class PairingVerbs:
         peers = self._rooms.peers
         peer = peers.find(name)
         peers.trail.about(peer.node)
-        before, after = await peers.regrant(peer.node, change)
+        before, after = await self._rooms.changes.regrant(peer.node, change)
         ended = await self._rooms.explorer.reconsider(peer.node)
         return {
             "node": peer.node,
@@ -183,5 +183,5 @@ class PairingVerbs:
             "before": before,
             "after": after,
             "ended": ended,
-            "told": await peers.push_grants(peer.node),
+            "told": await self._rooms.calls.push_grants(peer.node),
         }

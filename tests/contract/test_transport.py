@@ -18,7 +18,7 @@ from adapters.transport.server import MeshServer
 from protocol import ids, limits
 from protocol.envelope import content_type
 from protocol.errors import MeshError
-from protocol.messages import ROUTES
+from protocol.messages import INTRODUCE, ROUTES
 
 WAIT_S = 5
 MEDIA = content_type("probe")
@@ -325,3 +325,92 @@ async def test_the_weather_of_the_memory_network_loses_requests_and_answers() ->
     assert (await refused(client, at)).code == "peer.unreachable"
     assert (await refused(client, at)).code == "peer.unreachable"
     assert (lost, heard) == ([False, True], [b"x"]), "a lost request was never heard, a lost answer was"
+
+
+# --- callers nobody knows --------------------------------------------------------------------------------------------
+
+
+async def test_a_caller_nobody_knows_is_heard_over_one_route(world: World) -> None:
+    heard: list[tuple[str, str, bytes]] = []
+
+    async def hear(node: str, route: str, body: bytes) -> bytes:
+        heard.append((node, route, body))
+        return b""
+
+    server = world.server(ALICE, BOB)
+    url = await server.start(hear)
+    await world.client(CAROL).introduce(peer(ALICE, "https://127.0.0.1:1", url), b"it is me")
+    assert heard == [("", INTRODUCE, b"it is me")]
+    assert server.peers == frozenset()
+
+
+async def test_a_caller_nobody_knows_is_not_told_why_it_is_refused(world: World) -> None:
+    """Guard: adapters/transport/answers.py, introduced."""
+
+    async def tell(node: str, route: str, body: bytes) -> bytes:
+        raise MeshError("peer.distrusted", "bob is distrusted here", node=node_of(BOB))
+
+    at = peer(ALICE, await world.server(ALICE, BOB).start(tell))
+    with pytest.raises(MeshError) as caught:
+        await world.client(CAROL).introduce(at, b"x")
+    assert (caught.value.code, caught.value.message) == ("peer.unknown", MeshError("peer.unknown").message)
+
+
+async def test_callers_nobody_knows_are_heard_so_often_from_one_address_and_peers_all_the_same(world: World) -> None:
+    """Guard: adapters/transport/visitors.py, Visitors.enter."""
+    server = world.server(ALICE, BOB)
+    at = peer(ALICE, await server.start(echo))
+    stranger = world.client(CAROL)
+    for _ in range(limits.VISITORS_PER_MINUTE_PER_ADDRESS):
+        await stranger.introduce(at, b"x")
+    with pytest.raises(MeshError) as caught:
+        await stranger.introduce(at, b"x")
+    assert caught.value.code == "peer.refused_us"
+    assert server.refusals == {"visitors": 1}
+    assert await world.client(BOB).call(at, "status", b"x", content_type=MEDIA)
+
+
+async def test_one_caller_nobody_knows_is_heard_at_a_time_from_one_address(world: World) -> None:
+    """Guard: adapters/transport/visitors.py, Visitors.enter."""
+    arrived, leave, heard = asyncio.Event(), asyncio.Event(), list[bytes]()
+
+    async def linger(node: str, route: str, body: bytes) -> bytes:
+        heard.append(body)
+        arrived.set()
+        if body == b"first":
+            await leave.wait()
+        return b""
+
+    at = peer(ALICE, await world.server(ALICE).start(linger))
+    stranger = world.client(CAROL)
+    first = asyncio.create_task(stranger.introduce(at, b"first"))
+    async with asyncio.timeout(WAIT_S):
+        await arrived.wait()
+    with pytest.raises(MeshError) as caught:
+        await stranger.introduce(at, b"second")
+    leave.set()
+    await first
+    assert (caught.value.code, heard) == ("peer.refused_us", [b"first"])
+
+
+async def test_what_a_caller_nobody_knows_sends_is_bounded(world: World) -> None:
+    """Guard: adapters/transport/server.py, MeshServer._hear_visitor."""
+    at = peer(ALICE, await world.server(ALICE).start(echo))
+    await world.client(CAROL).introduce(at, bytes(limits.KEYS_MESSAGE_BYTES_MAX))
+    with pytest.raises(MeshError) as caught:
+        await world.client(CAROL).introduce(at, bytes(limits.KEYS_MESSAGE_BYTES_MAX + 1))
+    assert caught.value.code == "input.too_large"
+
+
+async def test_a_look_shows_every_key_under_which_somebody_takes_the_name(world: World) -> None:
+    urls = [await world.server(ALICE).start(echo)]
+    if world.kind == "sockets":
+        impostor = MeshServer(CAROL, node=node_of(ALICE))
+    else:
+        impostor = world.network.server(node_of(ALICE), bytes(CAROL.verify_key))  # type: ignore[assignment]
+    world.made.append(impostor)
+    urls.append(await impostor.start(echo))
+    urls.append(await world.server(BOB).start(echo))
+    keys = [bytes(key.verify_key) for key in (CAROL, ALICE)]
+    old = PeerAddress(node=node_of(ALICE), public_key=bytes(32), addresses=(urls[1], urls[2], urls[0]))
+    assert await world.client(BOB).look(old) == tuple(keys)

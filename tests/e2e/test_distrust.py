@@ -142,7 +142,7 @@ async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: M
 
 
 async def test_a_call_that_runs_to_it_ends(mesh: Mesh) -> None:
-    """Guard: node/peers.py, Peers.hang_up."""
+    """Guard: node/calls.py, Calls.hang_up."""
     anna, bruno = mesh.anna, mesh.bruno
     entered = asyncio.Event()
 
@@ -153,7 +153,7 @@ async def test_a_call_that_runs_to_it_ends(mesh: Mesh) -> None:
 
     bruno.node.federation.serve("log/prove", slow)
     running = asyncio.ensure_future(code(anna.run("log.prove", target="0" * 64)))
-    call = anna.rooms.peers.call(bruno.id, "log/prove", LogProveAsk(digest=bytes(32)), LogProven)
+    call = anna.rooms.calls.call(bruno.id, "log/prove", LogProveAsk(digest=bytes(32)), LogProven)
     calling = asyncio.ensure_future(code(call))
     async with asyncio.timeout(5):
         await entered.wait()
@@ -304,7 +304,7 @@ async def test_a_node_that_was_down_hears_from_another_that_a_third_has_revoked_
         async with serving(tmp_path / "carla") as carla:  # which syncs with whom it reaches
             assert standing(carla, "anna") == "keylog.revoked"
             await until(lambda: not carla.rooms.peers.parting(), "it has parted with it")
-            assert await code(carla.rooms.peers.call(anna.id, "status", StatusAsk(), StatusTell)) == "keylog.revoked"
+            assert await code(carla.rooms.calls.call(anna.id, "status", StatusAsk(), StatusTell)) == "keylog.revoked"
 
 
 async def test_the_commands_say_what_they_did(tmp_path: Path) -> None:

@@ -62,6 +62,18 @@ def test_a_peer_that_was_down_during_a_rotation_follows_when_it_calls(two: list[
     assert sees(anna, "bruno")[0] == "ok"
 
 
+def test_two_nodes_that_both_rotated_while_apart_meet_again(two: list[Node]) -> None:
+    """Neither knows a key that the other one still uses; nobody else is there to tell them."""
+    anna, bruno = two
+    for node in two:
+        node.stop()
+    for node in two:
+        assert node.run("node", "rotate")["told"] == []
+    for node in two:
+        node.start()
+    assert (sees(bruno, "anna")[0], sees(anna, "bruno")[0]) == ("ok", "ok")
+
+
 def test_nodes_pair_after_both_have_rotated(tmp_path: Path) -> None:
     nodes = [Node(tmp_path / name, name) for name in ("anna", "bruno")]
     try:

@@ -36,9 +36,27 @@ async def test_a_message_that_is_sent_again_after_a_restart_is_refused(three: li
     body = bruno.message(anna)
     assert await bruno.post(anna, body) == ""
     anna.clock.move(1)
-    anna.open_api()
+    await anna.open_api()
     assert await bruno.post(anna, body) == "envelope.time"
     bruno.clock.move(1)
+    assert await bruno.post(anna, bruno.message(anna)) == "", "a new one is heard"
+
+
+@pytest.mark.parametrize("crashed", [False, True], ids=["stopped", "crashed"])
+@pytest.mark.parametrize("back_s", [1, 30, 300])
+async def test_a_message_that_is_sent_again_after_a_restart_with_the_clock_set_back_is_refused(
+    three: list[SocketNode], back_s: int, crashed: bool
+) -> None:
+    """Guard: node/clock_mark.py, ClockMark.opens_s."""
+    anna, bruno, _ = three
+    body = bruno.message(anna)
+    assert await bruno.post(anna, body) == ""
+    anna.clock.move(-back_s)
+    await anna.open_api(crashed=crashed)
+    assert await bruno.post(anna, body) == "envelope.time"
+    anna.clock.move(back_s + limits.CLOCK_MARK_AHEAD_S + 1)
+    bruno.clock.move(limits.CLOCK_MARK_AHEAD_S + 1)
+    assert await bruno.post(anna, body) == "envelope.time"
     assert await bruno.post(anna, bruno.message(anna)) == "", "a new one is heard"
 
 
@@ -78,19 +96,19 @@ async def test_a_message_that_is_over_is_heard_for_a_minute(three: list[SocketNo
     """Guard: protocol/envelope.py, check_time."""
     anna, bruno, _ = three
     anna.clock.move(-1_000)
-    anna.open_api()  # it has been up for long
+    await anna.open_api()  # it has been up for long
     anna.clock.move(1_000 + limits.MESSAGE_LIFETIME_S + over_s)
     assert await bruno.post(anna, bruno.message(anna)) == code
 
 
 async def test_a_revoked_peer_that_goes_on_serving_is_not_asked(three: list[SocketNode]) -> None:
-    """Guard: node/peers.py, Peers.call."""
+    """Guard: node/calls.py, Calls.call."""
     anna, bruno, _ = three
     now_s = bruno.clock.now_ms() // 1000
     ended = keylog.revoke(bruno.identity.log, bruno.key, since_s=now_s, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
-    await anna.peers.adopt(ended.encode())
+    await anna.changes.adopt(ended.encode())
     with pytest.raises(MeshError) as caught:
-        await anna.peers.call(bruno.id, "status", StatusAsk(), Done)
+        await anna.calls.call(bruno.id, "status", StatusAsk(), Done)
     assert (caught.value.code, bruno.heard) == ("keylog.revoked", [])
 
 
@@ -110,8 +128,8 @@ async def test_a_stolen_key_is_not_followed_to_the_thief_s_server(three: list[So
         now_s=now_s,
         random=bytes(EVENT_RANDOM_BYTES),
     )
-    await anna.peers.adopt(recovered.encode())
+    await anna.changes.adopt(recovered.encode())
     assert await bruno.post(anna, thief_s) == "peer.refused_us"
     with pytest.raises(MeshError) as caught:
-        await anna.peers.call(bruno.id, "keys/push", KeysPush(log=recovered.encode()), Done)
+        await anna.calls.call(bruno.id, "keys/push", KeysPush(log=recovered.encode()), Done)
     assert (caught.value.code, bruno.heard, anna.heard) == ("peer.identity", ["keys/pull"], [])

@@ -11,9 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 import pytest_asyncio
+from nacl.signing import SigningKey
 
+from adapters.transport.server import MeshServer
 from node import doctor
 from node.doctor_peers import Check
+from node.own_keys import RotateParams
 from node.rooms import Rooms
 from node.setup import init_home
 from protocol.errors import MeshError
@@ -32,7 +35,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def status(asker: Rooms, asked: Rooms) -> StatusTell:
-    return await asker.peers.call(asked.identity.node, "status", StatusAsk(), StatusTell)
+    return await asker.calls.call(asked.identity.node, "status", StatusAsk(), StatusTell)
 
 
 async def wires(rooms: Rooms) -> dict[str, Check]:
@@ -160,6 +163,35 @@ async def test_doctor_shows_a_difference_that_is_still_allowed(village: Village)
     assert (check.status, "of harbour is 20 s behind ours" in check.finding) == ("warn", True)
 
 
+@pytest.mark.parametrize(("wrong_ms", "turns"), [(HOUR_MS, False), (30_000, True), (-HOUR_MS, True)])
+async def test_a_node_whose_clock_is_ahead_of_its_peers_keeps_its_key(
+    village: Village, wrong_ms: int, turns: bool
+) -> None:
+    """Guard: a key that begins in an hour is believed by nobody for an hour, and the one before has ended."""
+    await pair(await village.node("harbour"), await village.node("cabin"))
+    await village.stop("cabin")
+    cabin = await village.open("cabin", wrong_ms=wrong_ms)
+    if turns:
+        assert (await cabin.own_keys.rotate(RotateParams()))["events"] == 2
+    else:
+        with pytest.raises(MeshError) as caught:
+            await cabin.own_keys.rotate(RotateParams())
+        assert (caught.value.code, len(cabin.identity.log)) == ("peer.clock", 1)
+        assert caught.value.message.startswith("the clock of this node is 1 h 0 min ahead of those of its peers")
+
+
+@pytest.mark.parametrize(("back_ms", "status_then"), [(0, "ok"), (HOUR_MS // 12, "fault"), (HOUR_MS, "warn")])
+async def test_doctor_tells_a_node_that_its_clock_has_gone_back(
+    village: Village, back_ms: int, status_then: str
+) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin")
+    await pair(harbour, cabin)
+    await status(cabin, harbour)
+    await village.stop("harbour")
+    (check,) = await doctor._clock(await village.open("harbour", wrong_ms=-back_ms))
+    assert (check.status, bool(check.remedy)) == (status_then, back_ms > 0)
+
+
 # --- IPv6 ----------------------------------------------------------------------------------------------------------
 
 
@@ -199,6 +231,58 @@ async def test_a_node_that_listens_everywhere_is_reached_over_ipv4_and_ipv6(vill
         await cabin.peers.load()
         assert (await status(cabin, harbour)).name == "harbour"
         assert cabin.reach.report(harbour.identity.node)["way"] == address
+
+
+# --- keys that changed while nobody was there -----------------------------------------------------------------------
+
+
+async def rotate_apart(village: Village, *names: str) -> list[Rooms]:
+    """Stop all of them, change the key of each while no other one is there, and open them again in this order."""
+    for name in names:
+        await village.stop(name)
+    for name in names:
+        rooms = await village.open(name, serving=False)
+        assert (await rooms.own_keys.rotate(RotateParams()))["told"] == []
+        await village.stop(name)
+    return [await village.open(name) for name in names]
+
+
+async def test_a_node_behind_nat_and_its_peer_meet_again_after_both_have_changed_their_keys(village: Village) -> None:
+    """Nobody can look at the one; the other refuses it. It shows its log, and the connection is held again."""
+    await pair(await village.node("harbour"), await village.node("cabin", reach="held"))
+    harbour, cabin = await rotate_apart(village, "harbour", "cabin")
+    await until(lambda: harbour.server.held == {cabin.identity.node})
+    assert (await status(harbour, cabin)).name == "cabin"
+    assert (await status(cabin, harbour)).name == "harbour"
+
+
+@ipv6
+async def test_nodes_at_ipv6_addresses_meet_again_after_both_have_changed_their_keys(village: Village) -> None:
+    await pair(*[await village.node(name, listen="[::1]:0") for name in ("harbour", "cabin")])
+    harbour, cabin = await rotate_apart(village, "harbour", "cabin")
+    assert (await status(cabin, harbour)).name == "harbour"
+    assert (await status(harbour, cabin)).name == "cabin"
+
+
+async def test_a_peer_is_followed_past_an_address_where_nobody_is_and_one_where_somebody_takes_its_name(
+    village: Village,
+) -> None:
+    await pair(await village.node("harbour"), await village.node("cabin"))
+    harbour, cabin = await rotate_apart(village, "harbour", "cabin")
+
+    async def nobody(node: str, route: str, body: bytes) -> bytes:
+        raise MeshError("peer.unknown")
+
+    impostor = MeshServer(SigningKey(bytes(32)), node=harbour.identity.node)
+    try:
+        record = cabin.peers.records()[0]
+        addresses = ("https://127.0.0.1:1", await impostor.start(nobody), *record.addresses)
+        await cabin.store.put_peer(msgspec.structs.replace(record, addresses=addresses))
+        await cabin.peers.load()
+        assert (await status(cabin, harbour)).name == "harbour"
+        assert (await status(harbour, cabin)).name == "cabin"
+    finally:
+        await impostor.close()
 
 
 @pytest.mark.parametrize("listen", ["::1:7443", "[::1]", "[::1]:70000"])

@@ -113,8 +113,8 @@ async def test_two_who_both_say_yes_are_peers_with_what_each_granted(two: list[R
         {"peers:read": ("*",)},
         {"session:read": ("https://shop.example",)},
     )
-    assert (await bob.peers.call(alice.identity.node, "status", StatusAsk(), StatusTell)).name == "alice"
-    assert (await alice.peers.call(bob.identity.node, "status", StatusAsk(), StatusTell)).name == "bob"
+    assert (await bob.calls.call(alice.identity.node, "status", StatusAsk(), StatusTell)).name == "alice"
+    assert (await alice.calls.call(bob.identity.node, "status", StatusAsk(), StatusTell)).name == "bob"
 
 
 @pytest.mark.parametrize("who", ["alice", "bob", "both"])
@@ -350,7 +350,7 @@ async def test_a_peer_is_told_at_once_what_it_may_do_now_or_when_it_next_asks(tw
     changed = await change("node.ungrant", grants=("branch:assign",))
     assert (changed["after"], changed["told"]) == ({}, False)
     assert bob.peers.records()[0].granted_us != {}
-    await bob.peers.refresh()
+    await bob.calls.refresh()
     assert bob.peers.records()[0].granted_us == {}
     assert (await bob.store.peers())[0].granted_us == {}
 

@@ -42,6 +42,7 @@ class Faults:
             self.set_clock,
             self.distrust,
             self.rotate,
+            self.rotate_apart,
             self.revoke,
             self.stop_and_resume,
         ]
@@ -118,6 +119,14 @@ class Faults:
     async def rotate(self) -> None:
         """A new witness key."""
         await self._verb(self._one(), "node.rotate")
+
+    async def rotate_apart(self) -> None:
+        """Nobody reaches anybody, and several change their keys."""
+        self._world.weather.sides = {machine.id: number for number, machine in enumerate(self._all)}
+        self._world.note("everybody is alone")
+        for machine in self._dice.sample(self._honest, 2):
+            if not machine.gone:
+                await self._verb(machine, "node.rotate")
 
     async def revoke(self) -> None:
         """The end of a node, told to whom it reaches."""

@@ -13,8 +13,8 @@ from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
 from adapters.search.writer import TreeWriter
+from node.calls import PATH_PREFIX
 from node.log_exchange import LogExchange
-from node.peers import PATH_PREFIX
 from node.witness import Witness
 from protocol import cbor, envelope, keylog
 from protocol.action import Click, Locator
@@ -67,7 +67,7 @@ class Faces:
         self.witnesses = [rooms.witness, Witness(rooms.identity, store, rooms.clock)]
         for witness in self.witnesses:
             witness.compare = _unashamed  # type: ignore[method-assign]
-        self._faces = [rooms.log_exchange, LogExchange(self.witnesses[1], rooms.peers, store, rooms.clock)]
+        self._faces = [rooms.log_exchange, LogExchange(self.witnesses[1], rooms.calls, store, rooms.clock)]
         self._shown: dict[str, int] = {}
 
     async def open(self, count: int) -> None:

@@ -29,6 +29,8 @@ from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node import identity
 from node.audit import Audit
 from node.browsers import Browsers
+from node.calls import Calls
+from node.clock_mark import ClockMark
 from node.config import Config, ExploreConfig
 from node.distrust import Distrust
 from node.explorer.explorer import Explorer
@@ -42,6 +44,7 @@ from node.peers import Peers
 from node.reach import Reach
 from node.rooms import Rooms
 from node.sessions import Sessions
+from node.trust_changes import TrustChanges
 from node.witness import Witness
 from protocol import limits, recovery
 from protocol.errors import MeshError
@@ -134,7 +137,7 @@ class Wire:
         finally:
             await self._life.breathe()
 
-    async def look(self, peer: PeerAddress) -> bytes | None:
+    async def look(self, peer: PeerAddress) -> tuple[bytes, ...]:
         """As ``PeerClient.look``; there and back, like a call."""
         await self._life.breathe()
         weather, me = self._life.machine.world.weather, self._life.machine.id
@@ -144,6 +147,14 @@ class Wire:
                 return await self._inner.look(peer)
         except TimeoutError as error:
             raise MeshError("peer.unreachable", "no answer", peer=peer.node) from error
+        finally:
+            await self._life.breathe()
+
+    async def introduce(self, peer: PeerAddress, body: bytes) -> None:
+        """As ``PeerClient.introduce``."""
+        await self._life.breathe()
+        try:
+            await self._inner.introduce(peer, body)
         finally:
             await self._life.breathe()
 
@@ -177,8 +188,6 @@ class Life:
         self.number = number
         self.alive = True
         self.serving = False
-        self.ahead_ms = machine.ahead_ms
-        """How wrong the clock was when it began."""
         self.dice = world.dice(f"{machine.name}/{number}")
         self._jobs: list[asyncio.Task[Any]] = []
         clock = LifeClock(self)
@@ -191,14 +200,16 @@ class Life:
         browsers = Browsers(self._open_browser)
         witness = Witness(own, store, clock)
         config = machine.config
-        peers = Peers(own, witness, config, store, clock, client=wire, server=self.server)
+        peers = Peers(witness, config, store, clock, self.server)
+        changes = TrustChanges(peers, store, clock)
+        calls = Calls(witness, changes, wire, clock)
         peers.addresses = (machine.address,)
         pairing = PairingDesk(
-            own, config, store, clock, peers, lambda: TlsPairingServer(own.key, "127.0.0.1"), TlsPairingClient()
+            own, config, store, clock, changes, lambda: TlsPairingServer(own.key, "127.0.0.1"), TlsPairingClient()
         )
-        log_exchange = LogExchange(witness, peers, store, clock)
-        notices = Notices(witness, peers, log_exchange, store, clock)
-        explorer = Explorer(witness, config, store, clock, browsers, peers, TreeWriter)
+        log_exchange = LogExchange(witness, calls, store, clock)
+        notices = Notices(witness, calls, log_exchange, store, clock)
+        explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
         self.rooms = Rooms(
             home=machine.home,
             config=config,
@@ -208,24 +219,26 @@ class Life:
             browsers=browsers,
             witness=witness,
             peers=peers,
+            changes=changes,
+            clock_mark=ClockMark(store, clock),
+            calls=calls,
             pairing=pairing,
             log_exchange=log_exchange,
-            logs=Logs(witness, log_exchange, peers, store, config.name),
+            logs=Logs(witness, log_exchange, calls, store, config.name),
             audit=Audit(witness, peers, store),
             sessions=Sessions(witness, config, store, clock, browsers, peers),
             explorer=explorer,
             notices=notices,
-            distrust=Distrust(peers, log_exchange, notices, explorer.drop_peer),
+            distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
             server=self.server,
             refusals=Refusals(),
             own_keys=OwnKeys(
-                machine.home, own, machine.keys, clock, peers, pairing, (self.server, wire), words.from_words
+                machine.home, own, machine.keys, clock, calls, pairing, (self.server, wire), words.from_words
             ),
-            reach=Reach(peers, wire, self.server, clock, mode="direct"),
+            reach=Reach(calls, wire, self.server, clock, mode="direct"),
             discovery=MemoryDiscovery(MemoryNeighbourhood()),
             words=bytes.hex,
         )
-        self.node = Node(self.rooms)
 
     async def _open_browser(self) -> MemoryBrowser:
         return SlowBrowser(SITE, PageClock(self), 0.5)
@@ -246,6 +259,8 @@ class Life:
         rooms = self.rooms
         await rooms.witness.load()
         await rooms.peers.load()
+        await rooms.clock_mark.load()
+        self.node = Node(rooms)
         await rooms.log_exchange.load()
         await rooms.notices.load()
         with contextlib.suppress(TimeoutError):
@@ -253,11 +268,12 @@ class Life:
                 await rooms.log_exchange.round()
         await rooms.distrust.start()
         await rooms.explorer.start()
+        await rooms.clock_mark.settle()
         rooms.address = await self.server.start(self._handle)
         rooms.reach.start(self.node.federation.handle)
         self.start(self._every(_SWEEP_EVERY_S, rooms.explorer.sweep))
         self.start(self._every(limits.LOG_SYNC_EVERY_S, self._log_round))
-        self.start(self._every(limits.KEY_FOLLOW_EVERY_S, rooms.peers.refresh, at_once=True))
+        self.start(self._every(limits.KEY_FOLLOW_EVERY_S, rooms.calls.refresh, at_once=True))
         self.serving = True
 
     async def _handle(self, caller: str, route: str, body: bytes) -> bytes:

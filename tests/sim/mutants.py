@@ -12,7 +12,7 @@ from adapters.ports import ArtefactRecord
 from node.explorer import lease_desk
 from node.explorer.exchange import Exchange
 from node.explorer.replica import Replica
-from node.log_exchange import LogExchange
+from node.peer_logs import PeerLogs
 from node.witness import OwnLog, Witness
 from protocol import envelope, trust, witness_log
 from protocol.envelope import ReplayWindow
@@ -77,13 +77,13 @@ def overlooks_two_histories() -> Iterator[None]:
         standing = judge(*args)
         return Standing.UNCONNECTED if standing is Standing.CONTRADICTS else standing
 
-    async def deaf(self: LogExchange, data: bytes) -> None:
+    async def deaf(self: PeerLogs, data: bytes) -> None:
         return None
 
     with (
-        mock.patch("node.log_exchange.judge", blind),
-        mock.patch.object(LogExchange, "_hear_claim", deaf),
-        mock.patch.object(LogExchange, "_hear_proof", deaf),
+        mock.patch("node.peer_logs.judge", blind),
+        mock.patch.object(PeerLogs, "hear_claim", deaf),
+        mock.patch.object(PeerLogs, "hear_proof", deaf),
     ):
         yield
 

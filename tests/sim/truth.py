@@ -84,7 +84,7 @@ class Truth:
         self.told: dict[tuple[str, str], set[Checkpoint]] = defaultdict(set)
         """(node, about): checkpoints of a hostile node that reached an honest one since ``told`` was last cleared."""
         self._keys: dict[str, dict[bytes, None]] = defaultdict(dict)
-        self._answered: dict[tuple[str, bytes], Life] = {}
+        self._answered: set[tuple[str, bytes]] = set()
         self.leases: dict[str, str] = {}
         """Status of every lease in its coordinator's store."""
 
@@ -219,15 +219,12 @@ class Truth:
                 self._violate(f"5: the result of lease {lease.id} was replaced by another")
 
     def check_answered(self, life: Life, caller: str, route: str, body: bytes) -> None:
-        """A node has done what a message asks: it does so once.
-
-        What it answered in an earlier life it tells by its clock. A life that began with the clock behind cannot.
-        """
+        """A node has done what a message asks: it does so once, in whatever life."""
         node = life.machine.id
         key = (node, hashlib.sha256(body).digest())
-        before = self._answered.get(key)
-        self._answered[key] = life
-        if before is not None and self.honest(node) and (before is life or life.ahead_ms >= 0):
+        before = key in self._answered
+        self._answered.add(key)
+        if before and self.honest(node):
             self._violate(f"1: {self.name(node)} answers the same {route} of {self.name(caller)} twice")
 
     # --- what honest nodes send --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from adapters.transport.memory import Leg
 from protocol.errors import MeshError
+from protocol.messages import INTRODUCE
 
 if TYPE_CHECKING:
     from tests.sim.world import World
@@ -77,7 +78,10 @@ class Weather:
         if server is None or self._cut(leg):
             return
         try:
-            await server.take(leg.source, key, leg.route, leg.payload)
+            if leg.route == INTRODUCE:
+                await server.hear_visitor(leg.source, leg.payload)
+            else:
+                await server.take(leg.source, key, leg.route, leg.payload)
             said = "answered"
         except MeshError as error:
             said = error.code

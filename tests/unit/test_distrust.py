@@ -37,7 +37,7 @@ async def code_of(call: object) -> str:
 async def ask(node: MemoryNode, of: MemoryNode) -> str:
     """The code with which ``of`` refuses ``node``; empty when it answers."""
     try:
-        await node.peers.call(of.id, "log/prove", StatusAsk(), StatusTell)
+        await node.calls.call(of.id, "log/prove", StatusAsk(), StatusTell)
     except MeshError as error:
         return "" if error.code == "message.invalid" else error.code
     return ""
@@ -79,7 +79,7 @@ async def test_a_distrusted_peer_is_neither_asked_nor_heard_nor_believed(three: 
     anna, bruno, carla = three
     done = await anna.ask("node.distrust", peer="bruno", reason="  stolen ")
     assert (done.node, done.name, done.reason) == (bruno.id, "bruno", "stolen")
-    assert await code_of(anna.peers.call(bruno.id, "status", StatusAsk(), StatusTell)) == "peer.distrusted"
+    assert await code_of(anna.calls.call(bruno.id, "status", StatusAsk(), StatusTell)) == "peer.distrusted"
     assert await ask(bruno, anna) == "peer.refused_us"
     with pytest.raises(MeshError) as caught:
         anna.peers.find_key(bruno.id, b"", 0)
@@ -101,7 +101,7 @@ async def test_neither_a_restart_nor_a_key_log_nor_an_invite_brings_it_back(thre
         now_s=anna.mesh.clock.now_ms() // 1000,
         random=bytes(EVENT_RANDOM_BYTES),
     )
-    assert await anna.peers.adopt(rotated.encode()), "its key log is followed all the same"
+    assert await anna.changes.adopt(rotated.encode()), "its key log is followed all the same"
     await anna.stop()
     await anna.start()
     assert anna.peers.standing(bruno.id) == "peer.distrusted"
@@ -114,13 +114,15 @@ async def test_only_the_owner_takes_it_back_with_the_scopes_it_had(three: list[M
     anna, bruno, _ = three
     await anna.log_exchange.sync(bruno.id)
     before = anna.peers.find("bruno")
-    held = anna.log_exchange.held(bruno.id)
+    held = anna.log_exchange.peer_logs.held(bruno.id)
     await anna.ask("node.distrust", peer="bruno", reason="a mistake")
-    assert anna.log_exchange.held(bruno.id) is None
+    assert anna.log_exchange.peer_logs.held(bruno.id) is None
     for _ in range(2):
         assert (await anna.ask("node.trust", peer="bruno")).grants == before.grants
     assert anna.peers.find("bruno") == before
-    assert anna.log_exchange.held(bruno.id) == held, "so that its log cannot go back behind what was seen of it"
+    assert anna.log_exchange.peer_logs.held(bruno.id) == held, (
+        "so that its log cannot go back behind what was seen of it"
+    )
     assert await ask(bruno, anna) == await ask(anna, bruno) == ""
 
 
@@ -143,7 +145,9 @@ async def test_a_record_that_is_being_written_does_not_undo_it(three: list[Memor
     """``saw`` writes the whole record of a peer, whenever it is heard of."""
     anna, bruno, _ = three
     anna.mesh.clock.ahead_ms += 600_000
-    await asyncio.gather(anna.peers.saw(bruno.id), anna.ask("node.distrust", peer="bruno"), anna.peers.saw(bruno.id))
+    await asyncio.gather(
+        anna.changes.saw(bruno.id), anna.ask("node.distrust", peer="bruno"), anna.changes.saw(bruno.id)
+    )
     assert next(record for record in await anna.store.peers() if record.node == bruno.id).distrusted_ms > 0
 
 
@@ -276,7 +280,13 @@ async def test_a_node_that_stops_half_way_has_distrusted_it_and_ends_the_rest_wh
         assert await anna.store.cosigned()
         kept = anna.store
         plug = PulledPlug(kept, writes)
-        for room in (anna.peers, anna.log_exchange, anna.explorer, anna.explorer._searches):
+        for room in (
+            anna.changes,
+            anna.log_exchange,
+            anna.log_exchange.peer_logs,
+            anna.explorer,
+            anna.explorer._searches,
+        ):
             room._store = plug
         anna.explorer._expulsions._store = anna.explorer._searches._expulsions._store = plug
         doing = asyncio.create_task(anna.ask("node.distrust", peer="bruno"))
@@ -311,7 +321,7 @@ async def chain() -> tuple[MemoryMesh, list[MemoryNode]]:
 
 async def show_keys(node: MemoryNode, to: MemoryNode) -> None:
     """As pairing does it."""
-    await to.peers.adopt(node.identity.log.encode())
+    await to.changes.adopt(node.identity.log.encode())
 
 
 async def test_who_was_away_hears_of_a_revocation_from_anybody_at_the_next_sync() -> None:
@@ -319,7 +329,7 @@ async def test_who_was_away_hears_of_a_revocation_from_anybody_at_the_next_sync(
     mesh, (anna, bruno, carla) = await chain()
     try:
         await carla.crash()
-        told, missed = await anna.peers.push_keys(revoked(anna))
+        told, missed = await anna.calls.push_keys(revoked(anna))
         assert (told, missed) == (["bruno"], ["carla"])
         await anna.crash()  # and never comes back
         assert bruno.peers.standing(anna.id) == "keylog.revoked"
@@ -334,7 +344,7 @@ async def test_who_was_away_hears_of_a_revocation_from_anybody_at_the_next_sync(
 
 
 async def test_a_revocation_is_passed_on_at_once_and_goes_round_once() -> None:
-    """Guard: node/peers.py, Peers.adopt."""
+    """Guard: node/trust_changes.py, TrustChanges.adopt."""
     mesh, (anna, bruno, carla) = await chain()
     try:
         seen: list[tuple[str, str]] = []
@@ -345,7 +355,7 @@ async def test_a_revocation_is_passed_on_at_once_and_goes_round_once() -> None:
 
         mesh.network.weather = weather
         push = KeysPush(log=revoked(anna).encode())
-        await anna.peers.tell("keys/push", push, [bruno.id])
+        await anna.calls.tell("keys/push", push, [bruno.id])
         await until(lambda: carla.peers.standing(anna.id) == "keylog.revoked", "carla heard of it from bruno")
         await until(lambda: not bruno.peers.parting() and not carla.peers.parting(), "both have parted with it")
         assert sorted(seen) == sorted([(anna.id, bruno.id), (bruno.id, carla.id), (carla.id, bruno.id)])
@@ -374,7 +384,7 @@ async def test_a_node_is_named_to_nobody_who_does_not_know_it() -> None:
                 seen.append(leg.payload)
 
         mesh.network.weather = weather
-        await anna.peers.tell("keys/push", KeysPush(log=revoked(anna).encode()), [bruno.id])
+        await anna.calls.tell("keys/push", KeysPush(log=revoked(anna).encode()), [bruno.id])
         await bruno.log_exchange.round()
         assert seen
         assert not [payload for payload in seen if anna.id.encode() in payload]
@@ -387,7 +397,7 @@ async def test_a_distrusted_node_that_revokes_itself_is_passed_on_and_cannot_be_
     mesh, (anna, bruno, carla) = await chain()
     try:
         await bruno.ask("node.distrust", peer="anna")
-        await anna.peers.tell("keys/push", KeysPush(log=revoked(anna).encode()), [carla.id])
+        await anna.calls.tell("keys/push", KeysPush(log=revoked(anna).encode()), [carla.id])
         await until(lambda: not bruno.peers.key_log(anna.id).active, "bruno hears of it")  # type: ignore[union-attr]
         assert bruno.peers.standing(anna.id) == "peer.distrusted"
         assert await code_of(bruno.ask("node.trust", peer="anna")) == "keylog.revoked"
@@ -403,7 +413,7 @@ async def test_a_search_goes_on_without_a_node_that_revoked_itself(three: list[M
     await until(lambda: visits(anna, search, bruno), "bruno has contributed")
     await show_keys(bruno, anna)
     assert await visits(anna, search, bruno)
-    await bruno.peers.tell("keys/push", KeysPush(log=revoked(bruno).encode()), [anna.id])
+    await bruno.calls.tell("keys/push", KeysPush(log=revoked(bruno).encode()), [anna.id])
     await until(lambda: not anna.peers.parting(), "anna has parted with it")
     assert not await visits(anna, search, bruno)
     assert not await live_leases(anna, search, bruno)
@@ -416,7 +426,7 @@ async def test_a_search_goes_on_without_a_node_that_revoked_itself(three: list[M
 async def test_what_a_revoked_node_signed_since_is_refused_by_the_name_of_the_reason(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
     await show_keys(bruno, anna)
-    await anna.peers.adopt(revoked(bruno).encode())
+    await anna.changes.adopt(revoked(bruno).encode())
     now_s = anna.mesh.clock.now_ms() // 1000
     key_id = bruno.identity.artefact("delta", "x", b"").envelope
     with pytest.raises(MeshError) as caught:

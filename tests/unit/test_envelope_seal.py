@@ -15,7 +15,7 @@ def test_a_sealed_message_verifies_once() -> None:
     claims = envelope.Claims(issuer="A", issued_s=100, unique=b"u" * 16, audience="B", expires_s=160)
     binding = envelope.route_binding("POST", "/peer/v1/delta")
     data = envelope.seal(b"payload", kind="delta", key=KEY, claims=claims, binding=binding)
-    window = envelope.ReplayWindow(started_s=0)
+    window = envelope.ReplayWindow(opens_s=0)
     find_key = envelope.single_key(bytes(KEY.verify_key), "A")
 
     def check() -> envelope.Envelope:

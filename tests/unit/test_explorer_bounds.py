@@ -31,7 +31,7 @@ async def test_a_worker_that_renews_without_end_loses_its_branch() -> None:
         held = _assignment(script, 0)
         ask = BranchRenew(search=held.search, lease=held.lease, spend=Spend(steps=3))
         ends = []
-        while (renewed := await holder.peers.call(anna.id, "branch/renew", ask, BranchRenewed)).live:
+        while (renewed := await holder.calls.call(anna.id, "branch/renew", ask, BranchRenewed)).live:
             ends.append(renewed.expires_ms)
             await anna.mesh.clock.sleep(1)
         assert max(ends) == held.expires_ms + held.limits.milliseconds
@@ -53,10 +53,10 @@ async def test_after_a_restart_of_the_coordinator_the_latest_end_is_where_it_was
         ask = BranchRenew(search=held.search, lease=held.lease, spend=Spend())
         for _ in range(5):
             anna.mesh.clock.ahead_ms += 400_000
-            renewed = await holder.peers.call(anna.id, "branch/renew", ask, BranchRenewed)
+            renewed = await holder.calls.call(anna.id, "branch/renew", ask, BranchRenewed)
         assert renewed.expires_ms == latest_ms
         anna.mesh.clock.ahead_ms += 600_000
-        assert not (await holder.peers.call(anna.id, "branch/renew", ask, BranchRenewed)).live
+        assert not (await holder.calls.call(anna.id, "branch/renew", ask, BranchRenewed)).live
 
 
 async def _spend(anna: MemoryNode, search: str, of: MemoryNode) -> PeerSpend:
@@ -75,7 +75,7 @@ async def test_an_expired_lease_shows_what_its_worker_said_last_and_a_late_resul
         held = _assignment(script, 0)
         for steps in (5, 3):  # what falls was no truth
             ask = BranchRenew(search=search, lease=held.lease, spend=Spend(steps=steps, milliseconds=700))
-            await bruno.peers.call(anna.id, "branch/renew", ask, BranchRenewed)
+            await bruno.calls.call(anna.id, "branch/renew", ask, BranchRenewed)
         await until(lambda: _has_status(anna, held.lease, "expired"), "it is over")
         spend = await _spend(anna, search, bruno)
         assert (spend.steps, spend.cost_ms) == (5, 700)
@@ -120,7 +120,7 @@ async def _opened(anna: MemoryNode, bruno: MemoryNode) -> tuple[asyncio.Task[Any
 async def _open_again(anna: MemoryNode, bruno: MemoryNode, search: str) -> Done:
     record = await anna.store.search(search)
     assert record is not None
-    return await anna.peers.call(bruno.id, "search/open", SearchOpen(spec=record.spec), Done)
+    return await anna.calls.call(bruno.id, "search/open", SearchOpen(spec=record.spec), Done)
 
 
 async def test_what_a_worker_s_owner_stopped_its_coordinator_cannot_open_again_nor_can_a_restart() -> None:
@@ -144,7 +144,7 @@ async def test_closing_a_search_first_does_not_lift_the_stop_either() -> None:
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         task, search = await _opened(anna, bruno)
         await bruno.explorer.stop(search)
-        await anna.peers.call(bruno.id, "search/close", SearchClose(search=search), Done)
+        await anna.calls.call(bruno.id, "search/close", SearchClose(search=search), Done)
         with pytest.raises(MeshError) as refused:
             await _open_again(anna, bruno, search)
         assert refused.value.code == "policy.refused"

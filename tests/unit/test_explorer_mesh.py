@@ -189,7 +189,7 @@ async def _return(
         search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=spend or Spend(), **fields
     )
     sealed = node.identity.artefact(KIND_RESULT, assignment.lease, result).envelope
-    await node.peers.call(to.id, "branch/return", BranchReturn(search=assignment.search, result=sealed), Done)
+    await node.calls.call(to.id, "branch/return", BranchReturn(search=assignment.search, result=sealed), Done)
 
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
@@ -470,7 +470,7 @@ async def test_a_result_is_taken_from_its_worker_only() -> None:
         )
         sealed = bruno.identity.artefact(KIND_RESULT, given.lease, result).envelope
         with pytest.raises(MeshError) as refused:
-            await carla.peers.call(anna.id, "branch/return", BranchReturn(search=given.search, result=sealed), Done)
+            await carla.calls.call(anna.id, "branch/return", BranchReturn(search=given.search, result=sealed), Done)
         assert refused.value.code == "envelope.issuer"
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -86,7 +86,7 @@ async def three() -> AsyncIterator[list[MemoryNode]]:
 async def _opened(anna: MemoryNode, bruno: MemoryNode) -> SearchSpec:
     """A search of anna's in which bruno takes part and carla does not."""
     spec = _spec(anna, bruno)
-    await anna.peers.call(bruno.id, "search/open", _sealed(anna, spec), Done)
+    await anna.calls.call(bruno.id, "search/open", _sealed(anna, spec), Done)
     return spec
 
 
@@ -95,7 +95,7 @@ async def test_a_peer_without_the_scope_may_not_open_a_search() -> None:
     anna, bruno = await mesh.add("anna"), await mesh.add("bruno")
     await mesh.pair(anna, bruno, grants={"deltas:read": ("*",)})
     assert (
-        await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
+        await _refused(anna.calls.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
         == "peer.scope"
     )
     assert await bruno.store.searches() == []
@@ -109,20 +109,20 @@ async def test_who_takes_no_part_may_neither_push_nor_pull_nor_assign_nor_revoke
     spec = await _opened(anna, bruno)
     assert (
         await _refused(
-            carla.peers.call(bruno.id, "deltas/pull", DeltaPull(search=spec.id, epoch=0, after_seq=0), DeltaBatch)
+            carla.calls.call(bruno.id, "deltas/pull", DeltaPull(search=spec.id, epoch=0, after_seq=0), DeltaBatch)
         )
         == "peer.scope"
     )
     assert (
-        await _refused(carla.peers.call(bruno.id, "deltas/push", DeltaPush(search=spec.id, deltas=()), DeltaHave))
+        await _refused(carla.calls.call(bruno.id, "deltas/push", DeltaPush(search=spec.id, deltas=()), DeltaHave))
         == "peer.scope"
     )
     assert (
-        await _refused(carla.peers.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-x"), Done))
+        await _refused(carla.calls.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-x"), Done))
         == "peer.scope"
     )
     assert (
-        await _refused(carla.peers.call(bruno.id, "search/close", SearchClose(search=spec.id), Done))
+        await _refused(carla.calls.call(bruno.id, "search/close", SearchClose(search=spec.id), Done))
         == "input.not_found"
     )
 
@@ -130,8 +130,8 @@ async def test_who_takes_no_part_may_neither_push_nor_pull_nor_assign_nor_revoke
 async def test_a_search_that_is_not_open_is_not_found(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
     pull = DeltaPull(search="sea-unknown", epoch=0, after_seq=0)
-    assert await _refused(anna.peers.call(bruno.id, "deltas/pull", pull, DeltaBatch)) == "input.not_found"
-    renewed = await anna.peers.call(
+    assert await _refused(anna.calls.call(bruno.id, "deltas/pull", pull, DeltaBatch)) == "input.not_found"
+    renewed = await anna.calls.call(
         bruno.id, "branch/renew", BranchRenew(search="sea-unknown", lease="lea-x", spend=Spend()), BranchRenewed
     )
     assert not renewed.live
@@ -140,11 +140,11 @@ async def test_a_search_that_is_not_open_is_not_found(three: list[MemoryNode]) -
 async def test_a_search_is_opened_by_its_own_coordinator_only(three: list[MemoryNode]) -> None:
     anna, bruno, carla = three
     assert (
-        await _refused(carla.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
+        await _refused(carla.calls.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
         == "envelope.issuer"
     )
     assert (
-        await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, carla)), Done))
+        await _refused(anna.calls.call(bruno.id, "search/open", _sealed(anna, _spec(anna, carla)), Done))
         == "envelope.issuer"
     )
 
@@ -159,10 +159,10 @@ async def test_a_search_under_the_id_of_another_does_not_take_its_place(three: l
 
     search = await until(known, "bruno's search")
     stolen = _spec(carla, bruno, id=search)
-    assert await _refused(carla.peers.call(bruno.id, "search/open", _sealed(carla, stolen), Done)) == "peer.scope"
+    assert await _refused(carla.calls.call(bruno.id, "search/open", _sealed(carla, stolen), Done)) == "peer.scope"
     await bruno.explorer.stop(search)
     await task
-    assert await _refused(carla.peers.call(bruno.id, "search/open", _sealed(carla, stolen), Done)) == "peer.scope"
+    assert await _refused(carla.calls.call(bruno.id, "search/open", _sealed(carla, stolen), Done)) == "peer.scope"
     assert (await bruno.store.search(search)).coordinator == bruno.id  # type: ignore[union-attr]
 
 
@@ -184,7 +184,7 @@ async def _assign(
     anna: MemoryNode, bruno: MemoryNode, assignment: Assignment, signer: MemoryNode | None = None
 ) -> Done:
     sealed = (signer or anna).identity.artefact(KIND_ASSIGNMENT, assignment.lease, assignment).envelope
-    return await anna.peers.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
+    return await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
 
 
 async def test_foreign_expired_and_impossible_assignments_are_refused(three: list[MemoryNode]) -> None:
@@ -218,7 +218,7 @@ async def test_revoking_a_lease_stops_its_work_at_once(three: list[MemoryNode]) 
     bruno.step_s = 1_000.0
     spec = await _opened(anna, bruno)
     await _assign(anna, bruno, _assignment(spec, anna.mesh.clock))
-    await anna.peers.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"), Done)
+    await anna.calls.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"), Done)
     assert (await bruno.store.lease("lea-1")).status == "revoked"  # type: ignore[union-attr]
     assert bruno.explorer._searches.all()[0].work._tasks == {}  # type: ignore[union-attr]
 
@@ -231,7 +231,7 @@ async def test_a_start_address_outside_the_worker_s_origins_is_refused() -> None
     mesh.nodes.append(bruno)
     await bruno.start()
     await mesh.pair(anna, bruno)
-    call = anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done)
+    call = anna.calls.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done)
     assert await _refused(call) == "policy.refused"
     for node in mesh.nodes:
         await node.stop()
@@ -256,14 +256,14 @@ async def test_a_node_takes_part_in_a_bounded_number_of_searches_of_one_coordina
     monkeypatch.setattr(limits, "SEARCHES_OPEN_MAX", limits.SEARCHES_OPEN_PER_PEER_MAX + 1)
 
     def open_one(node: MemoryNode, name: str) -> Any:
-        return node.peers.call(bruno.id, "search/open", _sealed(node, _spec(node, bruno, id=name)), Done)
+        return node.calls.call(bruno.id, "search/open", _sealed(node, _spec(node, bruno, id=name)), Done)
 
     first = _sealed(anna, _spec(anna, bruno, id="sea-first"))
-    await anna.peers.call(bruno.id, "search/open", first, Done)
+    await anna.calls.call(bruno.id, "search/open", first, Done)
     for number in range(limits.SEARCHES_OPEN_PER_PEER_MAX - 1):
         await open_one(anna, f"sea-{number}")
     assert await _refused(open_one(anna, "sea-more")) == "peer.limit"
-    await anna.peers.call(bruno.id, "search/open", first, Done)  # what is open already takes no further place
+    await anna.calls.call(bruno.id, "search/open", first, Done)  # what is open already takes no further place
     await open_one(carla, "sea-carla")
     assert await _refused(open_one(carla, "sea-too-many")) == "peer.limit"
 
@@ -288,7 +288,7 @@ async def test_several_searches_that_are_opened_at_once_find_no_more_places_than
     await bruno.start()
     await mesh.pair(anna, bruno)
     asks = [_sealed(anna, _spec(anna, bruno, id=f"sea-{number}")) for number in range(3)]
-    calls = [anna.peers.call(bruno.id, "search/open", ask, Done) for ask in asks]
+    calls = [anna.calls.call(bruno.id, "search/open", ask, Done) for ask in asks]
     answers = await asyncio.gather(*calls, return_exceptions=True)
     assert sum(isinstance(answer, Done) for answer in answers) == 1
     assert bruno.explorer.running == 1

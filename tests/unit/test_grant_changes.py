@@ -44,11 +44,11 @@ async def two() -> AsyncIterator[list[MemoryNode]]:
 
 async def allow(here: MemoryNode, there: MemoryNode, grants: Grants) -> None:
     """What ``there`` may do at ``here`` from now on; what it no longer covers is *not* ended."""
-    await here.peers.regrant(there.id, lambda before: grants)
+    await here.changes.regrant(there.id, lambda before: grants)
 
 
 async def end_uncovered(here: MemoryNode, there: MemoryNode, *less: str) -> list[str]:
-    await here.peers.regrant(there.id, lambda before: withdrawn(before, parse_grants(less)))
+    await here.changes.regrant(there.id, lambda before: withdrawn(before, parse_grants(less)))
     return await here.explorer.reconsider(there.id)
 
 
@@ -70,19 +70,19 @@ async def test_a_search_that_begins_elsewhere_than_granted_is_not_opened(two: li
     anna, bruno = two
     await allow(bruno, anna, parse_grants(f"explore={ELSEWHERE}"))
     assert (
-        await _refused(anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
+        await _refused(anna.calls.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done))
         == "peer.scope"
     )
     assert await bruno.store.searches() == []
     await allow(bruno, anna, parse_grants(f"branch:assign={ELSEWHERE},{ORIGIN}"))
-    await anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done)
+    await anna.calls.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno)), Done)
 
 
 @pytest.mark.parametrize("url", ["http://shop.test@evil.test/", "http://shop.test.evil.test/", "http:\\\\shop.test/"])
 async def test_an_address_that_only_looks_like_the_granted_site_is_refused(two: list[MemoryNode], url: str) -> None:
     anna, bruno = two
     await allow(bruno, anna, parse_grants(f"explore={ORIGIN}"))
-    call = anna.peers.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno, start_url=url)), Done)
+    call = anna.calls.call(bruno.id, "search/open", _sealed(anna, _spec(anna, bruno, start_url=url)), Done)
     assert await _refused(call) == "peer.scope"
 
 
@@ -94,7 +94,7 @@ async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_grant
     sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
 
     def ask(route: str, record: Any, answer: Any) -> Callable[[], Any]:
-        return lambda: anna.peers.call(bruno.id, route, record, answer)
+        return lambda: anna.calls.call(bruno.id, route, record, answer)
 
     calls = {
         "assign": ask("branch/assign", BranchAssign(assignment=sealed), Done),
@@ -124,8 +124,8 @@ async def test_no_result_is_taken_and_no_lease_renewed_for_a_site_that_is_not_gr
     returned = BranchReturn(search=search, result=bruno.identity.artefact(KIND_RESULT, lease.id, result).envelope)
     renew = BranchRenew(search=search, lease=lease.id, spend=Spend())
     await allow(anna, bruno, parse_grants(f"explore={ELSEWHERE}"))
-    assert await _refused(bruno.peers.call(anna.id, "branch/renew", renew, BranchRenewed)) == "peer.scope"
-    assert await _refused(bruno.peers.call(anna.id, "branch/return", returned, Done)) == "peer.scope"
+    assert await _refused(bruno.calls.call(anna.id, "branch/renew", renew, BranchRenewed)) == "peer.scope"
+    assert await _refused(bruno.calls.call(anna.id, "branch/return", returned, Done)) == "peer.scope"
     assert (await anna.store.lease(lease.id)).result == b""  # type: ignore[union-attr]
     await anna.explorer.stop(search)
     await task
@@ -160,7 +160,7 @@ async def here_is(count: Callable[[], Any], least: int) -> bool:
 
 async def test_by_default_a_search_is_shared_with_those_who_let_us_explore_that_site(two: list[MemoryNode]) -> None:
     anna, bruno = two
-    await anna.peers.heard_grants(bruno.id, parse_grants(f"explore={ELSEWHERE}"))
+    await anna.changes.heard_grants(bruno.id, parse_grants(f"explore={ELSEWHERE}"))
     assert anna.explorer._participants(None, f"{ORIGIN}/") == []
     assert anna.explorer._participants(None, f"{ELSEWHERE}/a") == [bruno.id]
 
@@ -176,7 +176,7 @@ async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, mesh.clock)
     sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
-    await anna.peers.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
+    await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
     page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser._pages], "a page")
     assert page[0]._policy.origins == ("http://*.shop.test", ORIGIN)
     for node in mesh.nodes:
@@ -239,7 +239,7 @@ async def test_a_worker_that_lost_the_scope_loses_its_leases_and_gets_no_others(
         "anna goes on alone",
     )
     assert [each.id for each in await leases()] == [lease.id]
-    await anna.peers.regrant(bruno.id, lambda before: granted(before, parse_grants("branch:accept")))
+    await anna.changes.regrant(bruno.id, lambda before: granted(before, parse_grants("branch:accept")))
     await until(lambda: more_than_one(leases), "bruno gets a branch again")
     await anna.explorer.stop(search)
     await task
@@ -256,7 +256,7 @@ async def test_a_search_that_lost_its_scope_while_the_node_was_down_is_not_taken
     spec = await _opened(anna, bruno)
     await bruno.stop()
     (record,) = await bruno.store.peers()
-    await bruno.peers.regrant(record.node, lambda before: {})
+    await bruno.changes.regrant(record.node, lambda before: {})
     await bruno.start()
     assert bruno.explorer.running == 0
     assert (await bruno.store.search(spec.id)).status == "stopped"  # type: ignore[union-attr]
@@ -285,13 +285,13 @@ async def test_changes_of_one_peer_at_once_do_not_undo_each_other(two: list[Memo
     slow = SlowStore()
     for record in await bruno.store.peers():
         await slow.put_peer(record)
-    bruno.peers._store = slow
+    bruno.changes._store = slow
     bruno.mesh.clock.ahead_ms += 10 * 60_000
     await asyncio.gather(
-        bruno.peers.regrant(anna.id, lambda before: withdrawn(before, parse_grants("branch:assign"))),
-        bruno.peers.saw(anna.id),
-        bruno.peers.heard_grants(anna.id, parse_grants("audit")),
-        bruno.peers.regrant(anna.id, lambda before: granted(before, parse_grants("peers:read"))),
+        bruno.changes.regrant(anna.id, lambda before: withdrawn(before, parse_grants("branch:assign"))),
+        bruno.changes.saw(anna.id),
+        bruno.changes.heard_grants(anna.id, parse_grants("audit")),
+        bruno.changes.regrant(anna.id, lambda before: granted(before, parse_grants("peers:read"))),
     )
     (stored,) = await slow.peers()
     assert stored == bruno.peers.records()[0]
@@ -303,7 +303,7 @@ async def test_changes_of_one_peer_at_once_do_not_undo_each_other(two: list[Memo
 async def test_what_a_peer_says_we_may_is_kept_only_in_its_one_form(two: list[MemoryNode]) -> None:
     anna, bruno = two
     with pytest.raises(MeshError) as caught:
-        await anna.peers.heard_grants(bruno.id, {"everything": ("*",)})
+        await anna.changes.heard_grants(bruno.id, {"everything": ("*",)})
     assert caught.value.code == "message.invalid"
     assert anna.peers.records()[0].granted_us == EXPLORE
 
@@ -321,8 +321,8 @@ async def test_a_peer_too_many_is_refused_before_it_is_stored(
 ) -> None:
     anna, _ = two
     monkeypatch.setattr(limits, "PEERS_MAX", 2)
-    results = await asyncio.gather(*(anna.peers.add(paired(number)) for number in (50, 51)), return_exceptions=True)
+    results = await asyncio.gather(*(anna.changes.add(paired(number)) for number in (50, 51)), return_exceptions=True)
     assert [getattr(result, "code", "") for result in results] == ["", "peer.limit"]
     assert len(await anna.store.peers()) == len(anna.peers.records()) == 2
-    await anna.peers.add(paired(50))  # pairing again takes no further place
+    await anna.changes.add(paired(50))  # pairing again takes no further place
     await anna.peers.load()

@@ -17,6 +17,7 @@ from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveAsk, LogProven, LogSync, SearchClose
 from protocol.note import Note
 from protocol.witness_log import Checkpoint
+from tests.key_logs import SECOND, log_of, recovered
 from tests.mesh_memory import MemoryNode, memory_mesh
 
 
@@ -42,7 +43,7 @@ async def sign(node: MemoryNode | Witness, count: int) -> None:
 
 def size_held(node: MemoryNode, of: MemoryNode) -> int:
     """The size of the checkpoint ``node`` holds."""
-    held = node.log_exchange.held(of.id)
+    held = node.log_exchange.peer_logs.held(of.id)
     return held[0].size if held else 0
 
 
@@ -70,7 +71,7 @@ class TwoFaced:
         await witness.load()
         await sign(witness, signed)
         self.witnesses[peer.id] = witness
-        self._faces[peer.id] = LogExchange(witness, node.peers, store, node.mesh.clock)
+        self._faces[peer.id] = LogExchange(witness, node.calls, store, node.mesh.clock)
         node.api.serve("log/checkpoint", self._sync)
         node.api.serve("log/consistency", self._consistency)
 
@@ -107,10 +108,10 @@ async def test_a_proof_carries_the_cosignatures_of_peers(three: list[MemoryNode]
 async def test_a_peer_proves_an_artefact_on_request(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
     signed = await bruno.witness.artefact("session", "ses-1", b"x")
-    told = await anna.peers.call(bruno.id, "log/prove", LogProveAsk(digest=signed.digest), LogProven)
+    told = await anna.calls.call(bruno.id, "log/prove", LogProveAsk(digest=signed.digest), LogProven)
     assert log_proof.check(log_proof.decode(told.proof)).node == bruno.id
     ask = LogProveAsk(digest=bytes(32))
-    assert await code_of(anna.peers.call(bruno.id, "log/prove", ask, LogProven)) == "log.not_logged"
+    assert await code_of(anna.calls.call(bruno.id, "log/prove", ask, LogProven)) == "log.not_logged"
 
 
 async def test_heads_survive_a_restart(three: list[MemoryNode]) -> None:
@@ -148,7 +149,7 @@ async def test_a_peer_is_only_told_of_nodes_it_knows_itself() -> None:
 
 @pytest.mark.parametrize(("to_anna", "to_bruno"), [(3, 3), (2, 5), (5, 2), (3, 6), (4, 8)])
 async def test_a_split_view_is_found_proved_and_frozen(three: list[MemoryNode], to_anna: int, to_bruno: int) -> None:
-    """Guard: node/log_exchange.py, LogExchange._settle_claims."""
+    """Guard: node/peer_logs.py, PeerLogs.settle_claims."""
     anna, bruno, mallory = three
     liar = TwoFaced(mallory)
     await liar.show(anna, signed=to_anna)
@@ -165,7 +166,7 @@ async def test_a_split_view_is_found_proved_and_frozen(three: list[MemoryNode], 
     await anna.log_exchange.sync(bruno.id)
     for node in (anna, bruno):
         assert node.peers.frozen == {mallory.id: "log.equivocation"}
-        finding = log_proof.check(log_proof.decode(node.log_exchange.proof(mallory.id)))
+        finding = log_proof.check(log_proof.decode(node.log_exchange.peer_logs.proof(mallory.id)))
         assert (finding.shows, finding.node) == ("equivocation", mallory.id)
         assert len(await node.store.equivocations()) == 1
 
@@ -194,13 +195,72 @@ async def test_a_frozen_peer_may_do_nothing_and_is_asked_nothing_also_after_a_re
             assert await code_of(with_lies) == "log.equivocation"
     for _ in range(2):
         close = SearchClose(search="sea-1")
-        assert await code_of(mallory.peers.call(anna.id, "search/close", close, Done)) == "log.equivocation"
-        assert await code_of(anna.peers.call(mallory.id, "search/close", close, Done)) == "log.equivocation"
+        assert await code_of(mallory.calls.call(anna.id, "search/close", close, Done)) == "log.equivocation"
+        assert await code_of(anna.calls.call(mallory.id, "search/close", close, Done)) == "log.equivocation"
         assert await code_of(mallory.log_exchange.sync(anna.id)) == "log.equivocation"
         await anna.stop()
         await anna.start()
     anna.peers.thaw(mallory.id)
     assert mallory.id in anna.peers.frozen
+
+
+def turn(node: MemoryNode) -> None:
+    """Another key."""
+    now_s, new = node.mesh.clock.now_ms() // 1000, SigningKey(bytes(32))
+    log = keylog.rotate(node.identity.log, node.identity.key, new, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
+    node.identity.become(log, new)
+    node.identity.speak()
+    node.server.rekey(new)
+    node.client.rekey(new)
+
+
+async def test_a_node_is_not_rid_of_what_it_said_by_changing_its_key(three: list[MemoryNode]) -> None:
+    """Guard: node/peer_logs.py, PeerLogs.hear_claim."""
+    anna, bruno, mallory = three
+    liar = TwoFaced(mallory)
+    await liar.show(anna, signed=4)
+    await anna.log_exchange.sync(mallory.id)
+    turn(mallory)
+    for node in (anna, bruno):
+        await node.changes.adopt(mallory.identity.log.encode())
+    await liar.show(bruno, signed=6)
+    await bruno.log_exchange.sync(mallory.id)
+    for _ in range(2):
+        await anna.log_exchange.sync(bruno.id)  # who is shown what anna holds, and asks
+    assert await code_of(bruno.log_exchange.sync(mallory.id)) == "log.equivocation"
+    assert bruno.peers.frozen == {mallory.id: "log.equivocation"}
+    finding = log_proof.check(log_proof.decode(bruno.log_exchange.peer_logs.proof(mallory.id)))
+    assert finding.node == mallory.id
+
+
+async def test_what_a_thief_signed_keeps_nobody_from_starting_nor_from_relying_on_the_owner(
+    three: list[MemoryNode],
+) -> None:
+    """A thief took Bruno over and signed; its owner takes it back, with the recovery key and a log of before."""
+    anna, bruno, _ = three
+    now_s = bruno.mesh.clock.now_ms() // 1000
+    begun = log_of(bruno.identity.key, now_s=now_s - 1_000)
+    bruno.identity.become(begun, bruno.identity.key)
+    before = copy.deepcopy(bruno.store)
+    turn(bruno)
+    await anna.changes.adopt(bruno.identity.log.encode())
+    await sign(bruno, 5)
+    await anna.log_exchange.sync(bruno.id)
+    assert size_held(anna, bruno) == 6
+    bruno.mesh.clock.ahead_ms += 100_000
+    taken_back = recovered(begun, SECOND, now_s + 50)
+    await bruno.stop()
+    bruno.store = before
+    bruno.identity.become(taken_back, SECOND)
+    bruno.identity.speak()
+    await bruno.start()
+    await sign(bruno, 2)
+    await anna.changes.adopt(taken_back.encode())
+    await anna.stop()
+    await anna.start()
+    assert size_held(anna, bruno) == 0
+    await anna.log_exchange.sync(bruno.id)
+    assert (size_held(anna, bruno), anna.peers.frozen) == (3, {})
 
 
 async def test_a_log_is_held_also_when_others_spoke_of_it_first(three: list[MemoryNode]) -> None:
@@ -278,7 +338,7 @@ async def test_a_node_restored_from_a_copy_hears_of_it_before_it_contradicts_its
     await sign(anna, 2)
     await anna.log_exchange.round()
     for node in (bruno, carla):
-        held = node.log_exchange.held(anna.id)
+        held = node.log_exchange.peer_logs.held(anna.id)
         assert held is not None
         assert (held[0].number, held[0].size) == (1, 3)
         assert not node.peers.frozen
@@ -311,7 +371,7 @@ async def test_a_log_that_was_replaced_is_not_taken_up_again(three: list[MemoryN
     assert (await anna.witness.renew()).number == 2
     await anna.log_exchange.round()
     assert not bruno.peers.frozen
-    held = bruno.log_exchange.held(anna.id)
+    held = bruno.log_exchange.peer_logs.held(anna.id)
     assert held is not None
     assert held[0].number == 2
 
@@ -322,9 +382,9 @@ async def test_a_forged_checkpoint_is_refused_and_changes_nothing(three: list[Me
     now = bruno.witness.log
     forged = witness_log.sign(now.checkpoint, mallory.identity.key).encode()
     ask = LogSync(head=forged, opening=now.opening, base_size=1)
-    assert await code_of(bruno.peers.call(anna.id, "log/checkpoint", ask, LogSync)) == "log.invalid"
+    assert await code_of(bruno.calls.call(anna.id, "log/checkpoint", ask, LogSync)) == "log.invalid"
     foreign = LogSync(head=now.signed.encode(), opening=mallory.witness.log.opening, base_size=1)
-    assert await code_of(bruno.peers.call(anna.id, "log/checkpoint", foreign, LogSync)) == "envelope.issuer"
+    assert await code_of(bruno.calls.call(anna.id, "log/checkpoint", foreign, LogSync)) == "envelope.issuer"
     assert size_held(anna, bruno) == 1
     assert not anna.peers.frozen
 
@@ -337,7 +397,7 @@ async def test_logs_outlive_a_change_of_key(three: list[MemoryNode]) -> None:
     moment_s = anna.mesh.clock.now_ms() // 1000
     own.become(keylog.rotate(own.log, own.key, new, now_s=moment_s, random=bytes(EVENT_RANDOM_BYTES)), new)
     own.speak()
-    await bruno.peers.adopt(own.log.encode())
+    await bruno.changes.adopt(own.log.encode())
     await anna.stop()
     await anna.start()
     await sign(anna, 2)

@@ -41,7 +41,7 @@ async def signed(node: MemoryNode, **fields: Any) -> bytes:
 
 async def push(node: MemoryNode, to: MemoryNode, sealed: bytes) -> None:
     """Send a notice by hand."""
-    await node.peers.call(to.id, "notices/push", NoticePush(notice=sealed), Done)
+    await node.calls.call(to.id, "notices/push", NoticePush(notice=sealed), Done)
 
 
 async def test_a_notice_reaches_the_peers_that_know_the_node_and_says_who_since_when_and_why(

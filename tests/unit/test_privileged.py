@@ -211,7 +211,7 @@ async def test_the_gate_reports_what_needs_an_approval_before_it_is_done(
 
 async def _call(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec.Struct) -> str:
     try:
-        await anna.peers.call(bruno.id, route, record, Done)
+        await anna.calls.call(bruno.id, route, record, Done)
     except MeshError as error:
         return error.code
     return ""
@@ -306,9 +306,9 @@ def _paired(number: int, *scopes: str) -> Paired:
 
 async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.MonkeyPatch) -> None:
     async with memory_mesh("anna") as (anna,):
-        await anna.peers.add(_paired(1, "deltas:read", "deltas:write"))
+        await anna.changes.add(_paired(1, "deltas:read", "deltas:write"))
         async with anna.witness.trail.doing("node.join", who=OWNER) as doing:
-            await anna.peers.add(_paired(1, "deltas:read", "branch:assign"))
+            await anna.changes.add(_paired(1, "deltas:read", "branch:assign"))
         first, second = await rows(anna.store, "peer.paired")
         assert (first.who, first.note["peer"], first.note["granted"]) == (
             first.subject,
@@ -320,11 +320,11 @@ async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.
 
 
 async def test_a_node_has_no_more_peers_than_it_may_also_when_two_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: node/peers.py, Peers._check_history."""
+    """Guard: node/trust_changes.py, TrustChanges._check_room."""
     monkeypatch.setattr(limits, "PEERS_MAX", 2)
     async with memory_mesh("anna") as (anna,):
-        done = await asyncio.gather(*(anna.peers.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)
+        done = await asyncio.gather(*(anna.changes.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)
         assert [error.code for error in done if isinstance(error, MeshError)] == ["peer.limit", "peer.limit"]
         assert len(await anna.store.peers()) == 2
-        await anna.peers.add(_paired(1, "deltas:read"))  # who is a peer can pair again
+        await anna.changes.add(_paired(1, "deltas:read"))  # who is a peer can pair again
         await anna.peers.load()

@@ -91,7 +91,7 @@ def test_every_reason_of_the_transport_stands_for_a_code() -> None:
 
 async def _refused(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec.Struct, answer: type = Done) -> str:
     try:
-        await anna.peers.call(bruno.id, route, record, answer)
+        await anna.calls.call(bruno.id, route, record, answer)
     except MeshError as error:
         return error.code
     return ""

@@ -84,18 +84,18 @@ async def test_a_peer_that_floods_a_node_is_stopped_at_its_share_of_the_disk(mon
     await bruno.start()
     await mesh.pair(anna, bruno)
     spec = _spec(anna, bruno)
-    await anna.peers.call(bruno.id, "search/open", _sealed(anna, spec), Done)
+    await anna.calls.call(bruno.id, "search/open", _sealed(anna, spec), Done)
     push = DeltaPush(search=spec.id, deltas=(bytes(limits.MIB // 2),))
     codes = []
     monkeypatch.setattr(bruno.peers.usage, "_due", lambda: False)
     for _ in range(3):
         with pytest.raises(MeshError) as refused:
-            await anna.peers.call(bruno.id, "deltas/push", push, DeltaHave)
+            await anna.calls.call(bruno.id, "deltas/push", push, DeltaHave)
         codes.append(refused.value.code)
     assert codes == ["envelope.invalid", "peer.quota", "peer.quota"]
     monkeypatch.setattr(bruno.peers.usage, "_due", lambda: True)
     with pytest.raises(MeshError) as refused:
-        await anna.peers.call(bruno.id, "deltas/push", push, DeltaHave)
+        await anna.calls.call(bruno.id, "deltas/push", push, DeltaHave)
     assert refused.value.code == "envelope.invalid"  # of all that, nothing was kept: the account was set right
     assert (await bruno.store.usage())[anna.id] < 10_000
     for node in mesh.nodes:

@@ -1,0 +1,51 @@
+"""How a node is heard whose key nobody here knows: it shows the key log that leads to it.
+
+The log proves itself, so it may come from anybody. What is asked besides is that whoever shows it holds its last key, means this
+node, and means it now: otherwise anybody who once saw a log could try it here, to find out whether its node is known. For the same
+reason nothing is checked against what is known before all of this holds: each check takes the same time for every node.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nacl.signing import VerifyKey
+
+from protocol import cbor, envelope, limits
+from protocol.envelope import Claims
+from protocol.errors import MeshError
+from protocol.keylog import KeyLog
+from protocol.messages import KIND_MESSAGE, KeysPush
+
+
+class Introduction(NamedTuple):
+    """A node that is who it says."""
+
+    log: KeyLog
+    claims: Claims
+
+
+def open_introduction(data: bytes, *, binding: bytes, audience: str, now_s: int) -> Introduction:
+    """The introduction in ``data``, once it is shown to come from the node it is about. Whether that is a peer, the caller decides.
+
+    Checks, in order: size and form; the key log, every event of it; fresh; signed by the last key of the log, for this route;
+    addressed to ``audience``. Errors: ``envelope.*``, ``message.invalid``, ``keylog.*``.
+    """
+    size_max = limits.KEYS_MESSAGE_BYTES_MAX
+    shown = cbor.decode_as(envelope.peek(data, bytes_max=size_max).payload, KeysPush, bytes_max=size_max)
+    log = KeyLog.read(shown.log, now_s=now_s)
+
+    def find_key(issuer: str, key_id: bytes, issued_s: int) -> VerifyKey | None:
+        return VerifyKey(log.key) if (issuer, key_id) == (log.node, envelope.key_id(log.key)) else None
+
+    opened = envelope.verify(
+        data,
+        kinds=frozenset({KIND_MESSAGE}),
+        find_key=find_key,
+        binding=binding,
+        bytes_max=size_max,
+        fresh_s=now_s,
+    )
+    if opened.claims.audience != audience:
+        raise MeshError("envelope.audience", "an introduction to another node")
+    return Introduction(log, opened.claims)
