@@ -47,7 +47,8 @@ LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
 
 # Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
 HELD_KEEPALIVE_S: Final = 20
-FRAME_BYTES_MAX: Final = PEER_BODY_BYTES_MAX + 1 * KIB
+FRAME_BYTES_MAX: Final = 1 * KIB
+FRAME_PIECE_BYTES_MAX: Final = 64 * KIB
 BACKOFF_FIRST_MS: Final = 1_000
 BACKOFF_MAX_MS: Final = 300_000
 ECHO_TIMEOUT_S: Final = 10
