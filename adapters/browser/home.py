@@ -38,7 +38,7 @@ def make_home(roots: Sequence[str] = ()) -> Path:
             return home
         home.rmdir()
     detail = f"no directory of at most {PATH_CHARS_MAX} characters for temporary files: set TMPDIR to a shorter one"
-    raise MeshError("browser.launch", detail)
+    raise MeshError("browser.launch", detail, reason="directory")
 
 
 def environment(home: Path) -> dict[str, str | float | bool]:

@@ -47,7 +47,7 @@ STORM: Final = (
     "<p>Storm</p><script>setInterval(() => { for (let i = 0; i < 40; i++) "
     f"{{ navigator.sendBeacon('/send', 'x'); fetch('{CLOSE}').catch(() => 0) }} }}, 1)</script>"
 )
-STEADY: Final = f"<p>Steady</p><script>setInterval(() => fetch('{CLOSE}').catch(() => 0), 5)</script>"
+STEADY: Final = f"<p>Steady</p><script>setInterval(() => fetch('{CLOSE}').catch(() => 0), 20)</script>"
 AGAIN: Final = (
     "<button onclick=\"const w = window.open(''); let n = 0; "
     f"setInterval(() => {{ w.location = '{CLOSE}' + n++ }}, 2)\">Go</button>"
