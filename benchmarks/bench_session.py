@@ -23,8 +23,9 @@ from nacl.signing import SigningKey
 from playwright.async_api import Browser as PlaywrightBrowser
 from playwright.async_api import async_playwright
 
+from adapters.browser.arguments import DETERMINISM_ARGS, HARDENING_ARGS
 from adapters.browser.chromium import launcher
-from adapters.browser.settings import BrowserSettings, find_executable, launch_args
+from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser
 from adapters.storage.memory import MemoryStore
@@ -116,7 +117,8 @@ async def _ratio() -> float:
     witness = Witness(Identity(SigningKey(bytes(32)), SystemClock()), MemoryStore(), SystemClock())
     await witness.load()
     async with _shop() as url, async_playwright() as driver:
-        bare = await driver.chromium.launch(executable_path=find_executable(SETTINGS), args=launch_args(SETTINGS))
+        arguments = [*HARDENING_ARGS, *DETERMINISM_ARGS]
+        bare = await driver.chromium.launch(executable_path=find_executable(SETTINGS), args=arguments)
         ours = await launcher(SETTINGS)()
         try:
             recorded = await _recorded(ours, witness, url)

@@ -6,11 +6,13 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from shlex import quote
 
 import msgspec
 
 from node import identity
-from node.doctor_peers import CLOCKS, Check, check_peer
+from node.doctor_peers import Check, check_peer
+from node.doctor_remedies import CLOCKS, for_browser
 from node.rooms import Rooms
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -41,10 +43,6 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
     return Health(healthy=all(check.status != "fault" for check in found), checks=tuple(found))
 
 
-def _fault(name: str, error: MeshError) -> Check:
-    return Check(name=name, status="fault", finding=f"{error.message} [{error.code}]", remedy=error.remedy)
-
-
 async def _python(rooms: Rooms) -> list[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info[:2] < (3, 13):
@@ -54,7 +52,7 @@ async def _python(rooms: Rooms) -> list[Check]:
             name="python",
             status="fault",
             finding=f"{version} is not supported",
-            remedy="Install with Python 3.11 or 3.12.",
+            remedy="apt-get install python3.11 python3.11-venv",
         )
     ]
 
@@ -63,7 +61,8 @@ async def _data_directory(rooms: Rooms) -> list[Check]:
     free = (await asyncio.to_thread(shutil.disk_usage, rooms.home)).free
     finding = f"{rooms.home}, {free // limits.MIB} MiB free"
     if free < _FREE_BYTES_MIN:
-        return [Check(name="disk", status="warn", finding=finding, remedy="Free space: recordings need it.")]
+        remedy = f"trailmesh explore show --home {quote(str(rooms.home))}; then `trailmesh explore rm`"
+        return [Check(name="disk", status="warn", finding=finding, remedy=remedy)]
     return [Check(name="disk", status="ok", finding=finding)]
 
 
@@ -71,17 +70,15 @@ async def _witness_key(rooms: Rooms) -> list[Check]:
     finding = f"Ed25519, node {ids.short(rooms.identity.node)}"
     if identity.key_is_private(rooms.home):
         return [Check(name="witness key", status="ok", finding=finding)]
-    remedy = f"chmod 600 {rooms.home / identity.KEY_FILE}"
+    remedy = f"chmod 600 {quote(str(rooms.home / identity.KEY_FILE))}"
     return [Check(name="witness key", status="fault", finding="others on this machine can read it", remedy=remedy)]
 
 
 async def _store(rooms: Rooms) -> list[Check]:
     faults = await rooms.store.check()
     if faults:
-        return [
-            Check(name="store", status="fault", finding=fault, remedy="Restore the data directory from a backup.")
-            for fault in faults
-        ]
+        remedy = f"mv {quote(str(rooms.home))} {quote(f'{rooms.home}.damaged')}, and put a backup in its place"
+        return [Check(name="store", status="fault", finding=fault, remedy=remedy) for fault in faults]
     return [
         Check(name="store", status="ok", finding=f"sound, {len(await rooms.store.sessions(limit=1_000_000))} sessions")
     ]
@@ -93,7 +90,14 @@ async def _witness_log(rooms: Rooms) -> list[Check]:
     finding = f"log {now.number}, {now.size} entries, cosigned by {len(cosigned)} peers"
     if rooms.witness.rollback:
         found = "a peer holds a later state of it: restored from a copy, nothing is signed"
-        return [Check(name="witness log", status="fault", finding=found, remedy="trailmesh log renew")]
+        return [
+            Check(
+                name="witness log",
+                status="fault",
+                finding=found,
+                remedy=f"trailmesh log renew --home {quote(str(rooms.home))}",
+            )
+        ]
     return [Check(name="witness log", status="ok", finding=finding)]
 
 
@@ -113,7 +117,7 @@ async def _clock(rooms: Rooms) -> list[Check]:
 async def _peer_listener(rooms: Rooms) -> list[Check]:
     if rooms.serving:
         return [Check(name="peer listener", status="ok", finding=rooms.address)]
-    remedy = f"trailmesh node serve --home {rooms.home}"
+    remedy = f"trailmesh node serve --home {quote(str(rooms.home))}"
     return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
 
 
@@ -121,11 +125,12 @@ async def _browser(rooms: Rooms) -> list[Check]:
     try:
         info = await rooms.browsers.info()
     except MeshError as error:
-        return [_fault("browser", error)]
+        finding = f"{error.message} [{error.code}]"
+        return [Check(name="browser", status="fault", finding=finding, remedy=for_browser(rooms, error))]
     finding = f"{info.name} {info.version} ({info.backend})"
     major = info.version.partition(".")[0]
     if major.isdigit() and int(major) < _BROWSER_MAJOR_MIN:
-        remedy = "apt-get install chromium"
+        remedy = "apt-get install --only-upgrade chromium"
         return [
             Check(name="browser", status="warn", finding=f"{finding} is old: observations may differ", remedy=remedy)
         ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Literal
 
 import msgspec
 
+from node.config import CONFIG_FILE
+from node.doctor_remedies import CLOCKS, SAME_VERSION, for_peer
 from node.rooms import Rooms
 from protocol import limits
 from protocol.clocks import apart_in_words
@@ -13,7 +16,6 @@ from protocol.errors import MeshError
 from protocol.grants import in_words
 from protocol.messages import PROTOCOL_VERSION, EchoAsk, EchoTell, StatusAsk, StatusTell
 
-CLOCKS = "on the machine whose clock is wrong: timedatectl set-ntp true"
 _AGREE_MS = 2_000
 """Clocks that differ by less are not worth a word."""
 
@@ -44,7 +46,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
             name=title,
             status="warn" if error.code == "peer.unreachable" else "fault",  # that it is down is its trouble, not ours
             finding=f"{_why(rooms, peer, error)} [{error.code}]",
-            remedy=_remedy(rooms, error),
+            remedy=for_peer(rooms, name, error.code),
         )
     ended_ms = rooms.clock.now_ms()
     apart_ms = answer.now_ms - (started_ms + ended_ms) // 2
@@ -53,7 +55,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         finding = f"{apart_in_words(name, apart_ms)}: messages are refused"
         return Check(name=title, status="fault", finding=finding, remedy=CLOCKS)
     if answer.protocol != PROTOCOL_VERSION:
-        finding, remedy = f"speaks protocol {answer.protocol}", "Install the same version on both."
+        finding, remedy = f"speaks protocol {answer.protocol}", SAME_VERSION
         return Check(name=title, status="warn", finding=finding, remedy=remedy)
     over = _over(rooms.reach.report(peer)["way"])
     took = f"answers in {ended_ms - started_ms} ms {over}; we may do there: {in_words(answer.grants)}"
@@ -67,14 +69,15 @@ async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         told = await rooms.calls.call(peer, "reach/echo", EchoAsk(), EchoTell)
     except MeshError as error:
         if error.code == "input.not_found":
-            remedy = f"Install the same version on {name}."
-            return Check(name=title, status="warn", finding="cannot be asked to call back", remedy=remedy)
-        return Check(name=title, status="fault", finding=f"{error.message} [{error.code}]", remedy=error.remedy)
+            finding = "cannot be asked to call back"
+            return Check(name=title, status="warn", finding=finding, remedy=SAME_VERSION)
+        remedy = for_peer(rooms, name, error.code)
+        return Check(name=title, status="fault", finding=f"{error.message} [{error.code}]", remedy=remedy)
     if told.reached:
         way = "the connection this node keeps open" if told.way == "held" else told.way
         return Check(name=title, status="ok", finding=f"reaches this node in {told.milliseconds} ms over {way}")
     finding = f"does not reach this node: {told.message} [{told.code}]"
-    return Check(name=title, status="fault", finding=finding, remedy=_inward_remedy(rooms, told.code))
+    return Check(name=title, status="fault", finding=finding, remedy=inward_remedy(rooms, name, told.code))
 
 
 def _over(way: str) -> str:
@@ -90,15 +93,11 @@ def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
     return f"{error.message}; {hold.failures} failures in a row, next try in {wait_s} s"
 
 
-def _remedy(rooms: Rooms, error: MeshError) -> str:
-    if error.code in ("envelope.time", "peer.clock"):
+def inward_remedy(rooms: Rooms, name: str, code: str) -> str:
+    """Against ``code``, which the peer ``name`` ran into as it called back."""
+    if code in ("peer.clock", "envelope.time"):
         return CLOCKS
-    return error.remedy
-
-
-def _inward_remedy(rooms: Rooms, code: str) -> str:
-    if code in ("envelope.time", "peer.clock"):
-        return CLOCKS
-    if code != "peer.unreachable" or rooms.config.listen.reach != "direct":
-        return "on the peer: trailmesh node doctor"
-    return f"sed -i 's/reach: direct/reach: both/' {rooms.home / 'config.yaml'} and restart `trailmesh node serve`"
+    if code == "peer.unreachable" and rooms.config.listen.reach == "direct":
+        config = quote(str(rooms.home / CONFIG_FILE))
+        return f"sed -i 's/reach: direct/reach: both/' {config} and restart `trailmesh node serve`"
+    return f"on the machine of {quote(name)}: trailmesh node doctor"  # it is to be mended where it happened

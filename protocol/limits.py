@@ -59,7 +59,8 @@ LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
 
 # Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
 HELD_KEEPALIVE_S: Final = 20
-FRAME_BYTES_MAX: Final = PEER_BODY_BYTES_MAX + 1 * KIB
+FRAME_BYTES_MAX: Final = 1 * KIB
+FRAME_PIECE_BYTES_MAX: Final = 64 * KIB
 BACKOFF_FIRST_MS: Final = 1_000
 BACKOFF_MAX_MS: Final = 300_000
 ECHO_TIMEOUT_S: Final = 10
@@ -174,6 +175,9 @@ AUDIT_LIST_ROWS_MAX: Final = 1_000
 AUDIT_ANCHOR_EVERY_S: Final = 600
 
 # Browser
+PAUSED_REQUESTS_MAX: Final = 2_000
+WINDOWS_KEPT_MAX: Final = 16
+TUNNEL_CONNECTIONS_MAX: Final = 1_024
 NAVIGATION_TIMEOUT_MS: Final = 15_000
 STEP_TIMEOUT_MS: Final = 5_000
 SETTLE_QUIET_MS: Final = 80

@@ -265,13 +265,22 @@ def _token(tokens: tuple[str, ...], harmless: bool) -> str:
 
 
 def judge_request(
-    method: str, url: str, resource_type: str, is_navigation: bool, body_text: str | None, policy: GuardPolicy
+    method: str,
+    url: str,
+    resource_type: str,
+    is_navigation: bool,
+    body_text: str | None,
+    policy: GuardPolicy,
+    *,
+    announced: str = "",
 ) -> str | None:
     """Why ``policy`` refuses a request; None if it may be sent.
 
     resource_type: as the browser names it, lower case (``document``, ``fetch``, ``image`` …).
     body_text: the body if its Content-Type is ``application/json``, which a page can send to another site only after asking
     it; None otherwise.
+    announced: of a CORS preflight (no script can make one up) the method it asks for. It brings the site neither a body nor
+    cookies, so it may be sent where the request it announces may; of a POST the body is judged when it comes.
     Checks in order: scheme; an address that can be read; origin; the allow list; method; the words of the address.
     """
     scheme, _, rest = url.partition(":")
@@ -287,10 +296,12 @@ def judge_request(
         return "origin"
     if not policy.read_only:
         return None
-    verb = method.upper()
+    verb = (announced or method).upper()
     if any(_allows(entry, verb, url) for entry in policy.allow):
         return None
     word = destructive_url(url)
+    if announced and verb == "POST":
+        return "method" if word else None
     if verb not in ("GET", "HEAD"):
         return None if verb == "POST" and not is_navigation and not word and is_query(body_text) else "method"
     if word and not is_asset(url, resource_type):

@@ -9,6 +9,7 @@ import msgspec
 
 from protocol import limits
 from protocol.action import Action
+from protocol.time_zones import TIME_ZONES
 
 
 class Verdict(enum.StrEnum):
@@ -35,10 +36,16 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     width_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 1280
     height_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 800
-    locale: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")] = "en-GB"
-    timezone: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_+/-]{1,64}\Z")] = "UTC"
+    locale: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z")] = "en-GB"
+    """Language, script, region (BCP 47): ``de``, ``zh-Hant-TW``, ``es-419``."""
+    timezone: Annotated[str, msgspec.Meta(max_length=64)] = "UTC"
+    """A name of the IANA database, in its case (``protocol/time_zones.py``)."""
     reduced_motion: bool = True
     color_scheme: Literal["light", "dark"] = "light"
+
+    def __post_init__(self) -> None:
+        if self.timezone not in TIME_ZONES:
+            raise ValueError(f"{self.timezone[:64]!r} is no time zone; one is named like Europe/Berlin")
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -26,7 +26,7 @@ def attacher(settings: BrowserSettings) -> OpenBrowser:
         return await connected(
             connect,
             backend="attached",
-            ours=False,
+            ground=None,
             otherwise="browser.unreachable",
             doing="connecting to the running browser",
         )

@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Playwright, async_play
 
 from adapters.browser.activity import Activity
 from adapters.browser.faults import translated
+from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage
@@ -27,16 +28,26 @@ _CLOSE_TIMEOUT_S = 5.0
 class ChromiumBrowser:
     """``adapters.ports.Browser`` on a connected Playwright browser."""
 
-    def __init__(self, driver: Playwright, browser: Browser, backend: str, judge: BrowserJudge | None) -> None:
-        """judge: of every request of the browser; None if it is somebody else's too."""
+    def __init__(
+        self,
+        driver: Playwright,
+        browser: Browser,
+        backend: str,
+        judge: BrowserJudge | None,
+        ground: Ground | None,
+    ) -> None:
+        """judge: of every request of the browser; None if it is somebody else's too. ground: what ends with it."""
+        self._ground = ground
+        self._closing: asyncio.Task[None] | None = None
         self._driver = driver
         self._browser = browser
         self._judge = judge
         self._info = BrowserInfo(backend=backend, name="chromium", version=browser.version)
         self._pages: set[ChromiumPage] = set()
         self._activities: set[Activity] = set()
-        self._closed = False
         browser.on("disconnected", lambda _: self._lost())
+        if judge is not None:
+            judge.watch(self._unjudged)
 
     @property
     def info(self) -> BrowserInfo:
@@ -47,9 +58,16 @@ class ChromiumBrowser:
         for activity in self._activities:
             activity.lost()
 
+    def _unjudged(self) -> None:
+        """Nobody judges any more: nothing may be sent, and the browser ends. Its pages learn of it at once."""
+        assert self._ground is not None, "a browser with a judge was launched here"
+        self._ground.cut()
+        self._lost()
+        self._begin_to_close()
+
     async def open(self, profile: Profile, guard: GuardPolicy) -> ChromiumPage:
         """``adapters.ports.Browser.open``."""
-        if self._closed or not self._browser.is_connected():
+        if self._closing is not None or not self._browser.is_connected():
             raise MeshError("browser.crashed", "the browser is not running")
         activity = Activity()
         self._activities.add(activity)
@@ -97,7 +115,7 @@ class ChromiumBrowser:
             else:
                 await self._judge.admit(page, session, guard)
                 activity.gone.add_done_callback(partial(self._released, guard))
-            driven = ChromiumPage(context, page, session, activity, guard)
+            driven = ChromiumPage(context, page, session, activity, guard, keeps_windows=self._judge is None)
             await driven.start()
         except BaseException:
             with contextlib.suppress(Exception):  # the failure above is the one to report
@@ -107,31 +125,48 @@ class ChromiumBrowser:
 
     async def close(self) -> None:
         """``adapters.ports.Browser.close``."""
-        if self._closed:
-            return
-        self._closed = True
+        await asyncio.shield(self._begin_to_close())
+
+    def _begin_to_close(self) -> asyncio.Task[None]:
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="closing a browser")
+        return self._closing
+
+    async def _close(self) -> None:
         await asyncio.gather(*(page.close() for page in list(self._pages)))
         for work in (self._browser.close, self._driver.stop):
             # Closing must not raise: the browser may be gone, or the driver's process with it.
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(cast(Any, work)(), _CLOSE_TIMEOUT_S)
+        if self._ground is not None:
+            await self._ground.close()
 
 
 async def connected(
-    connect: Callable[[Playwright], Awaitable[Browser]], *, backend: str, ours: bool, otherwise: str, doing: str
+    connect: Callable[[Playwright], Awaitable[Browser]],
+    *,
+    backend: str,
+    ground: Ground | None,
+    otherwise: str,
+    doing: str,
 ) -> ChromiumBrowser:
     """A browser over a fresh Playwright driver.
 
-    ours: nobody else uses it, so that each of its requests may wait for us.
+    ground: of a browser that nobody else uses, so that each of its requests may wait for us; it ends with the browser.
     Errors: ``otherwise`` for whatever Playwright raises.
     """
-    with translated("browser.launch", "starting the browser driver"):
-        driver = await async_playwright().start()
+    try:
+        with translated("browser.launch", "starting the browser driver"):
+            driver = await async_playwright().start()
+    except BaseException:
+        if ground is not None:
+            await ground.close()
+        raise
     try:
         try:
             with translated(otherwise, doing):
                 browser = await connect(driver)
-                judge = BrowserJudge(await browser.new_browser_cdp_session()) if ours else None
+                judge = BrowserJudge(await browser.new_browser_cdp_session()) if ground is not None else None
                 if judge is not None:
                     await judge.start()
         except MeshError as error:
@@ -141,5 +176,7 @@ async def connected(
     except BaseException:
         with contextlib.suppress(Exception):  # the failure above is the one to report
             await driver.stop()
+        if ground is not None:
+            await ground.close()
         raise
-    return ChromiumBrowser(driver, browser, backend, judge)
+    return ChromiumBrowser(driver, browser, backend, judge, ground)

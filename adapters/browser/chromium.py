@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from playwright.async_api import Browser, Playwright
 
+from adapters.browser.arguments import launch_args, own_way
 from adapters.browser.browser import ChromiumBrowser, connected
-from adapters.browser.settings import BrowserSettings, find_executable, launch_args
+from adapters.browser.ground import Ground
+from adapters.browser.home import environment
+from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.ports import OpenBrowser
 
 
@@ -16,14 +19,16 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
     """
 
     async def launch() -> ChromiumBrowser:
-        arguments = launch_args(settings)
+        launch_args(settings, home="")  # refuses before anything is made
+        ground = await Ground.made(tunnel=not own_way(settings))
 
         async def connect(driver: Playwright) -> Browser:
             return await driver.chromium.launch(
                 executable_path=find_executable(settings, driver.chromium.executable_path),
                 headless=settings.headless,
-                chromium_sandbox=settings.sandbox,
-                args=arguments,
+                ignore_default_args=True,
+                args=launch_args(settings, home=str(ground.home), tunnel_port=ground.tunnel_port),
+                env=environment(ground.home),
                 timeout=settings.launch_timeout_ms,
                 handle_sigint=False,
                 handle_sigterm=False,
@@ -31,7 +36,7 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
             )
 
         return await connected(
-            connect, backend="launched", ours=True, otherwise="browser.launch", doing="starting Chromium"
+            connect, backend="launched", ground=ground, otherwise="browser.launch", doing="starting Chromium"
         )
 
     return launch

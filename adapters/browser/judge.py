@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from playwright.async_api import CDPSession, Frame, Page
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.network import NetworkGuard, answer, pause_requests, permitted
+from protocol import limits
 
 _OWNER_TIMEOUT_S: Final = 2.0  # a page that keeps its renderer from saying whose frame asks has asked in vain
 
@@ -31,11 +32,25 @@ class BrowserJudge:
         self._shared: set[str] = set()
         """Workers that several pages may share: Playwright tells no page of their requests."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._over = False
+        self._ended: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Judge from now on. What belongs to no guard is refused."""
         self._session.on("Fetch.requestPaused", self._paused)
+        self._session.on("close", lambda _: self._end())
         await pause_requests(self._session)
+
+    def watch(self, ended: Callable[[], None]) -> None:
+        """Have ``ended`` called once nobody judges any more: what Chromium has paused it lets go then."""
+        self._ended = ended
+        if self._over:
+            ended()
+
+    def _end(self) -> None:
+        if not self._over:
+            self._over = True
+            self._ended()
 
     async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
         """``page``, still blank, is the one of its context that may send, under ``guard``."""
@@ -55,6 +70,10 @@ class BrowserJudge:
         self._shared &= self._frames.keys()
 
     def _paused(self, event: Mapping[str, Any]) -> None:
+        if len(self._tasks) >= limits.PAUSED_REQUESTS_MAX:
+            self._end()  # a page asks faster than anybody can answer: no other page would get through
+        if self._over:
+            return
         task = asyncio.ensure_future(self._judge(event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

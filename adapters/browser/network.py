@@ -29,6 +29,13 @@ def is_json(headers: Mapping[str, str]) -> bool:
     return any(kind.partition(";")[0].strip().lower() == "application/json" for kind in kinds)
 
 
+def announced_by(method: str, headers: Mapping[str, str]) -> str:
+    """The method that a CORS preflight asks for; empty for any other request. Scripts cannot set that header."""
+    if method.upper() != "OPTIONS":
+        return ""
+    return next((value for name, value in headers.items() if name.lower() == "access-control-request-method"), "")
+
+
 class NetworkGuard:
     """Judges the requests of one page's context under ``policy``."""
 
@@ -51,9 +58,11 @@ class NetworkGuard:
         """Whether something was refused since the last ``taken``."""
         return bool(self._blocked)
 
-    def permits(self, method: str, url: str, kind: str, is_navigation: bool, body: str | None) -> bool:
-        """Whether a request may leave; one that may not is reported."""
-        if judge_request(method, url, kind, is_navigation, body, self._policy) is None:
+    def permits(
+        self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, announced: str = ""
+    ) -> bool:
+        """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
+        if judge_request(method, url, kind, is_navigation, body, self._policy, announced=announced) is None:
             return True
         self._refuse(method, url)
         return False
@@ -98,8 +107,10 @@ class NetworkGuard:
 def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
     """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of."""
     request, kind = event["request"], str(event.get("resourceType", "other")).lower()
-    body = request.get("postData") if is_json(request.get("headers", {})) else None
-    return guard.permits(request["method"], request["url"], kind, kind == "document", body)
+    headers = request.get("headers", {})
+    body = request.get("postData") if is_json(headers) else None
+    announced = announced_by(request["method"], headers)
+    return guard.permits(request["method"], request["url"], kind, kind == "document", body, announced)
 
 
 async def answer(session: CDPSession, event: Mapping[str, Any], permit: bool, *, anew: bool = False) -> None:

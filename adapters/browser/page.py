@@ -44,8 +44,12 @@ class ChromiumPage:
         session: CDPSession,
         activity: Activity,
         guard: NetworkGuard,
+        *,
+        keeps_windows: bool,
     ) -> None:
+        """keeps_windows: those that the page opens are closed with it only, and all of them cut off from the network first."""
         self._context = context
+        self._keeps_windows = keeps_windows
         self._page = page
         self._session = session
         self._activity = activity
@@ -63,8 +67,12 @@ class ChromiumPage:
         self._context.on("page", self._pop_up)
 
     def _pop_up(self, page: PlaywrightPage) -> None:
-        if page is not self._page:
+        if page is self._page:
+            return
+        if not self._keeps_windows:
             self._activity.spawn(_dismiss(page))
+        elif len(self._context.pages) > limits.WINDOWS_KEPT_MAX:
+            self._activity.lost()  # it is not driven any further, and closed by whoever drives it
 
     # --- observing ---
 
@@ -294,11 +302,24 @@ class ChromiumPage:
         if self._closed:
             return
         self._closed = True
+        if self._keeps_windows:
+            with contextlib.suppress(Exception):  # closing must not raise: the browser may be gone
+                await asyncio.wait_for(self._cut_off(), limits.STEP_TIMEOUT_MS / 1000)
         with contextlib.suppress(MeshError):
             await self._activity.alive(
                 self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
             )
         self._activity.lost()
+
+    async def _cut_off(self) -> None:
+        """Take away what could send a window elsewhere, then the network, then close.
+
+        A request that waits for its judgement as its window closes is let go by Chromium.
+        """
+        await _blank(self._page)
+        await asyncio.gather(*(_blank(page) for page in self._context.pages))
+        await self._context.set_offline(True)
+        await self._context.close()
 
 
 async def _parsed(snapshot: str) -> list[Node]:
@@ -307,10 +328,14 @@ async def _parsed(snapshot: str) -> list[Node]:
 
 
 async def _dismiss(page: PlaywrightPage) -> None:
-    """Close a window, and have it give up first what it is on its way to: closing alone may let a paused request go."""
+    """Close a window; what it is on its way to it gives up first."""
+    await _blank(page)
+    await page.close()
+
+
+async def _blank(page: PlaywrightPage) -> None:
     with contextlib.suppress(PlaywrightError):
         await page.goto("about:blank", timeout=_DISMISS_TIMEOUT_MS)
-    await page.close()
 
 
 def _unreadable(name: str) -> MeshError:

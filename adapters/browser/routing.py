@@ -15,7 +15,7 @@ from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Reques
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
-from adapters.browser.network import NetworkGuard, answer, is_json, pause_requests, permitted
+from adapters.browser.network import NetworkGuard, announced_by, answer, is_json, pause_requests, permitted
 
 
 class Routing:
@@ -73,9 +73,8 @@ class Routing:
             body = request.post_data if request.method == "POST" and is_json(request.headers) else None
         except UnicodeError:
             body = None
-        return self._guard.permits(
-            request.method, request.url, request.resource_type, request.is_navigation_request(), body
-        )
+        navigation, announced = request.is_navigation_request(), announced_by(request.method, request.headers)
+        return self._guard.permits(request.method, request.url, request.resource_type, navigation, body, announced)
 
     def _frame_navigated(self, frame: Frame) -> None:
         if frame.parent_frame is None or self._page is None:

@@ -21,6 +21,7 @@ from adapters.transport.quota import Quota
 from protocol import frames, limits
 from protocol.errors import MeshError
 from protocol.frames import AnswerFrame, CallFrame
+from protocol.messages import request_bytes_max
 
 
 class EndedError(Exception):
@@ -28,16 +29,38 @@ class EndedError(Exception):
 
 
 class Pipe(Protocol):
-    """One end of an open connection that carries whole frames, in order."""
+    """One end of an open connection that carries frames and pieces of bodies, whole and in order."""
 
     async def send(self, data: bytes) -> None:
         """Errors: ``EndedError``."""
 
     async def receive(self) -> bytes:
-        """The next frame. Errors: ``EndedError``."""
+        """The next frame or piece. Errors: ``EndedError``."""
 
     async def close(self) -> None:
         """End the connection. Never raises; twice is once."""
+
+
+async def _send_whole(pipe: Pipe, frame: CallFrame | AnswerFrame, body: bytes) -> None:
+    """A frame and its body; nobody else may send meanwhile. Errors: ``EndedError``."""
+    await pipe.send(frames.encode(frame))
+    for piece in frames.pieces(body):
+        await pipe.send(piece)
+
+
+async def _receive_body(pipe: Pipe, size: int, timeout_s: float) -> bytes:
+    """The ``size`` bytes that follow a frame. Errors: ``EndedError``, ``message.invalid``, ``peer.limit`` (too slow)."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(timeout_s):
+            left = size
+            while left:
+                piece = await pipe.receive()
+                left = frames.check_piece(piece, left)
+                body += piece
+    except TimeoutError as error:
+        raise MeshError("peer.limit", "a body took too long") from error
+    return bytes(body)
 
 
 class HeldLink:
@@ -51,7 +74,8 @@ class HeldLink:
         self._pipe, self._abort, self._usable, self._bounds = pipe, abort, usable, bounds
         self._places = asyncio.Semaphore(bounds.concurrent_requests_max)
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[AnswerFrame]] = {}
+        self._waiting: dict[int, asyncio.Future[tuple[bool, bytes]]] = {}
+        self._sending = asyncio.Lock()
         self._retired = self._ended = False
 
     @property
@@ -80,9 +104,10 @@ class HeldLink:
         try:
             while True:
                 frame = frames.decode_answer(await self._pipe.receive())
+                body = await _receive_body(self._pipe, frame.body_bytes, self._bounds.body_timeout_s)
                 answer = self._waiting.get(frame.number)
                 if answer is not None and not answer.done():  # nobody waits for one that came too late
-                    answer.set_result(frame)
+                    answer.set_result((frame.refused, body))
         except EndedError:
             return ""
         except MeshError:
@@ -91,28 +116,37 @@ class HeldLink:
             self.end()
 
     async def call(self, route: str, media: str, body: bytes) -> bytes:
-        """The holder's answer. Errors: ``NotReachedError``, ``LostError``, or ``MeshError`` with the code it answered."""
+        """The holder's answer.
+
+        Errors: ``NotReachedError``, ``LostError``, ``input.too_large``, or ``MeshError`` with the code it answered.
+        """
+        if len(body) > request_bytes_max(route):  # the holder would end the connection
+            raise MeshError("input.too_large", f"a message over {route} has at most {request_bytes_max(route)} bytes")
         async with self._places:
             if not self.live:
                 raise NotReachedError(MeshError("peer.unreachable", "the held connection has ended"))
             number = next(self._numbers)
             waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
             try:
-                await self._send(frames.encode(CallFrame(number=number, route=route, media=media, body=body)))
-                answer: AnswerFrame = await waiting
+                frame = CallFrame(number=number, route=route, media=media, body_bytes=len(body))
+                # A caller that gives up must not leave half a body behind.
+                await asyncio.shield(asyncio.ensure_future(self._send(frame, body)))
+                refused: bool
+                answer: bytes
+                refused, answer = await waiting
             finally:
                 del self._waiting[number]
                 waiting.cancel()
                 if self._retired and not self._waiting:
                     self.end()
-        if answer.refused:
-            raise answers.decode_error(answer.body, self.node)
-        return answer.body
+        if refused:
+            raise answers.decode_error(answer, self.node)
+        return answer
 
-    async def _send(self, data: bytes) -> None:
+    async def _send(self, frame: CallFrame, body: bytes) -> None:
         try:
-            async with asyncio.timeout(self._bounds.body_timeout_s):
-                await self._pipe.send(data)
+            async with asyncio.timeout(self._bounds.body_timeout_s), self._sending:
+                await _send_whole(self._pipe, frame, body)
         except EndedError as error:
             raise LostError from error
         except TimeoutError as error:
@@ -185,13 +219,18 @@ class Answering:
     async def serve(self, node: str, pipe: Pipe, handler: PeerHandler) -> MeshError:
         """Answer the calls of ``node`` until the connection ends; why it did.
 
-        Checks, in order: form of the frame; rate; places. Then the handler decides. A call that runs when the connection
-        ends runs on: as with a connection the caller opened, only nobody hears the answer.
+        Checks, in order: form of the frame; size of the body for its route; the body; rate; places. Then the handler decides.
+        A call that runs when the connection ends runs on: as with a connection the caller opened, only nobody hears the
+        answer.
         """
+        sending = asyncio.Lock()
         try:
             while True:
                 call = frames.decode_call(await pipe.receive())
-                task = asyncio.create_task(self._answer(node, pipe, handler, call))
+                if call.body_bytes > request_bytes_max(call.route):
+                    raise MeshError("input.too_large", f"{call.body_bytes} bytes over {call.route}")
+                body = await _receive_body(pipe, call.body_bytes, self._bounds.body_timeout_s)
+                task = asyncio.create_task(self._answer(node, pipe, sending, handler, call, body))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 # More than the places allow is refused, and more than that is not even read.
@@ -205,7 +244,9 @@ class Answering:
         finally:
             await pipe.close()
 
-    async def _answer(self, node: str, pipe: Pipe, handler: PeerHandler, call: CallFrame) -> None:
+    async def _answer(
+        self, node: str, pipe: Pipe, sending: asyncio.Lock, handler: PeerHandler, call: CallFrame, asked: bytes
+    ) -> None:
         try:
             try:
                 place = await self._quota.enter(node)
@@ -213,14 +254,15 @@ class Answering:
                 self._refusals.count("quota", node=node)
                 raise
             with place:
-                body, refused = await answers.guarded(handler, node, call.route, call.body), False
+                body, refused = await answers.guarded(handler, node, call.route, asked), False
                 if len(body) > limits.PEER_BODY_BYTES_MAX:
                     raise MeshError("peer.protocol", f"an answer of more than {limits.PEER_BODY_BYTES_MAX} bytes")
         except MeshError as error:
             body, refused = answers.encode_error(error), True
         try:
-            async with asyncio.timeout(self._bounds.body_timeout_s):
-                await pipe.send(frames.encode(AnswerFrame(number=call.number, refused=refused, body=body)))
+            async with asyncio.timeout(self._bounds.body_timeout_s), sending:
+                frame = AnswerFrame(number=call.number, refused=refused, body_bytes=len(body))
+                await _send_whole(pipe, frame, body)
         except EndedError:
             pass  # nobody hears it
         except TimeoutError:

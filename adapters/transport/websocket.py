@@ -17,6 +17,7 @@ from protocol.errors import MeshError
 
 HOLD_PATH: Final = "/peer/v1/reach/hold"
 _CLOSE_TIMEOUT_S: Final = 1.0
+_MESSAGE_BYTES_MAX: Final = limits.FRAME_PIECE_BYTES_MAX + limits.FRAME_BYTES_MAX
 
 
 class WebSocketPipe:
@@ -49,7 +50,7 @@ class WebSocketPipe:
 async def accept(request: web.BaseRequest, keepalive_s: float) -> tuple[WebSocketPipe, web.WebSocketResponse]:
     """The acceptor's end. Errors: ``peer.protocol`` (no WebSocket handshake)."""
     socket = web.WebSocketResponse(
-        timeout=_CLOSE_TIMEOUT_S, heartbeat=keepalive_s, compress=False, max_msg_size=limits.FRAME_BYTES_MAX
+        timeout=_CLOSE_TIMEOUT_S, heartbeat=keepalive_s, compress=False, max_msg_size=_MESSAGE_BYTES_MAX
     )
     if not socket.can_prepare(request).ok:
         raise MeshError("peer.protocol", "a held connection is a WebSocket")
@@ -64,6 +65,6 @@ async def connect(session: aiohttp.ClientSession, url: URL, keepalive_s: float) 
         timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_TIMEOUT_S),
         heartbeat=keepalive_s,
         compress=0,
-        max_msg_size=limits.FRAME_BYTES_MAX,
+        max_msg_size=_MESSAGE_BYTES_MAX,
     )
     return WebSocketPipe(socket)

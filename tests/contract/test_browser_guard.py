@@ -214,8 +214,9 @@ class Answers:
         self.pause: Callable[[Mapping[str, object]], None] = lambda _: None
 
     def on(self, event: str, listener: Callable[[Mapping[str, object]], None]) -> None:
-        assert event == "Fetch.requestPaused"
-        self.pause = listener
+        assert event in ("Fetch.requestPaused", "close")
+        if event != "close":
+            self.pause = listener
 
     async def send(self, method: str, params: Mapping[str, object]) -> None:
         self.sent.append(method)

@@ -29,6 +29,8 @@ _SCRIPTS = {
     "new Worker(URL.createObjectURL(new Blob([code]))).onmessage = event => document.body.append(event.data)",
     "given up": "const stop = new AbortController(); setTimeout(() => stop.abort(), 200); "
     "fetch('/late', {signal: stop.signal}).catch(() => document.body.append('it came late'))",
+    "after a preflight": "fetch(location.origin.replace('127.0.0.1', 'localhost') + '/late', {headers: {'X-Part': '1'}})"
+    ".catch(() => document.body.append('it came late'))",
     "a frame": f"document.body.append(Object.assign(document.createElement('iframe'), {{srcdoc: `<script>{_FETCH}<\\/script>`}}))",
 }
 

@@ -136,7 +136,17 @@ async def test_bodies_of_the_largest_size_pass_in_both_directions(house: House) 
     await house.listen()
     await house.hold(mirror)
     body = bytes(limits.PEER_BODY_BYTES_MAX)
-    assert await house.client(ALICE).call(peer(BOB), "status", body, content_type=MEDIA) == body
+    assert await house.client(ALICE).call(peer(BOB), "deltas/push", body, content_type=MEDIA) == body
+
+
+async def test_a_call_with_more_than_its_route_carries_is_refused_and_the_connection_stays(house: House) -> None:
+    server = await house.listen()
+    await house.hold()
+    client = house.client(ALICE)
+    with pytest.raises(MeshError) as caught:
+        await client.call(peer(BOB), "status", bytes(limits.MESSAGE_BYTES_MAX + 1), content_type=MEDIA)
+    assert caught.value.code == "input.too_large"
+    assert server.held == {node_of(BOB)}
 
 
 async def test_an_answer_over_the_limit_is_refused_and_the_connection_stays(house: House) -> None:

@@ -9,15 +9,17 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
+from adapters.refusals import Refusals
 from adapters.transport.certificates import ChannelIdentity, client_context, server_context
 from adapters.transport.client import MeshClient
 from adapters.transport.failures import LostError
-from adapters.transport.held import HeldLink, HeldTable
+from adapters.transport.held import Answering, HeldLink, HeldTable
 from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from protocol import frames, limits
 from protocol.errors import MeshError
 from protocol.frames import AnswerFrame, CallFrame
+from protocol.messages import request_bytes_max
 from tests.e2e.channel import (
     ALICE,
     BOB,
@@ -134,7 +136,10 @@ async def holder(url: str, speak: Speak, *, autoping: bool = True) -> AsyncItera
 
 
 async def call_of(socket: aiohttp.ClientWebSocketResponse) -> CallFrame:
-    return frames.decode_call(await socket.receive_bytes())
+    call = frames.decode_call(await socket.receive_bytes())
+    for _ in frames.pieces(bytes(call.body_bytes)):
+        await socket.receive_bytes()
+    return call
 
 
 def answering(make: Callable[[CallFrame], bytes | str]) -> Speak:
@@ -152,7 +157,8 @@ BROKEN: dict[str, Callable[[CallFrame], bytes | str]] = {
     "text": lambda call: "hello",
     "a call": lambda call: frames.encode(call),
     "a frame over the limit": lambda call: bytes(limits.FRAME_BYTES_MAX + 1),
-    "a number below one": lambda call: frames.encode(AnswerFrame(number=0, refused=False, body=b"")),
+    "a message over every limit": lambda call: bytes(2 * limits.FRAME_PIECE_BYTES_MAX),
+    "a number below one": lambda call: frames.encode(AnswerFrame(number=0, refused=False, body_bytes=0)),
 }
 
 
@@ -168,11 +174,30 @@ async def test_a_holder_that_breaks_the_form_loses_the_connection_and_the_call_e
         await until(lambda: server.held == frozenset())
 
 
+@pytest.mark.parametrize("pieces", [(b"",), (b"abc",), (b"ab", b"c"), (b"abcde",)])
+async def test_a_body_that_is_not_as_announced_ends_the_connection(pieces: tuple[bytes, ...]) -> None:
+    async def speak(socket: aiohttp.ClientWebSocketResponse) -> None:
+        call = await call_of(socket)
+        await socket.send_bytes(frames.encode(AnswerFrame(number=call.number, refused=False, body_bytes=4)))
+        for piece in pieces:
+            await socket.send_bytes(piece)
+        await socket.receive()
+
+    async with acceptor() as (server, client, url), holder(url, speak):
+        await until(lambda: server.held == {node_of(BOB)})
+        with pytest.raises(MeshError) as caught:
+            await client.call(peer(BOB), "status", b"x", content_type=MEDIA)
+        assert caught.value.code == "peer.unreachable"
+        await until(lambda: server.held == frozenset())
+        assert server.refusals == {"frame": 1}
+
+
 async def test_an_answer_nobody_asked_for_is_ignored() -> None:
     async def speak(socket: aiohttp.ClientWebSocketResponse) -> None:
         call = await call_of(socket)
         for number in (call.number + 7, call.number, call.number):
-            await socket.send_bytes(frames.encode(AnswerFrame(number=number, refused=False, body=bytes([number]))))
+            await socket.send_bytes(frames.encode(AnswerFrame(number=number, refused=False, body_bytes=1)))
+            await socket.send_bytes(bytes([number]))
         await socket.receive()
 
     async with acceptor() as (server, client, url), holder(url, speak):
@@ -182,10 +207,13 @@ async def test_an_answer_nobody_asked_for_is_ignored() -> None:
 
 
 async def test_a_refusal_over_a_held_connection_is_read_as_strictly_as_any() -> None:
-    def refusing(call: CallFrame) -> bytes:
-        return frames.encode(AnswerFrame(number=call.number, refused=True, body=b"oops"))
+    async def refusing(socket: aiohttp.ClientWebSocketResponse) -> None:
+        call = await call_of(socket)
+        await socket.send_bytes(frames.encode(AnswerFrame(number=call.number, refused=True, body_bytes=4)))
+        await socket.send_bytes(b"oops")
+        await socket.receive()
 
-    async with acceptor() as (server, client, url), holder(url, answering(refusing)):
+    async with acceptor() as (server, client, url), holder(url, refusing):
         await until(lambda: server.held == {node_of(BOB)})
         with pytest.raises(MeshError) as caught:
             await client.call(peer(BOB), "status", b"x", content_type=MEDIA)
@@ -224,6 +252,63 @@ async def test_a_holder_that_does_not_read_is_dropped() -> None:
         with pytest.raises(LostError):
             await link.call("status", MEDIA, b"x")
     assert (dropped.is_set(), link.live) == (True, False)
+
+
+class ToldPipe:
+    """The pipe to an acceptor that says what it was told to, and then waits; ``taken`` counts what was read of it."""
+
+    def __init__(self, *said: bytes) -> None:
+        self._said = list(said)
+        self.taken = 0
+        self.closed = False
+
+    async def send(self, data: bytes) -> None:
+        raise AssertionError("nothing is to be answered")
+
+    async def receive(self) -> bytes:
+        if not self._said:
+            await asyncio.Event().wait()
+        self.taken += 1
+        return self._said.pop(0)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("route", ["status", "search/open", "branch/assign", "log/checkpoint"])
+async def test_a_call_with_more_than_its_route_carries_ends_the_connection_before_the_body_is_taken(route: str) -> None:
+    """Guard: adapters/transport/held.py, Answering.serve."""
+    refusals = Refusals()
+    call = CallFrame(number=1, route=route, media=MEDIA, body_bytes=request_bytes_max(route) + 1)
+    pipe = ToldPipe(frames.encode(call), *frames.pieces(bytes(call.body_bytes)))
+    async with asyncio.timeout(WAIT_S):
+        ended = await Answering(Bounds(), refusals).serve(node_of(ALICE), pipe, echo)
+    assert (ended.code, pipe.taken, pipe.closed, refusals.reasons) == ("peer.protocol", 1, True, {"frame": 1})
+
+
+async def test_a_body_that_does_not_come_ends_the_connection() -> None:
+    pipe = ToldPipe(frames.encode(CallFrame(number=1, route="status", media=MEDIA, body_bytes=9)))
+    async with asyncio.timeout(WAIT_S):
+        ended = await Answering(Bounds(body_timeout_s=0.1)).serve(node_of(ALICE), pipe, echo)
+    assert (ended.code, pipe.closed) == ("peer.protocol", True)
+
+
+async def test_a_caller_that_gives_up_while_its_body_is_sent_leaves_no_half_of_it_behind() -> None:
+    sent: list[bytes] = []
+    go_on = asyncio.Event()
+
+    class Slow(StuckPipe):
+        async def send(self, data: bytes) -> None:
+            await go_on.wait()
+            sent.append(data)
+
+    link = HeldLink(node_of(BOB), Slow(), abort=lambda: None, usable=lambda: True, bounds=Bounds())
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await link.call("deltas/push", MEDIA, bytes(200_000))
+    go_on.set()
+    await until(lambda: len(sent) == 5)
+    assert (len(b"".join(sent[1:])), link.live) == (200_000, True)
 
 
 async def test_a_plain_request_is_no_held_connection() -> None:

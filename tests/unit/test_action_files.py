@@ -218,3 +218,11 @@ def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(MeshError) as caught:
         read_action_file(tmp_path / "none.yaml")
     assert caught.value.code == "input.invalid"
+
+
+@pytest.mark.parametrize("field", ["timezone: Mars/Base", "locale: german"])
+def test_a_profile_no_browser_could_have_is_refused_with_its_place(field: str) -> None:
+    text = f"start: https://shop.example/\nprofile:\n  {field}\nsteps:\n  - goto: https://shop.example/\n"
+    with pytest.raises(MeshError) as caught:
+        parse_actions(text.encode())
+    assert (caught.value.code, "line" in caught.value.message) == ("input.invalid", True)

@@ -92,3 +92,11 @@ def test_people_are_led_to_them() -> None:
     assert "configs/" in help_of_init
     assert "`configs/`" in CODES["config.invalid"].remedy
     assert main.name == "main"
+
+
+@pytest.mark.parametrize("field", [{"timezone": "Mars/Base"}, {"locale": "german"}], ids=str)
+def test_a_profile_no_browser_could_have_is_refused_before_one_is_started(field: dict[str, str]) -> None:
+    with pytest.raises(MeshError) as caught:
+        parse(yaml.safe_dump({"browser": {"profile": field}}))
+    assert caught.value.code == "config.invalid"
+    assert next(iter(field)) in caught.value.message or "time zone" in caught.value.message

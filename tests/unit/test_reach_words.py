@@ -13,7 +13,7 @@ from protocol.errors import MeshError
 from protocol.frames import AnswerFrame, CallFrame
 
 LEAST, MOST = b"\x00" * backoff.RANDOM_BYTES, b"\xff" * backoff.RANDOM_BYTES
-CALL = CallFrame(number=1, route="status", media="application/vnd.trailmesh.message+cose", body=b"x")
+CALL = CallFrame(number=1, route="status", media="application/vnd.trailmesh.message+cose", body_bytes=1)
 
 
 def test_the_wait_doubles_from_one_second_to_five_minutes() -> None:
@@ -30,10 +30,10 @@ def test_a_wait_is_between_half_of_the_bound_and_the_bound(failures: int, random
     assert least >= most // 2
 
 
-@given(st.integers(1, 2**53), st.binary(max_size=200), st.booleans())
-def test_frames_come_back_as_they_were_sent(number: int, body: bytes, refused: bool) -> None:
-    call = CallFrame(number=number, route="search/deltas", media=CALL.media, body=body)
-    answer = AnswerFrame(number=number, refused=refused, body=body)
+@given(st.integers(1, 2**53), st.integers(0, limits.PEER_BODY_BYTES_MAX), st.booleans())
+def test_frames_come_back_as_they_were_sent(number: int, size: int, refused: bool) -> None:
+    call = CallFrame(number=number, route="search/deltas", media=CALL.media, body_bytes=size)
+    answer = AnswerFrame(number=number, refused=refused, body_bytes=size)
     assert frames.decode_call(frames.encode(call)) == call
     assert frames.decode_answer(frames.encode(answer)) == answer
 
@@ -47,18 +47,32 @@ def test_any_bytes_are_a_frame_or_one_known_error(data: bytes) -> None:
             assert error.code in ("cbor.invalid", "cbor.limit", "message.invalid")
 
 
-def test_the_largest_body_fits_a_frame_and_a_larger_one_does_not() -> None:
-    body = bytes(limits.PEER_BODY_BYTES_MAX)
-    largest = CallFrame(number=2**53, route="a" * 128, media=CALL.media, body=body)
+def test_the_largest_frame_is_read_and_one_that_announces_more_than_any_body_is_not() -> None:
+    size = limits.PEER_BODY_BYTES_MAX
+    largest = CallFrame(
+        number=2**53, route="a" * 128, media=f"application/vnd.trailmesh.{'a' * 64}+cose", body_bytes=size
+    )
+    assert len(frames.encode(largest)) < limits.FRAME_BYTES_MAX
     assert frames.decode_call(frames.encode(largest)) == largest
     with pytest.raises(MeshError):
-        frames.decode_call(frames.encode(CallFrame(number=1, route="a", media=CALL.media, body=body + b"x")))
+        frames.decode_call(frames.encode(CallFrame(number=1, route="a", media=CALL.media, body_bytes=size + 1)))
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 200_000])
+def test_a_body_comes_in_the_pieces_that_are_expected_and_in_no_others(size: int) -> None:
+    body, left = bytes(range(256)) * 782, size
+    for piece in frames.pieces(body[:size]):
+        for other in (b"", piece[1:], piece + b"x"):
+            with pytest.raises(MeshError):
+                frames.check_piece(other, left)
+        left = frames.check_piece(piece, left)
+    assert (left, b"".join(frames.pieces(body[:size]))) == (0, body[:size])
 
 
 @pytest.mark.parametrize("route", ["", "/status", "Status", "a b", "../x", "status\n", "a" * 129])
 def test_a_route_of_another_form_is_no_frame(route: str) -> None:
     with pytest.raises(MeshError):
-        frames.decode_call(frames.encode(CallFrame(number=1, route=route, media=CALL.media, body=b"")))
+        frames.decode_call(frames.encode(CallFrame(number=1, route=route, media=CALL.media, body_bytes=0)))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +80,7 @@ def test_a_route_of_another_form_is_no_frame(route: str) -> None:
 )
 def test_a_media_type_of_another_form_is_no_frame(media: str) -> None:
     with pytest.raises(MeshError):
-        frames.decode_call(frames.encode(CallFrame(number=1, route="status", media=media, body=b"")))
+        frames.decode_call(frames.encode(CallFrame(number=1, route="status", media=media, body_bytes=0)))
 
 
 @pytest.mark.parametrize(

@@ -154,3 +154,23 @@ def test_an_allowed_request_may_name_an_ipv6_host() -> None:
     policy = GuardPolicy(allow=("POST https://[::1]:7443/login*",))
     assert judge_request("POST", "https://[::1]:7443/login?next=1", "document", True, None, policy) is None
     assert judge_request("POST", "https://[::1]:7443/other", "document", True, None, policy) is not None
+
+
+@pytest.mark.parametrize(
+    ("announced", "url", "allowed"),
+    [
+        ("GET", "https://a.example/items", True),
+        ("POST", "https://a.example/graphql", True),  # whether it is a query shows when it comes
+        ("PUT", "https://a.example/put", True),
+        ("PUT", "https://a.example/items", False),
+        ("DELETE", "https://a.example/items/3", False),
+        ("GET", "https://a.example/items/3/delete", False),
+        ("POST", "https://a.example/items/3/delete", False),
+        ("GET", "https://b.example/items", False),
+        ("", "https://a.example/items", False),
+    ],
+)
+def test_a_preflight_may_be_sent_where_what_it_announces_may(announced: str, url: str, allowed: bool) -> None:
+    policy = GuardPolicy(origins=("https://a.example",), allow=("PUT https://a.example/put",))
+    refused = judge_request("OPTIONS", url, "fetch", False, None, policy, announced=announced)
+    assert (refused is None) == allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from protocol import cbor, limits
 from protocol.errors import MeshError
 from protocol.session import Profile
+from protocol.time_zones import TIME_ZONES
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,12 @@ from protocol.session import Profile
         {"locale": "x" * 100},
         {"timezone": "Europe/Berlin\n"},
         {"timezone": "x" * 100},
+        {"timezone": "Mars/Base"},
+        {"timezone": "europe/berlin"},
+        {"timezone": "localtime"},
+        {"locale": "abc-DEF"},
+        {"locale": "en-x"},
+        {"locale": "C.UTF-8"},
         {"color_scheme": "sepia"},
     ],
     ids=str,
@@ -34,3 +42,9 @@ def test_a_profile_beyond_its_bounds_is_refused(field: dict[str, Any]) -> None:
 def test_a_profile_of_another_country_is_accepted() -> None:
     told = {"locale": "zh-Hant-TW", "timezone": "America/Argentina/Buenos_Aires", "color_scheme": "dark"}
     assert cbor.decode_as(cbor.encode(told), Profile, bytes_max=limits.KIB).locale == "zh-Hant-TW"
+
+
+def test_the_time_zones_are_those_of_the_system_that_a_browser_takes() -> None:
+    known = zoneinfo.available_timezones() - {"localtime", "posixrules"}
+    assert len(TIME_ZONES) > 590
+    assert len(known ^ TIME_ZONES) < 20, "a release of the database adds or drops a few"

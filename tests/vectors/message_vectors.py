@@ -71,7 +71,7 @@ ASSIGNMENT = {
 RESULT = {"search": SEARCH, "lease": LEASE, "branch": b"b" * 16, "outcome": "spent", "spend": {}}
 STATUS = {"node": ALICE_ID, "name": "alice", "version": "0.1.0", "protocol": 1, "now_ms": 0, "grants": {}}
 NOTICE = {"about": BOB_ID, "since_ms": 1_700_000_000_000}
-CALL = {"number": 1, "route": "status", "media": "application/vnd.trailmesh.message+cose", "body": b"e"}
+CALL = {"number": 1, "route": "status", "media": "application/vnd.trailmesh.message+cose", "body_bytes": 1}
 CLICK: dict[str, Any] = {"type": "click", "target": {"role": "link", "name": "Mugs"}}
 
 
@@ -150,7 +150,7 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("Action", "wait", {"type": "wait"}, {"text": "", "timeout_ms": 5_000}),
     ("Action", "extract", {"type": "extract", "name": "price"}, {"target": None}),
     ("CallFrame", "right", CALL, {}),
-    ("AnswerFrame", "right", {"number": 1, "refused": False, "body": b"a"}, {}),
+    ("AnswerFrame", "right", {"number": 1, "refused": False, "body_bytes": 1}, {}),
 ]
 
 WRONG: list[tuple[str, str, Any]] = [
@@ -201,7 +201,8 @@ WRONG: list[tuple[str, str, Any]] = [
     ("CallFrame", "number zero", CALL | {"number": 0}),
     ("CallFrame", "a route with an upper case letter", CALL | {"route": "Status"}),
     ("CallFrame", "another media type", CALL | {"media": "text/plain"}),
-    ("AnswerFrame", "without a body", {"number": 1, "refused": False}),
+    ("CallFrame", "more than any body", CALL | {"body_bytes": 2**21 + 1}),
+    ("AnswerFrame", "without a size", {"number": 1, "refused": False}),
 ]
 
 

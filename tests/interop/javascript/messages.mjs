@@ -181,7 +181,7 @@ export const MESSAGES = {
     number: whole(undefined, 1),
     route: matching(/^[a-z0-9][a-z0-9/_-]{0,127}$/),
     media: matching(/^application\/vnd\.trailmesh\.[a-z0-9._-]{1,64}\+cose$/),
-    body: bytes(2 * MIB),
+    body_bytes: whole(2 * MIB),
   },
-  AnswerFrame: { number: whole(undefined, 1), refused: bool, body: bytes(2 * MIB) },
+  AnswerFrame: { number: whole(undefined, 1), refused: bool, body_bytes: whole(2 * MIB) },
 }

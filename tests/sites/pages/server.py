@@ -44,6 +44,9 @@ class PageServer:
         path = request.match_info["path"]
         if path != "favicon.ico":
             self.reached.append(f"{request.method} {request.path_qs}")
+        if request.method == "OPTIONS":
+            names = ("Origin", "Methods", "Headers")
+            return web.Response(headers={f"Access-Control-Allow-{name}": "*" for name in names})
         if request.path in self.extra:
             return web.Response(text=self.extra[request.path], content_type="text/html")
         if path == "held.html":

@@ -1,0 +1,118 @@
+"""Every argument Chromium is started with. Playwright adds none of its own, so that the profile can be ours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adapters.browser.settings import BrowserSettings
+from protocol.errors import MeshError
+
+# What Playwright drives Chromium by, as of 1.65; it would be given without us saying so.
+DRIVEN_ARGS: Final = (
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--disable-field-trial-config",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-back-forward-cache",
+    "--disable-breakpad",
+    "--disable-component-extensions-with-background-pages",
+    "--no-default-browser-check",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-features="
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
+    "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
+    "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch",
+    "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
+    "--allow-pre-commit-input",
+    "--disable-hang-monitor",
+    "--disable-ipc-flooding-protection",
+    "--disable-popup-blocking",
+    "--disable-prompt-on-repost",
+    "--disable-renderer-backgrounding",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--no-service-autorun",
+    "--disable-search-engine-choice-screen",
+    "--unsafely-disable-devtools-self-xss-warnings",
+    "--enable-unsafe-swiftshader",
+    "--disable-stack-profiler",
+    "--disable-infobars",
+)
+HEADLESS_ARGS: Final = (
+    "--headless",
+    "--mute-audio",
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
+)
+HARDENING_ARGS: Final = (
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-speech-api",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
+DETERMINISM_ARGS: Final = (
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+    "--disable-font-subpixel-positioning",
+    "--force-color-profile=srgb",
+    "--hide-scrollbars",
+)
+# Arguments a configuration may add. Anything else (remote debugging, another profile, less security) is refused.
+_EXTRA_ALLOWED: Final = frozenset(
+    [
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--mute-audio",
+        "--host-resolver-rules",
+        "--proxy-server",
+        "--proxy-bypass-list",
+        "--lang",
+        "--disable-software-rasterizer",
+        "--js-flags",
+    ]
+)
+_DIRECT: Final = "direct://"
+
+
+def own_way(settings: BrowserSettings) -> bool:
+    """Whether the configuration says how sites are reached, by a proxy or by rules for names, in place of the tunnel."""
+    return any(argument.startswith(("--proxy-", "--host-resolver-rules")) for argument in settings.extra_args)
+
+
+def network_args(settings: BrowserSettings, tunnel_port: int) -> tuple[str, ...]:
+    """Everything through the tunnel, but sockets nowhere.
+
+    Chromium sends WebSockets, and only those, through the entry for SOCKS, here to a port where nobody answers: no
+    interception sees those of a worker, and a page that reads has no use for them. tunnel_port: 0 for none.
+    """
+    if any(argument.startswith("--proxy-") for argument in settings.extra_args):
+        return ()
+    tunnel = f"socks5://127.0.0.1:{tunnel_port}" if tunnel_port else _DIRECT
+    proxies = f"http={tunnel};https={tunnel};socks=socks5://127.0.0.1:9"
+    return (f"--proxy-server={proxies}", "--proxy-bypass-list=<-loopback>")
+
+
+def launch_args(settings: BrowserSettings, *, home: str, tunnel_port: int = 0) -> list[str]:
+    """Every argument. home: the directory of its profile. tunnel_port: 0 for none.
+
+    Errors: ``config.invalid`` for one that is not on the list.
+    """
+    for argument in settings.extra_args:
+        if argument.partition("=")[0] not in _EXTRA_ALLOWED:
+            raise MeshError("config.invalid", f"browser argument {argument.partition('=')[0]} is not allowed")
+    return [
+        *DRIVEN_ARGS,
+        f"--user-data-dir={home}",
+        *(HEADLESS_ARGS if settings.headless else ()),
+        *(() if settings.sandbox else ("--no-sandbox",)),
+        *HARDENING_ARGS,
+        *network_args(settings, tunnel_port),
+        *DETERMINISM_ARGS,
+        *settings.extra_args,
+    ]

@@ -1,0 +1,77 @@
+"""Where a launched Chromium keeps its profile, and what a profile may ask of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from adapters.browser.chromium import launcher
+from adapters.browser.home import PATH_CHARS_MAX, make_home, remove_home
+from protocol.action import Goto
+from protocol.errors import MeshError
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+from protocol.time_zones import TIME_ZONES
+from tests.sites.pages.backends import SETTINGS
+from tests.sites.pages.server import PageServer
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def deep(root: Path) -> Path:
+    """A directory whose path is too long for the socket that Chromium locks a profile by."""
+    made = root / ("d" * 40) / ("e" * 40)
+    made.mkdir(parents=True)
+    return made
+
+
+async def test_a_deep_directory_for_temporary_files_does_not_keep_a_browser_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(deep(tmp_path)))
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
+    browser = await launcher(SETTINGS)()
+    page = await browser.open(Profile(), GuardPolicy())
+    await page.close()
+    await browser.close()
+
+
+def test_where_every_directory_is_too_deep_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(MeshError) as caught:
+        make_home([str(deep(tmp_path))])
+    assert (caught.value.code, caught.value.detail["reason"]) == ("browser.launch", "directory")
+    assert f"{PATH_CHARS_MAX} characters" in caught.value.message
+    assert deep_entries(tmp_path) == []
+
+
+def deep_entries(root: Path) -> list[Path]:
+    """What was left behind."""
+    return list(root.rglob("trailmesh-*"))
+
+
+async def test_nothing_of_a_browser_stays_when_it_was_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(tempfile.mkdtemp(dir="/tmp"))  # short enough, unlike tmp_path
+    monkeypatch.setattr(tempfile, "tempdir", str(root))
+    browser = await launcher(SETTINGS)()
+    assert len(deep_entries(root)) == 1
+    await browser.close()
+    left = deep_entries(root)
+    remove_home(root)
+    assert left == []
+
+
+async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
+    site = PageServer()
+    await site.start()
+    tried = "try { new Intl.DateTimeFormat('en', {timeZone: name}); return false } catch { return true }"
+    script = f"document.title = 'refused: ' + {json.dumps(sorted(TIME_ZONES))}.filter((name) => {{ {tried} }})"
+    site.extra["/shown.html"] = f"<script>{script}</script>"
+    browser = await launcher(SETTINGS)()
+    page = await browser.open(Profile(timezone="America/Argentina/Buenos_Aires", locale="zh-Hant-TW"), GuardPolicy())
+    seen = (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
+    await browser.close()
+    await site.stop()
+    assert seen.title == "refused:"

@@ -1,0 +1,223 @@
+"""Ways out of a page that no interception sees, or that open while something ends; the server's log tells."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Final
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import CDPSession
+
+from adapters.browser import browser as browsers_of
+from adapters.browser.attached import attacher
+from adapters.browser.chromium import launcher
+from adapters.browser.judge import BrowserJudge
+from adapters.browser.settings import BrowserSettings
+from adapters.ports import Browser, Page
+from node.browsers import Browsers
+from protocol.action import Click, Goto, Locator, Scroll
+from protocol.errors import MeshError
+from protocol.observation import Observation
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+from tests.sites.pages.backends import SETTINGS, running_chromium
+from tests.sites.pages.server import PageServer
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+CLOSE: Final = "/account/close?x"
+RULES: Final = json.dumps(
+    {
+        "prefetch": [
+            {"source": "list", "urls": [f"{CLOSE}1"], "eagerness": "immediate"},
+            {"where": {"href_matches": "/account/*"}, "eagerness": "immediate"},
+        ],
+        "prerender": [{"source": "list", "urls": [f"{CLOSE}2"], "eagerness": "immediate"}],
+    }
+)
+AHEAD: Final = f'<script type="speculationrules">{RULES}</script><a href="{CLOSE}3">Close</a>'
+STREAM: Final = (
+    "const tell = (text) => (self.document ? (document.title = text) : postMessage(text)); "
+    "new WebTransport('https://127.0.0.1:PORT/').ready.catch((error) => tell('refused'))"
+)
+STORM: Final = (
+    "<p>Storm</p><script>setInterval(() => { for (let i = 0; i < 40; i++) "
+    f"{{ navigator.sendBeacon('/send', 'x'); fetch('{CLOSE}').catch(() => 0) }} }}, 1)</script>"
+)
+STEADY: Final = f"<p>Steady</p><script>setInterval(() => fetch('{CLOSE}').catch(() => 0), 20)</script>"
+AGAIN: Final = (
+    "<button onclick=\"const w = window.open(''); let n = 0; "
+    f"setInterval(() => {{ w.location = '{CLOSE}' + n++ }}, 2)\">Go</button>"
+)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def site() -> AsyncIterator[PageServer]:
+    server = PageServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def launched() -> AsyncIterator[Browser]:
+    opened = await launcher(SETTINGS)()
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(params=("launched", "attached"), scope="module", loop_scope="module")
+async def browser(request: pytest.FixtureRequest, launched: Browser) -> AsyncIterator[Browser]:
+    if request.param == "launched":
+        yield launched
+        return
+    async with running_chromium() as (address, _):
+        opened = await attacher(BrowserSettings(cdp_url=address))()
+        yield opened
+        await opened.close()
+
+
+async def shown(page: Page, site: PageServer, html: str) -> Observation:
+    site.extra["/shown.html"] = html
+    return (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
+
+
+def leaks(site: PageServer) -> list[str]:
+    return [entry for entry in site.reached if "close" in entry or "send" in entry]
+
+
+async def test_nothing_is_fetched_ahead(launched: Browser, site: PageServer) -> None:
+    """Guard: adapters/browser/home.py, make_home."""
+    page = await launched.open(Profile(), GuardPolicy())
+    await shown(page, site, AHEAD)
+    await asyncio.sleep(1)
+    await page.close()
+    assert site.reached == ["GET /shown.html"]
+
+
+class Datagrams(asyncio.DatagramProtocol):
+    """Counts what arrives."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize("where", ["page", "worker"])
+async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: PageServer, where: str) -> None:
+    """Guard: adapters/browser/arguments.py, network_args."""
+    transport, heard = await asyncio.get_running_loop().create_datagram_endpoint(Datagrams, local_addr=("127.0.0.1", 0))
+    script = STREAM.replace("PORT", str(transport.get_extra_info("sockname")[1]))
+    site.extra["/stream.js"] = script
+    if where == "worker":
+        script = "new Worker('/stream.js').onmessage = (event) => { document.title = event.data }"
+    page = await launched.open(Profile(), GuardPolicy())
+    await shown(page, site, f"<title>waits</title><script>{script}</script>")
+    title = ""
+    async with asyncio.timeout(5):
+        while title != "refused" and not heard.count:
+            title = (await page.observe()).title
+    await page.close()
+    transport.close()
+    assert (heard.count, title) == (0, "refused")
+
+
+async def test_a_window_that_is_sent_elsewhere_again_and_again_while_it_is_closed_gets_nowhere(
+    browser: Browser, site: PageServer
+) -> None:
+    """Guard: adapters/browser/page.py, ChromiumPage._pop_up."""
+    for _ in range(4):
+        page = await browser.open(Profile(), GuardPolicy())
+        ref = (await shown(page, site, AGAIN)).elements[0].ref
+        await page.perform(Click(target=Locator()), ref=ref)
+        await page.close()
+    assert leaks(site) == []
+
+
+async def title_of_next(browsers: Browsers, site: PageServer) -> str:
+    """What the next page says; empty if none opens."""
+    with contextlib.suppress(MeshError, TimeoutError):
+        async with asyncio.timeout(20), browsers.page(Profile(), GuardPolicy()) as page:
+            return (await page.perform(Goto(url=site.origin + "/popup.html"))).observation.title
+    return ""
+
+
+async def test_after_a_storm_of_requests_the_next_page_opens(site: PageServer) -> None:
+    """Guard: adapters/browser/judge.py, BrowserJudge._paused."""
+    browsers = Browsers(launcher(SETTINGS), navigation_timeout_ms=5_000)
+    try:
+        with contextlib.suppress(MeshError):
+            async with asyncio.timeout(20), browsers.page(Profile(), GuardPolicy()) as page:
+                await shown(page, site, STORM)
+                while True:
+                    await page.perform(Scroll())
+        assert await title_of_next(browsers, site) == "Beside"
+    finally:
+        await browsers.close()
+    assert leaks(site) == []
+
+
+async def test_when_nobody_judges_any_more_nothing_is_sent_and_the_next_page_is_of_a_new_browser(
+    site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/judge.py, BrowserJudge.start. Guard: adapters/browser/browser.py, ChromiumBrowser._unjudged."""
+    sessions: list[CDPSession] = []
+    opened: list[Browser] = []
+
+    class Known(BrowserJudge):
+        def __init__(self, session: CDPSession) -> None:
+            sessions.append(session)
+            super().__init__(session)
+
+    async def start() -> Browser:
+        opened.append(await launcher(SETTINGS)())
+        return opened[-1]
+
+    monkeypatch.setattr(browsers_of, "BrowserJudge", Known)
+    browsers = Browsers(start)
+    try:
+        await browsers.info()
+        page = await opened[0].open(Profile(), GuardPolicy())
+        await shown(page, site, STEADY)
+        await sessions[0].detach()
+        told = ""
+        try:
+            await page.perform(Scroll())
+        except MeshError as error:
+            told = error.code
+        site.reached.clear()
+        await asyncio.sleep(0.3)
+        assert (leaks(site), told) == ([], "browser.crashed")
+        assert await title_of_next(browsers, site) == "Beside"
+        assert len(opened) == 2
+    finally:
+        await browsers.close()
+
+
+async def test_a_preflight_is_sent_for_what_may_be_sent_itself(browser: Browser, site: PageServer) -> None:
+    other = site.origin.replace("127.0.0.1", "localhost")
+    asked = [
+        ("/more", "{headers: {'X-A': '1'}}"),
+        ("/graphql", "{method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{\"query\": \"{ a }\"}'}"),
+        (
+            "/graphql?m",
+            "{method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{\"query\": \"mutation { a }\"}'}",
+        ),
+        ("/put", "{method: 'PUT'}"),
+        ("/items/7", "{method: 'DELETE'}"),
+        (CLOSE, "{headers: {'X-A': '1'}}"),
+        ("/own", "{method: 'OPTIONS'}"),
+    ]
+    script = "; ".join(f"fetch('{other}{path}', {init}).catch(() => 0)" for path, init in asked)
+    page = await browser.open(Profile(), GuardPolicy(allow=(f"PUT {other}/put",)))
+    await shown(page, site, f"<script>{script}</script>")
+    await page.perform(Scroll())
+    await page.close()
+    assert {"GET /more", "POST /graphql", "PUT /put"} <= set(site.reached)
+    assert not {entry for entry in site.reached if entry.endswith(("/items/7", CLOSE, "/own"))}
+    assert "POST /graphql?m" not in site.reached

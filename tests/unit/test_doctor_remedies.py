@@ -1,0 +1,76 @@
+"""Each error that the doctor can run into has a remedy that can be pasted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from node import doctor_remedies
+from node.config import BrowserConfig, Config, Listen
+from node.doctor_peers import inward_remedy
+from node.rooms import Rooms
+from protocol import ids
+from protocol.errors import CODES, MeshError
+
+# A command and what it is given, at the start of the remedy or after what says where.
+PASTED = re.compile(
+    r"(^|: |; )(trailmesh (node|log|explore) |timedatectl |apt-get |sed -i |df |pip |(chromium|'/opt/my chromium') "
+    r"|\$\{EDITOR:-vi\} |TMPDIR=)"
+)
+
+
+def rooms(**browser: Any) -> Rooms:
+    """A node's rooms, as far as remedies look at them."""
+    config = Config(browser=BrowserConfig(**browser), listen=Listen())
+    identity = SimpleNamespace(node=ids.node_id(bytes(32)))
+    return cast(Rooms, SimpleNamespace(config=config, home=Path("/data of/node"), identity=identity))
+
+
+def check(remedy: str, code: str) -> None:
+    assert PASTED.search(remedy), f"{code}: nothing to paste in “{remedy}”"
+    assert not re.search(r"[{<]|\bPEER\b|\bNAME\b|\bFILE\b", remedy.replace("${EDITOR", "")), (
+        f"{code}: “{remedy}” is to be filled in"
+    )
+    assert not remedy.startswith("trailmesh node doctor"), f"{code}: the doctor was asked already"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_of_a_peer_has_a_command_with_its_name(code: str) -> None:
+    family = code.partition(".")[0]
+    assert {code, family} & doctor_remedies.PEER.keys(), f"{code} is in no line of the table"
+    remedies: list[Callable[[], str]] = [
+        lambda: doctor_remedies.for_peer(rooms(), "anna b", code),
+        lambda: inward_remedy(rooms(), "anna b", code),
+    ]
+    for remedy in remedies:
+        told = remedy()
+        check(told, code)
+        assert "anna b" not in told.replace("'anna b'", ""), "a name is quoted where it is pasted"
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if code.startswith(("browser.", "config."))])
+@pytest.mark.parametrize(
+    "browser", [{}, {"executable": "/opt/my chromium"}, {"cdp_url": "http://127.0.0.1:9333"}], ids=str
+)
+def test_every_code_of_the_browser_has_a_command(code: str, browser: dict[str, str]) -> None:
+    told = doctor_remedies.for_browser(rooms(**browser), MeshError(code))
+    check(told, code)
+
+
+def test_what_is_known_stands_in_the_command() -> None:
+    said = doctor_remedies.for_browser
+    assert "=9333" in said(rooms(cdp_url="http://127.0.0.1:9333"), MeshError("browser.unreachable"))
+    assert said(rooms(), MeshError("browser.launch", reason="directory")).startswith("TMPDIR=/tmp trailmesh")
+    no_sandbox = said(rooms(sandbox=False, executable="/opt/my chromium"), MeshError("browser.launch"))
+    assert no_sandbox.startswith("'/opt/my chromium' --headless")
+    assert "'/data of/node/config.yaml'" in said(rooms(), MeshError("config.invalid"))
+    assert "trust anna" in doctor_remedies.for_peer(rooms(), "anna", "peer.distrusted")
+
+
+def test_a_code_that_nobody_here_knows_has_one_too() -> None:
+    check(doctor_remedies.for_peer(rooms(), "anna", "later.invention"), "later.invention")
