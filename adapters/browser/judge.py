@@ -82,8 +82,7 @@ class BrowserJudge:
         try:
             permit = await self._permits(event)
             if permit and event["frameId"] not in self._shared:
-                request = event["request"]
-                await self._frames[event["frameId"]].lets(request["method"], request["url"], event["resourceType"])
+                await self._frames[event["frameId"]].lets_paused(event)
         except Exception:  # whatever went wrong: a request without an answer would wait, and its page with it, for ever
             permit = False
         with contextlib.suppress(PlaywrightError):  # whoever asked, or the browser, went away: nothing is left to send

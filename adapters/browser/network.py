@@ -69,8 +69,14 @@ class NetworkGuard:
 
     async def lets(self, method: str, url: str, kind: str) -> None:
         """A permitted request is about to be let go: what a script of the page asked for is waited for."""
-        if kind.lower() in _SCRIPTED:
+        if kind in _SCRIPTED:
             await self._activity.sends(method, url)
+
+    async def lets_paused(self, event: Mapping[str, Any]) -> None:
+        """The same for what ``Fetch.requestPaused`` tells of; nobody tells of the end of a preflight."""
+        request = event["request"]
+        if not announced_by(request["method"], request["headers"]):
+            await self.lets(request["method"], request["url"], str(event["resourceType"]).lower())
 
     def pop_up(self, method: str, url: str) -> None:
         """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""

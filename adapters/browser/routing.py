@@ -38,8 +38,7 @@ class Routing:
         async def judge(event: Mapping[str, Any]) -> None:
             permit = permitted(event, self._guard)
             if permit and "redirectedRequestId" in event:  # routing has seen the first hop
-                request = event["request"]
-                await self._guard.lets(request["method"], request["url"], event["resourceType"])
+                await self._guard.lets_paused(event)
             await answer(session, event, permit)
 
         session.on("Fetch.requestPaused", lambda event: self._activity.spawn(judge(event)))
