@@ -23,7 +23,7 @@ from node.pairing_desk import PairingDesk
 from node.peers import Peers
 from node.recovery_file import check_recovery_file
 from node.verb import Params, Verb, Verbs
-from protocol import ids, keylog, recovery
+from protocol import ids, keylog, limits, recovery
 from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.keylog import KeyLog
@@ -212,7 +212,7 @@ def _read_text(path: Path) -> str:
     """Errors: ``input.invalid``."""
     try:
         with path.open("rb") as file:
-            return file.read(recovery.FILE_CHARS_MAX + 1).decode()
+            return file.read(limits.RECOVERY_FILE_CHARS_MAX + 1).decode()
     except OSError as error:
         raise MeshError("input.invalid", f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:

@@ -63,6 +63,6 @@ def test_a_session_is_removed_with_all_its_files_by_a_node_that_does_not_serve(t
     assert node.run("session", "ls")["sessions"] == []
     assert refusal("session", "rm", session, "--yes", home=node.home)[:2] == ("input.not_found", 2)
     assert node.run("log", "audit")["sound"]
-    shown = cli("audit", "show", "--json", home=node.home)[1]
+    shown = cli("audit", "--json", home=node.home)[1]
     assert "session.remove" in shown
     assert session in shown
