@@ -235,6 +235,9 @@ class Store(Protocol):
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         """Newest first; ``text`` is searched in title, start address and id, without regard to case."""
 
+    async def remove_session(self, session_id: str) -> bool:
+        """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one."""
+
     async def put_artefact(self, artefact: ArtefactRecord) -> None: ...
     async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
         """Oldest first; an empty filter matches all."""
@@ -243,6 +246,12 @@ class Store(Protocol):
     async def search(self, search_id: str) -> SearchRecord | None: ...
     async def searches(self, *, status: str = "") -> list[SearchRecord]:
         """Newest first."""
+
+    async def remove_search(self, search_id: str) -> bool:
+        """Forget a search, its deltas, its leases and every meta value whose key begins with ``search/<id>/``; whether there
+        was one. That it was removed is remembered."""
+
+    async def search_removed(self, search_id: str) -> bool: ...
 
     async def append_delta(self, delta: DeltaRecord) -> bool:
         """Keep a delta; False if the same bytes are there already. Errors: ``delta.equivocation`` for other bytes."""

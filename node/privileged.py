@@ -1,7 +1,7 @@
 """Which verbs and routes are privileged actions, and what the audit trail says of each.
 
 Privileged is what changes whom this node trusts or what it signs with, what makes it act in a browser or lets a peer make
-it, what hands data over or takes it in, and what opens or closes its doors. Looking is not.
+it, what hands data over, takes it in or removes it, and what opens or closes its doors. Looking is not.
 
 A verb or route that is not listed here counts as privileged: forgetting one costs rows, never the trail. A test fails until it
 is listed. What else leaves rows: pairings, key changes of peers, frozen peers, decisions of the gate, serving.
@@ -114,6 +114,7 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     "session.verify": None,
     "session.export": Privileged(subject=lambda given: given.session, note=lambda given: {"out": given.out}),
     "session.import": Privileged(note=lambda given: {"path": given.path}),
+    "session.remove": Privileged(subject=lambda given: given.session),
     "session.replay": Privileged(
         subject=lambda given: given.session,
         risk=_approved,
@@ -124,6 +125,7 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     ),
     "explore.resume": Privileged(subject=lambda given: given.search),
     "explore.stop": Privileged(subject=lambda given: given.search),
+    "explore.remove": Privileged(subject=lambda given: given.search),
     "explore.list": None,
     "explore.show": None,
     "log.show": None,

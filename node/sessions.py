@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -100,6 +101,8 @@ class Sessions:
         self._clock = clock
         self._browsers = browsers
         self._peers = peers
+        self._began_ms = clock.now_ms()
+        self._replaying: Counter[str] = Counter()
 
     def guard(self, allow: tuple[str, ...] = ()) -> GuardPolicy:
         """This node's network policy; ``allow`` adds requests a person approved for one run."""
@@ -159,6 +162,23 @@ class Sessions:
         tell: Tell,
     ) -> Replayed:
         """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
+        session_id = ids.parse_id("ses", session_id)
+        self._replaying[session_id] += 1
+        try:
+            return await self._replay(session_id, base_url, secrets, allow, approve_class, out, tell)
+        finally:
+            self._replaying[session_id] -= 1
+
+    async def _replay(
+        self,
+        session_id: str,
+        base_url: str,
+        secrets: dict[str, str],
+        allow: tuple[str, ...],
+        approve_class: int,
+        out: str,
+        tell: Tell,
+    ) -> Replayed:
         recorded = await self._recorded(session_id)
         plan = ReplayPlan(
             browser=await self._browsers.info(),
@@ -182,6 +202,21 @@ class Sessions:
             signed_by=self._witness.node,
             out=out,
         )
+
+    async def remove(self, session_id: str) -> Session:
+        """Forget a session, with its steps, pictures, signatures and replay reports; what it was.
+
+        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
+        """
+        session = await self._session(session_id)
+        # One that is open since before this process began was left so by a crash.
+        if session.verdict is Verdict.OPEN and session.created_ms >= self._began_ms:
+            raise MeshError("input.invalid", "the session is being recorded", session=session.id)
+        if self._replaying[session.id]:
+            raise MeshError("input.invalid", "the session is being replayed", session=session.id)
+        if not await self._store.remove_session(session.id):
+            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
+        return session
 
     # --- looking -----------------------------------------------------------------------------------------------------
 

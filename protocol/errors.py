@@ -191,7 +191,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer has used up the disk it is given here.",
-        "Raise `policy.peer_disk_mib` in the configuration, if more of it is wanted; `node status` shows who takes what.",
+        "Raise `policy.peer_disk_mib` in the configuration, or remove searches with `trailmesh explore rm`; `node status` shows who takes what.",
     ),
     "peer.limit": Code(_P, True, "The peer exceeded a limit of size, rate or time.", "Send less, or slower."),
     "peer.clock": Code(

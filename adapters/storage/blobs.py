@@ -85,6 +85,11 @@ class Blobs:
             raise MeshError("blob.missing", f"blob {digest.hex()[:16]}… does not match its hash", digest=digest.hex())
         return data
 
+    def remove(self, digest: bytes) -> None:
+        """Remove a blob, if it is there. Errors: ``store.full``, ``store.corrupt``."""
+        with translated():
+            self.path_of(digest).unlink(missing_ok=True)
+
     def has(self, digest: bytes) -> bool:
         """Whether a file of this digest is there; its content is checked by ``get``."""
         return len(digest) == DIGEST_BYTES and self.path_of(digest).is_file()

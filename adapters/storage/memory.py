@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import records
+from adapters.storage import records, removal
 from adapters.storage.records import integer, pack, unpack
 from adapters.storage.usage import ROW_BYTES, added_up
 from protocol import audit
@@ -45,6 +45,7 @@ class MemoryStore:
         self._equivocations: dict[str, bytes] = {}
         self._audit: list[AuditLine] = []
         self._blobs: dict[bytes, bytes] = {}
+        self._fresh: set[bytes] = set()
         self._closed = False
 
     @property
@@ -101,6 +102,7 @@ class MemoryStore:
             raise records.no_session(session_id)
         records.check_next(session_id, len(self._steps[session_id]), step)
         self._steps[session_id].append(pack(step))
+        self._fresh -= {step.snapshot, step.screenshot}
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         self._open()
@@ -109,6 +111,7 @@ class MemoryStore:
         self._sessions[session.id] = body
         self._steps.setdefault(session.id, [])
         self._keep(kept, artefacts)
+        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
 
     async def import_session(
         self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
@@ -118,6 +121,25 @@ class MemoryStore:
         bodies = [pack(step) for step in steps]
         await self.commit_session(session, artefacts)
         self._steps[session.id] = bodies
+        self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
+
+    async def remove_session(self, session_id: str) -> bool:
+        self._open()
+        if self._sessions.pop(session_id, None) is None:
+            return False
+        kept = [unpack(body, ArtefactRecord) for body in self._artefacts.values()]
+        about = [artefact for artefact in kept if artefact.subject == session_id]
+        gone = self._named(session_id) | removal.manifests(artefact.envelope for artefact in about)
+        del self._steps[session_id]
+        for digest in gone - {digest for other in self._steps for digest in self._named(other)} - self._fresh:
+            self._blobs.pop(digest, None)
+        for artefact in about:
+            del self._artefacts[artefact.digest]
+        return True
+
+    def _named(self, session_id: str) -> set[bytes]:
+        steps = [unpack(body, Step) for body in self._steps[session_id]]
+        return {digest for step in steps for digest in (step.snapshot, step.screenshot)}
 
     async def session(self, session_id: str) -> Session | None:
         self._open()
@@ -162,6 +184,21 @@ class MemoryStore:
         found = [unpack(body, SearchRecord) for body in reversed(self._searches.values())]
         found = [search for search in found if status in ("", search.status)]
         return sorted(found, key=lambda search: -search.created_ms)
+
+    async def remove_search(self, search_id: str) -> bool:
+        self._open()
+        if self._searches.pop(search_id, None) is None:
+            return False
+        self._deltas = {key: sealed for key, sealed in self._deltas.items() if key[0] != search_id}
+        for lease in await self.leases(search_id):
+            del self._leases[lease.id]
+        about = removal.prefix(search_id)
+        self._meta = {key: value for key, value in self._meta.items() if not key.startswith(about)}
+        self._meta[removal.removed_key(search_id)] = b""
+        return True
+
+    async def search_removed(self, search_id: str) -> bool:
+        return await self.get_meta(removal.removed_key(search_id)) is not None
 
     async def append_delta(self, delta: DeltaRecord) -> bool:
         self._open()
@@ -301,6 +338,7 @@ class MemoryStore:
         self._open()
         digest = hashlib.sha256(data).digest()
         self._blobs[digest] = bytes(data)
+        self._fresh.add(digest)
         return digest
 
     async def blob(self, digest: bytes) -> bytes:

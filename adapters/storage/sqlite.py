@@ -14,7 +14,7 @@ from typing import Final
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import audit_table, log_tables, records
+from adapters.storage import audit_table, log_tables, records, removal
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -33,6 +33,8 @@ class SqliteStore:
     def __init__(self, database: Database, blobs: Blobs) -> None:
         self._database = database
         self._blobs = blobs
+        self._fresh: set[bytes] = set()
+        """Blobs that were put and that nothing has named yet."""
 
     @classmethod
     async def open(cls, directory: Path) -> SqliteStore:
@@ -43,6 +45,8 @@ class SqliteStore:
         database = await Database.open(directory / DATABASE_FILE)
         try:
             blobs = await database.run(lambda: Blobs(directory / BLOBS_DIRECTORY))
+            if await database.read(removal.doomed):  # a crash came between a removal and that of its blobs
+                await database.write(lambda db: removal.sweep(db, blobs, frozenset()))
         except BaseException:
             await database.close()
             raise
@@ -128,6 +132,7 @@ class SqliteStore:
             _add_step(db, session_id, step)
 
         await self._database.write(work)
+        self._fresh -= {step.snapshot, step.screenshot}
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         def work(db: sqlite3.Connection) -> None:
@@ -136,6 +141,7 @@ class SqliteStore:
                 _put_artefact(db, artefact)
 
         await self._database.write(work)
+        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
 
     async def import_session(
         self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
@@ -150,6 +156,14 @@ class SqliteStore:
                 _put_artefact(db, artefact)
 
         await self._database.write(work)
+        self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
+        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
+
+    async def remove_session(self, session_id: str) -> bool:
+        removed = await self._database.write(lambda db: removal.remove_session(db, session_id))
+        if removed:
+            await self._database.write(lambda db: removal.sweep(db, self._blobs, self._fresh))
+        return removed
 
     async def session(self, session_id: str) -> Session | None:
         def work(db: sqlite3.Connection) -> Session | None:
@@ -216,6 +230,12 @@ class SqliteStore:
             return [unpack(body, SearchRecord) for (body,) in db.execute(sql, (status,))]
 
         return await self._database.read(work)
+
+    async def remove_search(self, search_id: str) -> bool:
+        return await self._database.write(lambda db: removal.remove_search(db, search_id))
+
+    async def search_removed(self, search_id: str) -> bool:
+        return await self.get_meta(removal.removed_key(search_id)) is not None
 
     async def append_delta(self, delta: DeltaRecord) -> bool:
         def work(db: sqlite3.Connection) -> bool:
@@ -340,7 +360,12 @@ class SqliteStore:
     # --- blobs, whole store ---
 
     async def put_blob(self, data: bytes) -> bytes:
-        return await self._database.run(lambda: self._blobs.put(data))
+        def work() -> bytes:
+            digest = self._blobs.put(data)
+            self._fresh.add(digest)  # on the one thread of the database: no sweep runs between the two
+            return digest
+
+        return await self._database.run(work)
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._database.run(lambda: self._blobs.get(digest))

@@ -90,6 +90,16 @@ def run_async(work: Any) -> Any:
     return asyncio.run(guarded())
 
 
+def agree(question: str, *, yes: bool) -> None:
+    """Go on once a person agrees, or ``--yes`` was given. Errors: ``input.invalid`` without either."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise MeshError("input.invalid", "nobody is there to ask: give --yes")
+    if not click.confirm(question, err=True):
+        raise MeshError("internal.cancelled", "nothing was removed")
+
+
 def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
     """Print ``result`` as JSON, or let ``text`` print it for a person."""
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from node.cli.common import Result, agree, common_options, emit, moment, run_verb, table
 from protocol.errors import MeshError
 
 
@@ -194,3 +194,29 @@ def stop(home: str | None, search: str, as_json: bool) -> None:
     """
     result = run_verb(home, "explore.stop", {"search": search})
     emit(result, as_json=as_json, text=show_summary)
+
+
+@group.command()
+@click.argument("search")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def rm(home: str | None, search: str, yes: bool, as_json: bool) -> None:
+    """Remove a search that does not run: its tree, its leases, and what peers sent about it.
+
+    Peers at their disk quota get that room back at once. Sessions that the search found stay (`trailmesh session rm`), and so does
+    what the audit trail and the witness log say. A peer cannot open the same search here again.
+
+    \b
+    Example:
+      trailmesh explore show
+      trailmesh explore rm sea-P2FRIBWZAO6JCN73NHTWW --yes
+    """
+    agree(f"Remove {search} with everything that was found?", yes=yes)
+    result = run_verb(home, "explore.remove", {"search": search})
+
+    def text(r: Result) -> None:
+        click.echo(f"removed {r['search']}")
+        for peer in r["freed"]:
+            click.echo(f"{peer['name'] or peer['node'][:7]} has {peer['bytes'] / 1024:.0f} KiB of its disk back")
+
+    emit(result, as_json=as_json, text=text)

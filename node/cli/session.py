@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from node.cli.common import Result, agree, common_options, emit, moment, run_verb, table
 from protocol.errors import MeshError
 
 _BUNDLE_SUFFIX = ".tmsession"
@@ -260,3 +260,20 @@ def replay(
     emit(result, as_json=as_json, text=text)
     if result["report"]["verdict"] != "pass":
         raise SystemExit(1)
+
+
+@group.command()
+@click.argument("session")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def rm(home: str | None, session: str, yes: bool, as_json: bool) -> None:
+    """Remove a session with its steps, pictures, signatures and replay reports.
+
+    Bundles that were exported stay what they are. That the session was signed here stays in the witness log, and that it was
+    removed on the audit trail.
+    """
+    agree(f"Remove {session} for good?", yes=yes)
+    result = run_verb(home, "session.remove", {"session": session})
+    emit(
+        result, as_json=as_json, text=lambda r: click.echo(f"removed {r['session']}: {r['steps']} steps, {r['title']}")
+    )

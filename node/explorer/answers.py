@@ -95,6 +95,8 @@ class Answers:
         self._peers.require(caller, Scope.BRANCH_ASSIGN, spec.start_url)
         async with self._searches.admitting:  # several at once must not all find the last free place
             self._permit(spec)
+            if await self._store.search_removed(spec.id):
+                raise MeshError("policy.refused", "the owner of this node has removed this search")
             known = await self._store.search(spec.id)
             if known is not None and (known.coordinator != caller or known.spec != ask.spec):
                 # A peer that chose the id of another search must not put its own in that one's place.

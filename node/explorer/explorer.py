@@ -169,7 +169,9 @@ class Explorer:
         progress.error = ""
         progress.used_ms = max(0, progress.used_ms - seconds * 1000)
         found = msgspec.structs.replace(found, status="running", state=cbor.encode(progress))
-        await self._store.put_search(found)
+        async with self._searches.admitting:
+            await self._record(search_id)  # it may have been removed meanwhile
+            await self._store.put_search(found)
         return await self._follow(await self._searches.enter(found), found, tell)
 
     async def stop(self, search_id: str) -> SearchRecord:
@@ -190,6 +192,18 @@ class Explorer:
         if search.coordinator is not None and found.status == "stopped":
             await search.coordinator.dismiss()
         return found
+
+    async def remove(self, search_id: str) -> tuple[SearchRecord, dict[str, int]]:
+        """Forget a search that does not run, with all that peers sent about it; what it was, and the bytes each peer gets back.
+
+        Sessions it found stay. Errors: ``input.not_found``, ``search.state``, ``store.*``.
+        """
+        found = await self._record(search_id)
+        before = await self._store.usage()
+        await self._searches.remove(found)
+        await self._peers.usage.load()  # who was at the limit may send again at once
+        after = await self._store.usage()
+        return found, {node: count - after.get(node, 0) for node, count in before.items() if count > after.get(node, 0)}
 
     async def drop_peer(self, node: str) -> int:
         """Put ``node`` out of every search, open or stored, as if it had never been met; of how many.

@@ -182,20 +182,35 @@ class OpenSearches:
     async def mark(self, search_id: str, status: str, *, before: Sequence[str]) -> SearchRecord:
         """Store a new status of a known search, if its status is one of ``before``; the search as it stands then.
 
-        Errors: ``store.*``.
+        Errors: ``input.not_found`` (removed meanwhile), ``store.*``.
         """
         found = await self._store.search(search_id)
-        assert found is not None, "searches are not forgotten"
+        if found is None:
+            raise MeshError("input.not_found", "the search was removed", search=search_id)
         if found.status in before:
             found = msgspec.structs.replace(found, status=status, updated_ms=self._clock.now_ms())
             await self._store.put_search(found)
         return found
+
+    async def remove(self, found: SearchRecord) -> None:
+        """Forget a search that nobody works at, for good: its coordinator cannot open it here again.
+
+        Errors: ``search.state``, ``store.*``.
+        """
+        async with self.admitting, self._entering:  # none is opened meanwhile
+            now = await self._store.search(found.id)
+            running = found.id in self._open or found.id in self._leaving
+            if running or (now is not None and now.status == "running"):
+                raise MeshError("search.state", f"it runs: `trailmesh explore stop {found.id}` first", search=found.id)
+            await self._store.remove_search(found.id)
 
     async def drop_peer(self, found: SearchRecord, peer: str, code: str) -> bool:
         """Put ``peer`` out of a search; whether it had a part in it. Errors: ``store.*``."""
         if peer not in cbor.decode_as(envelope.peek(found.spec).payload, SearchSpec).participants:
             return False
         async with self.admitting, self._entering:  # none is opened meanwhile with the share of the peer in it
+            if await self._store.search(found.id) is None:
+                return False  # removed meanwhile
             search = self._open.get(found.id)
             if search is None or found.coordinator == peer:
                 if found.coordinator == peer:

@@ -77,7 +77,8 @@ async def summarise(rooms: Rooms, search_id: str) -> Summary:
     """Errors: ``input.not_found``; ``search.not_found_goal`` when the search ended without a verified success."""
     _, spec, progress, replica, leases = await rooms.explorer.view(search_id)
     found = await rooms.store.search(spec.id)
-    assert found is not None, "view has just read it"
+    if found is None:
+        raise MeshError("input.not_found", "the search was removed", search=spec.id)
     summary = _summary(rooms, found.status, spec, progress, replica, leases)
     if found.status == "failed":
         code = progress.error if progress.error in CODES else "search.not_found_goal"

@@ -48,6 +48,7 @@ class ExploreVerbs:
             "explore.run": Verb(ExploreParams, self._explore),
             "explore.resume": Verb(ResumeParams, self._resume),
             "explore.stop": Verb(SearchParams, self._stop),
+            "explore.remove": Verb(SearchParams, self._remove),
             "explore.list": Verb(NoParams, self._searches),
             "explore.show": Verb(SearchParams, self._search),
         }
@@ -79,6 +80,16 @@ class ExploreVerbs:
     async def _stop(self, params: SearchParams, tell: Tell) -> Any:
         found = await self._rooms.explorer.stop(params.search)
         return await summarise(self._rooms, found.id)
+
+    async def _remove(self, params: SearchParams, tell: Tell) -> dict[str, Any]:
+        found, freed = await self._rooms.explorer.remove(params.search)
+        return {
+            "search": found.id,
+            "status": found.status,
+            "freed": [
+                {"node": node, "name": self._rooms.peers.name_of(node), "bytes": count} for node, count in freed.items()
+            ],
+        }
 
     async def _searches(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         found = await self._rooms.store.searches()

@@ -85,6 +85,7 @@ class SessionVerbs:
             "session.verify": Verb(TargetParams, self._verify),
             "session.export": Verb(ExportParams, self._export),
             "session.import": Verb(ImportParams, self._import),
+            "session.remove": Verb(SessionParams, self._remove),
             "session.replay": Verb(ReplayParams, self._replay),
         }
 
@@ -112,6 +113,10 @@ class SessionVerbs:
 
     async def _import(self, params: ImportParams, tell: Tell) -> Any:
         return await self._sessions.import_bundle(params.path)
+
+    async def _remove(self, params: SessionParams, tell: Tell) -> dict[str, Any]:
+        removed = await self._sessions.remove(params.session)
+        return {"session": removed.id, "title": removed.title, "steps": removed.steps}
 
     async def _replay(self, params: ReplayParams, tell: Tell) -> Any:
         return await self._sessions.replay(

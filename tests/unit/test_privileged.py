@@ -71,6 +71,8 @@ _CALLS: dict[str, dict[str, Any]] = {
     "explore.run": {"goal": SECRET, "start": f"https://u:{SECRET}@x.test/?token={SECRET}", "until": 7},
     "explore.resume": {"search": "sea-x"},
     "explore.stop": {"search": "sea-x"},
+    "explore.remove": {"search": "sea-x"},
+    "session.remove": {"session": "ses-x"},
     "log.renew": {},
     "audit.export": {"out": "/nowhere/x"},
 }

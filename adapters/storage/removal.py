@@ -1,0 +1,91 @@
+"""Forgetting searches and sessions: work to be done in one transaction of the store's database.
+
+Blobs are files: which of them nobody names any more is written down in the transaction that forgets their session, and
+they are removed afterwards, by the next start at the latest.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Set
+from contextlib import suppress
+from typing import Final
+
+from adapters.storage.blobs import DIGEST_BYTES, Blobs
+from protocol.envelope import peek
+from protocol.errors import MeshError
+
+_DOOMED: Final = "blobs/doomed"
+"""Digests of blobs that no step may name any more, one behind the other."""
+
+
+def prefix(search_id: str) -> str:
+    """What the keys of everything in ``meta`` about a search begin with."""
+    return f"search/{search_id}/"
+
+
+def removed_key(search_id: str) -> str:
+    """The one key that stays of a search that was removed."""
+    return prefix(search_id) + "removed"
+
+
+def remove_search(db: sqlite3.Connection, search_id: str) -> bool:
+    """Implements ``Store.remove_search``."""
+    if not db.execute("DELETE FROM searches WHERE id = ?", (search_id,)).rowcount:
+        return False
+    db.execute("DELETE FROM deltas WHERE search = ?", (search_id,))
+    db.execute("DELETE FROM leases WHERE search = ?", (search_id,))
+    about = prefix(search_id)
+    db.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(about), about))
+    db.execute("INSERT INTO meta VALUES (?, x'')", (removed_key(search_id),))
+    return True
+
+
+def manifests(envelopes: Iterable[bytes]) -> set[bytes]:
+    """The blobs that signed ``envelopes`` name: a session is signed by the digest of its manifest."""
+    found = set()
+    for sealed in envelopes:
+        with suppress(MeshError):  # whatever else is kept about a session
+            found.add(peek(sealed).payload)
+    return {payload for payload in found if len(payload) == DIGEST_BYTES}
+
+
+def remove_session(db: sqlite3.Connection, session_id: str) -> bool:
+    """The session, its steps and the artefacts about it; their blobs are doomed. Whether there was one."""
+    named = _digests(db.execute("SELECT snapshot, screenshot FROM steps WHERE session = ?", (session_id,)))
+    named |= manifests(
+        sealed for (sealed,) in db.execute("SELECT envelope FROM artefacts WHERE subject = ?", (session_id,))
+    )
+    if not db.execute("DELETE FROM sessions WHERE id = ?", (session_id,)).rowcount:
+        return False
+    db.execute("DELETE FROM artefacts WHERE subject = ?", (session_id,))
+    _doom(db, doomed(db) | named)
+    return True
+
+
+def sweep(db: sqlite3.Connection, blobs: Blobs, fresh: Set[bytes]) -> None:
+    """Remove the doomed blobs that no step names, but for ``fresh`` ones: their step may be on its way."""
+    found = doomed(db)
+    if not found:
+        return
+    named = _digests(db.execute("SELECT snapshot, screenshot FROM steps"))
+    for digest in found - named - fresh:
+        blobs.remove(digest)
+    _doom(db, (found & fresh) - named)
+
+
+def doomed(db: sqlite3.Connection) -> set[bytes]:
+    """The blobs that wait to be removed."""
+    row = db.execute("SELECT value FROM meta WHERE key = ?", (_DOOMED,)).fetchone()
+    data = bytes(row[0]) if row else b""
+    return {data[start : start + DIGEST_BYTES] for start in range(0, len(data), DIGEST_BYTES)}
+
+
+def _doom(db: sqlite3.Connection, digests: Set[bytes]) -> None:
+    db.execute("DELETE FROM meta WHERE key = ?", (_DOOMED,))
+    if digests:
+        db.execute("INSERT INTO meta VALUES (?, ?)", (_DOOMED, b"".join(sorted(digests))))
+
+
+def _digests(rows: Iterator[tuple[bytes, bytes]]) -> set[bytes]:
+    return {bytes(digest) for row in rows for digest in row if len(digest) == DIGEST_BYTES}

@@ -1,0 +1,86 @@
+"""What every store forgets when a search or a session is removed, and what it keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters.ports import Store
+from adapters.storage import removal
+from adapters.storage.sqlite import SqliteStore
+from protocol.errors import MeshError
+from tests.contract.test_store import artefact, delta, lease, search, session, step, store
+
+__all__ = ["store"]  # the fixture: SQLite and its twin in memory
+
+
+async def test_a_removed_search_takes_everything_about_it_along_and_nothing_else(store: Store) -> None:
+    for number in (1, 11):
+        await store.put_search(search(number, coordinator="P"))
+        await store.append_delta(delta(of=f"sea-{number}", envelope=bytes(1_000)))
+        await store.put_lease(lease(number, search=f"sea-{number}"))
+        await store.put_meta(f"search/sea-{number}/expelled", b"x")
+    before = (await store.usage())["P"]
+    assert await store.remove_search("sea-1")
+    assert await store.search("sea-1") is None
+    assert (await store.deltas("sea-1"), await store.leases("sea-1")) == ([], [])
+    assert await store.get_meta("search/sea-1/expelled") is None
+    assert abs((await store.usage())["P"] - before / 2) < 10
+    assert (len(await store.deltas("sea-11")), len(await store.leases("sea-11"))) == (1, 1)
+    assert await store.get_meta("search/sea-11/expelled") == b"x"
+    assert (await store.search_removed("sea-1"), await store.search_removed("sea-11")) == (True, False)
+
+
+async def test_a_search_is_removed_once(store: Store) -> None:
+    await store.put_search(search())
+    assert [await store.remove_search("sea-1") for _ in range(2)] == [True, False]
+    assert not await store.remove_search("sea-2")
+    assert not await store.search_removed("sea-2")
+
+
+async def test_a_removed_session_takes_its_steps_artefacts_and_blobs_along(store: Store) -> None:
+    own, shared = await store.put_blob(b"own"), await store.put_blob(b"shared")
+    for number in (1, 2):
+        await store.put_session(session(number))
+        await store.append_step(f"ses-{number}", step(1, snapshot=shared, screenshot=own if number == 1 else b""))
+        await store.put_artefact(artefact(str(number), subject=f"ses-{number}"))
+    assert await store.remove_session("ses-1")
+    assert (await store.session("ses-1"), await store.steps("ses-1")) == (None, [])
+    assert [kept.subject for kept in await store.artefacts()] == ["ses-2"]
+    with pytest.raises(MeshError) as caught:
+        await store.blob(own)
+    assert caught.value.code == "blob.missing"
+    assert await store.blob(shared) == b"shared"
+    assert await store.check() == []
+    assert not await store.remove_session("ses-1")
+
+
+async def test_a_blob_whose_step_is_on_its_way_stays(store: Store) -> None:
+    picture = await store.put_blob(b"picture")
+    for number in (1, 2):
+        await store.put_session(session(number))
+    await store.append_step("ses-1", step(1, snapshot=picture))
+    assert await store.put_blob(b"picture") == picture  # of the other session: its step comes next
+    await store.remove_session("ses-1")
+    await store.append_step("ses-2", step(1, snapshot=picture))
+    assert await store.check() == []
+    await store.remove_session("ses-2")
+    with pytest.raises(MeshError):
+        await store.blob(picture)
+
+
+async def test_what_a_crash_leaves_between_a_session_and_its_blobs_the_next_start_removes(tmp_path: Path) -> None:
+    """Guard: adapters/storage/sqlite.py, SqliteStore.open."""
+    opened = await SqliteStore.open(tmp_path)
+    picture = await opened.put_blob(b"picture")
+    await opened.put_session(session())
+    await opened.append_step("ses-1", step(1, snapshot=picture))
+    await opened._database.write(lambda db: removal.remove_session(db, "ses-1"))  # and there the power goes
+    assert await opened.blob(picture) == b"picture"
+    await opened.close()
+    again = await SqliteStore.open(tmp_path)
+    with pytest.raises(MeshError):
+        await again.blob(picture)
+    assert await again.check() == []
+    await again.close()
