@@ -97,6 +97,7 @@ class Audit:
         self._witness, self._peers, self._store = witness, peers, store
         self._anchoring = asyncio.Lock()
 
+    @property
     def verbs(self) -> Verbs:
         """The verbs of this room, for the node's table."""
         return {

@@ -15,8 +15,8 @@ import aiohttp
 import msgspec
 
 from node.api.control_file import CONTROL_FILE, ControlInfo, socket_path
-from node.api.statuses import from_dict
 from node.plain import plain
+from node.statuses import from_dict
 from node.verb import Tell
 from protocol.errors import MeshError
 

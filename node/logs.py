@@ -105,6 +105,7 @@ class Logs:
         self._store = store
         self._name = name
 
+    @property
     def verbs(self) -> Verbs:
         """The verbs of this room, for the node's table."""
         return {

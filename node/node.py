@@ -40,15 +40,15 @@ class Node:
         for route, handler in routes.items():
             self.federation.serve(route, handler)
         self.verbs: Verbs = {
-            **MeshVerbs(rooms).table,
-            **PairingVerbs(rooms).table,
-            **SessionVerbs(rooms).table,
-            **ExploreVerbs(rooms).table,
+            **MeshVerbs(rooms).verbs,
+            **PairingVerbs(rooms).verbs,
+            **SessionVerbs(rooms).verbs,
+            **ExploreVerbs(rooms).verbs,
             **rooms.own_keys.verbs,
-            **rooms.logs.verbs(),
+            **rooms.logs.verbs,
             **rooms.distrust.verbs,
             **rooms.notices.verbs,
-            **rooms.audit.verbs(),
+            **rooms.audit.verbs,
         }
         """Everything a command can ask."""
 

@@ -228,7 +228,7 @@ def _read_text(path: Path) -> str:
     """Errors: ``input.invalid``."""
     try:
         with path.open("rb") as file:
-            return file.read(recovery.FILE_CHARS_MAX + 1).decode()
+            return file.read(limits.RECOVERY_FILE_CHARS_MAX + 1).decode()
     except OSError as error:
         raise MeshError("input.invalid", f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:

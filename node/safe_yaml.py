@@ -6,15 +6,13 @@ duplicate keys are refused: the first make small files huge, the second build ob
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import yaml
 
+from protocol import limits
 from protocol.errors import MeshError
-
-DEPTH_MAX: Final = 8
-NODES_MAX: Final = 25_000
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -73,8 +71,8 @@ def check_events(text: str) -> None:
                 raise _bad(line, "tags are not allowed")
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
-        if depth > DEPTH_MAX or nodes > NODES_MAX:
-            raise _bad(line, f"nested deeper than {DEPTH_MAX}, or more than {NODES_MAX} values")
+        if depth > limits.YAML_DEPTH_MAX or nodes > limits.YAML_NODES_MAX:
+            raise _bad(line, f"nested deeper than {limits.YAML_DEPTH_MAX}, or more than {limits.YAML_NODES_MAX} values")
 
 
 def _plain(node: yaml.Node) -> Node:

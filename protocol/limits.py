@@ -1,4 +1,7 @@
-"""Every limit of trailmesh, in one place, with its unit as the last word of its name."""
+"""Every limit on what comes from outside, in one place, with its unit in its name.
+
+What a single reader cuts off for its own layout (labels of a picture, context of an element) stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,8 @@ VISITORS_PER_MINUTE: Final = 60
 VISITORS_PER_MINUTE_PER_ADDRESS: Final = 4
 VISITOR_TIMEOUT_S: Final = 5
 MESSAGE_BYTES_MAX: Final = 4 * KIB
+REFUSAL_BYTES_MAX: Final = 16 * KIB
+REFUSAL_MESSAGE_CHARS_MAX: Final = 300
 KEYS_MESSAGE_BYTES_MAX: Final = 68 * KIB  # a key log
 GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
 SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
@@ -85,6 +90,7 @@ KEY_LOG_BYTES_MAX: Final = 64 * KIB
 KEY_FOLLOW_EVERY_S: Final = 300
 PASSPHRASE_BYTES_MAX: Final = 1_024
 PASSPHRASE_CHARS_MIN: Final = 8
+RECOVERY_FILE_CHARS_MAX: Final = 4 * KIB
 
 # Distrust (docs/protocol/distrust.md)
 DISTRUST_REASON_CHARS_MAX: Final = 300
@@ -105,6 +111,8 @@ SESSION_STEPS_MAX: Final = 1_000
 ACTION_TEXT_CHARS_MAX: Final = 4_096
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
+YAML_DEPTH_MAX: Final = 8
+YAML_NODES_MAX: Final = 25_000
 URL_CHARS_MAX: Final = 4_096
 LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB
@@ -135,6 +143,7 @@ SEARCH_PARTICIPANTS_MAX: Final = 32
 SEARCHES_OPEN_MAX: Final = 32
 SEARCHES_OPEN_PER_PEER_MAX: Final = 8
 CLAIM_REPLAY_TIMEOUT_S: Final = 60
+FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a search, and nothing of it is replayed
 GOAL_CHARS_MAX: Final = 1_000
 CONDITION_PARTS_MAX: Final = 32
 CONDITION_DEPTH_MAX: Final = 4

@@ -11,12 +11,11 @@ from typing import Final
 
 from nacl.signing import SigningKey
 
-from protocol import ids
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.key_event import recovery_commitment
 
 SEED_BYTES: Final = 32
-FILE_CHARS_MAX: Final = 4_096
 _CHECK_DOMAIN: Final = b"trailmesh-recovery-file-v1\x00"
 _FINGERPRINT_DOMAIN: Final = b"trailmesh-fingerprint-v1\x00"
 _TITLE: Final = (
@@ -40,7 +39,7 @@ def parse(text: str, node: str) -> bytes:
     Checks, in order: size; its three fields, each once; a node id; the seed; checksum; it is of ``node``.
     Errors: ``recovery.invalid``, never with the text in it.
     """
-    if len(text) > FILE_CHARS_MAX:
+    if len(text) > limits.RECOVERY_FILE_CHARS_MAX:
         raise MeshError("recovery.invalid", "the file is far too long")
     fields = [line.split(" ") for line in text.splitlines() if line.startswith(("node ", "seed ", "check "))]
     try:

@@ -10,7 +10,7 @@ from node.tree_picture import TreeNode
 from protocol import ids
 from protocol.replay import not_performed, verdict
 from protocol.session import ReplayReport, StepMatch
-from tests.session_samples import BROWSER, NODE, SESSION_ID, sample_session, sample_steps
+from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 NAMES = ("Anna", "Bruno", "Chiara")
 
@@ -55,19 +55,7 @@ def sample_report() -> ReportInput:
     """Three nodes, a search, a session of four steps, two replays, five signatures."""
     steps, _ = sample_steps()
     shown = {step.screenshot: png(200, 215, 240) for step in steps}
-    good = tuple(
-        StepMatch(
-            index=step.index,
-            performed=True,
-            state=True,
-            url=True,
-            title=True,
-            extracted=True,
-            matched=True,
-            duration_ms=38,
-        )
-        for step in steps
-    )
+    good = tuple(matched(step, duration_ms=38) for step in steps)
     differing = StepMatch(
         index=2, performed=True, state=False, url=True, title=False, extracted=True, matched=False, duration_ms=950
     )

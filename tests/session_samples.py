@@ -13,7 +13,7 @@ from protocol import envelope, ids
 from protocol.action import Action, Click, Extract, Fill, Goto, Locator, Secret
 from protocol.bundle import KIND, make_manifest, write_bundle
 from protocol.replay import verdict
-from protocol.session import BrowserInfo, Profile, Session, Step
+from protocol.session import BrowserInfo, Profile, Session, Step, StepMatch
 
 DIRECTORY = Path(__file__).parent
 KEY = SigningKey(bytes(range(32)))
@@ -103,3 +103,17 @@ def sample_bundle() -> bytes:
     out = io.BytesIO()
     write_bundle(out, signature=sign(manifest), manifest=manifest, steps=steps, read_blob=blobs.__getitem__)
     return out.getvalue()
+
+
+def matched(step: Step, duration_ms: int = 1) -> StepMatch:
+    """What a replay says of a step in which everything was as recorded."""
+    return StepMatch(
+        index=step.index,
+        performed=True,
+        state=True,
+        url=True,
+        title=True,
+        extracted=True,
+        matched=True,
+        duration_ms=duration_ms,
+    )

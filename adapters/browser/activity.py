@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final, TypeVar
 
@@ -14,7 +15,6 @@ from protocol.errors import MeshError
 
 T = TypeVar("T")
 
-_SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _KEPT_MAX: Final = 100
 """How many pop-ups and dialogs are remembered until somebody asks: a page can open them without end."""
 
@@ -29,7 +29,11 @@ class Activity:
         self.dialogs: list[str] = []
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._loading: set[str] = set()
-        self._requests: set[Request] = set()
+        self._requests: Counter[tuple[str, str]] = Counter()
+        """Method and address of what scripts wait for an answer to."""
+        self._earlier: Counter[tuple[str, str]] = Counter()
+        """Those among them that were sent before the action began."""
+        self._page: Page | None = None
         self._main = ""
         self._dom_pending = False
         self._changed = asyncio.Event()
@@ -37,6 +41,7 @@ class Activity:
 
     def follow(self, page: Page, session: CDPSession, main_frame: str) -> None:
         """Listen from now on."""
+        self._page = page
         self._main = main_frame
         session.on("Page.frameRequestedNavigation", self._navigation_requested)
         session.on("Page.frameStartedLoading", self._started)
@@ -44,9 +49,6 @@ class Activity:
         session.on("Page.frameDetached", self._stopped)
         session.on("Page.domContentEventFired", self._dom_ready)
         session.on("Page.windowOpen", self._window_opened)
-        page.on("request", self._request_began)
-        page.on("requestfinished", self._request_ended)
-        page.on("requestfailed", self._request_ended)
         page.on("dialog", self._dialog)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
@@ -80,15 +82,30 @@ class Activity:
             self.popups.append(event["url"])
         self._changed.set()
 
-    def _request_began(self, request: Request) -> None:
-        if request.resource_type in _SCRIPTED:
-            self._requests.add(request)
-            self._began()
+    async def sends(self, method: str, url: str) -> None:
+        """A script's request is about to be let go; returns once its end will be heard of."""
+        if self._page is None:
+            return
+        if not self._requests:
+            # Listened to only while it matters: a message for each picture of a page is a tenth of the time of a replay.
+            self._page.on("requestfinished", self._request_ended)
+            self._page.on("requestfailed", self._request_ended)
+        self._requests[method, url] += 1
+        self._began()
+        await asyncio.sleep(0)  # Playwright subscribes in a task of its own, which has its turn here
 
     def _request_ended(self, request: Request) -> None:
-        if request in self._requests:
-            self._requests.discard(request)
-            self._changed.set()
+        asked = request.method, request.url.partition("#")[0]
+        if not self._requests[asked]:
+            return
+        self._requests[asked] -= 1
+        if self._earlier[asked]:
+            self._earlier[asked] -= 1
+        self._requests, self._earlier = +self._requests, +self._earlier
+        if not self._requests and self._page is not None:
+            self._page.remove_listener("requestfinished", self._request_ended)
+            self._page.remove_listener("requestfailed", self._request_ended)
+        self._changed.set()
 
     def _dialog(self, dialog: Dialog) -> None:
         if len(self.dialogs) < _KEPT_MAX:
@@ -121,7 +138,7 @@ class Activity:
 
     def begin(self) -> None:
         """An action starts: what was requested before is none of its business (a long poll would never end)."""
-        self._requests.clear()
+        self._earlier = +self._requests
 
     @property
     def navigating(self) -> bool:
@@ -131,12 +148,12 @@ class Activity:
     @property
     def fetching(self) -> bool:
         """Whether a script waits for an answer to what it asked since the action began."""
-        return bool(self._requests)
+        return self._requests.total() > self._earlier.total()
 
     @property
     def idle(self) -> bool:
         """Whether nothing loads."""
-        return not (self._loading or self._requests or self._dom_pending)
+        return not (self._loading or self.fetching or self._dom_pending)
 
     async def changed(self, timeout_s: float) -> None:
         """Wait for the next event, at most ``timeout_s``."""

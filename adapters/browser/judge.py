@@ -28,6 +28,8 @@ class BrowserJudge:
         self._pages: dict[NetworkGuard, Page] = {}
         self._contexts: dict[str, NetworkGuard] = {}
         self._frames: dict[str, NetworkGuard] = {}
+        self._shared: set[str] = set()
+        """Workers that several pages may share: Playwright tells no page of their requests."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -50,6 +52,7 @@ class BrowserJudge:
         for known in (self._contexts, self._frames):
             for key in [key for key, value in known.items() if value is guard]:
                 del known[key]
+        self._shared &= self._frames.keys()
 
     def _paused(self, event: Mapping[str, Any]) -> None:
         task = asyncio.ensure_future(self._judge(event))
@@ -59,6 +62,9 @@ class BrowserJudge:
     async def _judge(self, event: Mapping[str, Any]) -> None:
         try:
             permit = await self._permits(event)
+            if permit and event["frameId"] not in self._shared:
+                request = event["request"]
+                await self._frames[event["frameId"]].lets(request["method"], request["url"], event["resourceType"])
         except Exception:  # whatever went wrong: a request without an answer would wait, and its page with it, for ever
             permit = False
         with contextlib.suppress(PlaywrightError):  # whoever asked, or the browser, went away: nothing is left to send
@@ -82,6 +88,8 @@ class BrowserJudge:
         if guard is None:
             return False
         self._frames[frame] = guard
+        if target is not None and target["type"] == "shared_worker":
+            self._shared.add(frame)
         return permitted(event, guard)
 
     async def _target(self, frame: str) -> Mapping[str, Any] | None:

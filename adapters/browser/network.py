@@ -19,6 +19,7 @@ from protocol.risk import GuardPolicy, judge_request
 
 _BLOCKED_MAX: Final = 200
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
+_SCRIPTED: Final = frozenset({"fetch", "xhr"})
 _POP_UP_S: Final = 0.5  # how long a window that opened may take to ask for its document
 
 
@@ -56,6 +57,11 @@ class NetworkGuard:
             return True
         self._refuse(method, url)
         return False
+
+    async def lets(self, method: str, url: str, kind: str) -> None:
+        """A permitted request is about to be let go: what a script of the page asked for is waited for."""
+        if kind.lower() in _SCRIPTED:
+            await self._activity.sends(method, url)
 
     def pop_up(self, method: str, url: str) -> None:
         """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""

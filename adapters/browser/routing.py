@@ -7,6 +7,8 @@ it once, but would pause the requests of the owner's tabs as well.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request, Route
@@ -33,10 +35,14 @@ class Routing:
         await self._watch_redirects(session)
 
     async def _watch_redirects(self, session: CDPSession) -> None:
-        session.on(
-            "Fetch.requestPaused",
-            lambda event: self._activity.spawn(answer(session, event, permitted(event, self._guard))),
-        )
+        async def judge(event: Mapping[str, Any]) -> None:
+            permit = permitted(event, self._guard)
+            if permit and "redirectedRequestId" in event:  # routing has seen the first hop
+                request = event["request"]
+                await self._guard.lets(request["method"], request["url"], event["resourceType"])
+            await answer(session, event, permit)
+
+        session.on("Fetch.requestPaused", lambda event: self._activity.spawn(judge(event)))
         await pause_requests(session)
 
     async def _route(self, route: Route) -> None:
@@ -48,6 +54,7 @@ class Routing:
                     self._guard.pop_up(request.method, request.url)
                 await route.abort("aborted")
             elif self._permits(request):
+                await self._guard.lets(request.method, request.url.partition("#")[0], request.resource_type)
                 await route.continue_()
             else:
                 await route.abort("aborted" if navigation else "blockedbyclient")

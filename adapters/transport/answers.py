@@ -10,13 +10,11 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import PeerHandler
-from protocol import cbor, ids
+from protocol import cbor, ids, limits
 from protocol.errors import CODES, Blame, MeshError
 from protocol.messages import INTRODUCE
 
 MEDIA_TYPE: Final = "application/cbor"
-_ERROR_BYTES_MAX: Final = 16 * 1024
-_MESSAGE_CHARS_MAX: Final = 300
 _log = logging.getLogger(__name__)
 
 _STATUS: Final[Mapping[str, int]] = MappingProxyType(
@@ -53,10 +51,10 @@ def status_of(error: MeshError) -> int:
 
 def encode_error(error: MeshError) -> bytes:
     """The body of an error answer. Details that are not plain, or too long, are left out."""
-    form = error.to_dict() | {"message": error.message[:_MESSAGE_CHARS_MAX]}
+    form = error.to_dict() | {"message": error.message[: limits.REFUSAL_MESSAGE_CHARS_MAX]}
     try:
         body = cbor.encode(form)
-        cbor.scan(body, bytes_max=_ERROR_BYTES_MAX)
+        cbor.scan(body, bytes_max=limits.REFUSAL_BYTES_MAX)
     except (MeshError, TypeError, ValueError):
         body = cbor.encode(form | {"detail": {}})
     return body
@@ -68,12 +66,14 @@ def decode_error(body: bytes, node: str) -> MeshError:
     What it says is shown to people, so it is cut and freed of control characters.
     """
     try:
-        refusal = cbor.decode_as(body, _Refusal, bytes_max=_ERROR_BYTES_MAX)
+        refusal = cbor.decode_as(body, _Refusal, bytes_max=limits.REFUSAL_BYTES_MAX)
     except MeshError as error:
         return MeshError("peer.protocol", f"an unreadable refusal: {error.message}", peer=node)
     if refusal.code not in CODES:
         return MeshError("peer.protocol", "refused with a code this version does not know", peer=node)
-    message = "".join(char if char.isprintable() else " " for char in refusal.message[:_MESSAGE_CHARS_MAX])
+    message = "".join(
+        char if char.isprintable() else " " for char in refusal.message[: limits.REFUSAL_MESSAGE_CHARS_MAX]
+    )
     detail = {
         name: value
         for name, value in refusal.detail.items()

@@ -19,9 +19,9 @@ from aiohttp import web
 
 from adapters.ports import Clock
 from node.api.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
-from node.api.statuses import http_status
 from node.files import write_private
 from node.plain import plain
+from node.statuses import http_status
 from node.verb import Tell
 from protocol import limits
 from protocol.errors import MeshError

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from node.api.statuses import exit_code
+from node.statuses import exit_code
 from protocol.errors import MeshError
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from adapters.ports import Clock
 from node.explorer.progress import Progress, Verified
 from node.explorer.worker import BROWSER_GONE
+from node.verb import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.lease import check_claim
@@ -17,8 +17,6 @@ from protocol.messages import Assignment, BranchResult
 
 log = logging.getLogger(__name__)
 
-_FALSE_MAX = 3
-"""After so many claims that did not hold, a peer gets no more branches of this search, and nothing of it is replayed."""
 _TRIES = 3
 """How often a claim is replayed when it is this node's own browser that does not start."""
 _CRASHES_MAX = 2
@@ -27,7 +25,6 @@ _PAUSE_S = 3.0
 
 VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
 """Replays a claimed path in a fresh context and records it; None when it did not hold."""
-Tell = Callable[[dict[str, Any]], None]
 
 
 class Claims:
@@ -45,7 +42,7 @@ class Claims:
 
     def is_liar(self, worker: str) -> bool:
         """Whether ``worker`` has made so many false claims that it is not believed any more."""
-        return self._progress.claims_false.get(worker, 0) >= _FALSE_MAX
+        return self._progress.claims_false.get(worker, 0) >= limits.FALSE_CLAIMS_PER_PEER_MAX
 
     def check(self, worker: str, assignment: Assignment, result: BranchResult) -> None:
         """Nothing, if ``result`` claims nothing, or something its lease could give; else it is a false claim.

@@ -13,11 +13,12 @@ import msgspec
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.calls import Calls
 from node.config import Config
-from node.explorer.claims import Claims, Tell, VerifyClaim
+from node.explorer.claims import Claims, VerifyClaim
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.tasks import Tasks, either
+from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids
 from protocol.entry import SCALE
@@ -211,9 +212,10 @@ class Coordinator:
     # --- dealing -----------------------------------------------------------------------------------------------------
 
     def _workers(self) -> list[str]:
+        """Who may work, this node first: where branches are few, a peer that takes them and says nothing holds nobody up."""
         url = self.spec.start_url
         able = [node for node in self._others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
-        return [*able, *[self._witness.node] * self._config.explore.workers]
+        return [*[self._witness.node] * self._config.explore.workers, *able]
 
     def _others(self) -> list[str]:
         """The peers that take part."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,6 +20,7 @@ from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
+from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, ids
 from protocol.condition import Condition, check
@@ -31,7 +31,6 @@ from protocol.redaction import redact_url
 
 log = logging.getLogger(__name__)
 
-Tell = Callable[[dict[str, Any]], None]
 _DISTRUSTED = "peer.unknown"
 """What a node hears that was put out of every search."""
 _GRACE_S = 60

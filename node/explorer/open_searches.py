@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,14 +16,13 @@ from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
+from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids
 from protocol.condition import check
 from protocol.errors import MeshError
 from protocol.grants import Scope
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
-
-Tell = Callable[[dict[str, Any]], None]
 
 DECLINED = "declined"
 """Status of a search of a peer that the owner of this node stopped: only the owner lifts it."""

@@ -42,7 +42,7 @@ class ExploreVerbs:
         self._rooms = rooms
 
     @property
-    def table(self) -> Verbs:
+    def verbs(self) -> Verbs:
         """The verbs by name."""
         return {
             "explore.run": Verb(ExploreParams, self._explore),

@@ -41,7 +41,7 @@ class MeshVerbs:
         self._rooms = rooms
 
     @property
-    def table(self) -> Verbs:
+    def verbs(self) -> Verbs:
         """The verbs by name."""
         return {
             "node.knock": Verb(KnockParams, self._knock),

@@ -80,7 +80,7 @@ class PairingVerbs:
         self._rooms = rooms
 
     @property
-    def table(self) -> Verbs:
+    def verbs(self) -> Verbs:
         """The verbs by name."""
         return {
             "node.invite": Verb(InviteParams, self._invite),

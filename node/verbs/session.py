@@ -76,7 +76,7 @@ class SessionVerbs:
         self._sessions = rooms.sessions
 
     @property
-    def table(self) -> Verbs:
+    def verbs(self) -> Verbs:
         """The verbs by name."""
         return {
             "session.record": Verb(RecordParams, self._record),

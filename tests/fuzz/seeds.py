@@ -16,11 +16,12 @@ from protocol.errors import MeshError
 from protocol.messages import ROUTES, Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
 from protocol.observation import Element, Observation
 from protocol.replay import verdict
-from protocol.session import Profile, ReplayReport, Session, Step, StepMatch
+from protocol.session import Profile, ReplayReport, Session, Step
 from tests.session_samples import (
     BROWSER,
     NODE,
     SESSION_ID,
+    matched,
     sample_bundle,
     sample_manifest,
     sample_session,
@@ -114,19 +115,7 @@ def artefacts() -> dict[str, tuple[type[msgspec.Struct], tuple[bytes, ...]]]:
 def report() -> ReplayReport:
     """A report that fits the sample session."""
     steps = recorded()[1]
-    seen = tuple(
-        StepMatch(
-            index=step.index,
-            performed=True,
-            state=True,
-            url=True,
-            title=True,
-            extracted=True,
-            matched=True,
-            duration_ms=1,
-        )
-        for step in steps
-    )
+    seen = tuple(matched(step) for step in steps)
     return ReplayReport(
         id=ids.make_id("rep", bytes(ids.ID_RANDOM_BYTES)),
         session=SESSION_ID,

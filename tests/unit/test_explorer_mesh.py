@@ -16,6 +16,7 @@ from protocol.action import Click, Fill, Goto, Locator, Secret, Wait
 from protocol.condition import Condition
 from protocol.entry import decode_action, encode_action
 from protocol.errors import MeshError
+from protocol.grants import parse_grants
 from protocol.heuristics import Candidate
 from protocol.messages import (
     KIND_RESULT,
@@ -34,6 +35,7 @@ from tests.mesh_memory import (
     GOAL_PATH,
     NEVER,
     ORIGIN,
+    MemoryMesh,
     MemoryNode,
     Script,
     SlowBrowser,
@@ -121,6 +123,24 @@ async def _converged(search: str, nodes: list[MemoryNode]) -> bool:
     before = await _digests(search, nodes)
     await asyncio.sleep(0)
     return len(before) == 1
+
+
+async def test_what_a_peer_may_not_push_is_not_pulled_either() -> None:
+    mesh = MemoryMesh()
+    anna, bruno = await mesh.add("anna"), await mesh.add("bruno")
+    await mesh.pair(anna, bruno, grants=parse_grants("branch:accept,branch:assign,deltas:read"))
+    task = asyncio.create_task(anna.run(NEVER))
+    search = await _search_of(bruno)
+    await until(lambda: _visits(anna, search, [anna]), "anna has visited something")
+    opened = bruno.explorer._searches.get(search)
+    assert opened is not None
+    await opened.exchange.pull_from(anna.id)
+    assert anna.id not in opened.replica.tree.peers
+    assert await bruno.store.deltas(search, peer=anna.id) == []
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    for node in mesh.nodes:
+        await node.stop()
 
 
 async def test_deltas_go_on_when_a_peer_that_refused_takes_them_again() -> None:
@@ -502,10 +522,11 @@ async def test_a_coordinator_that_starts_again_over_its_store_goes_on_by_itself(
             await task
         assert ended.value.code == "node.stopped"
         assert (await anna.store.search(search)).status == "running"  # type: ignore[union-attr]
+        before = {delta.epoch for delta in await anna.store.deltas(search, peer=anna.id)}
         await anna.start()
         await until(lambda: _status(anna, search, "done"), "the search is done")
-        epochs = {delta.epoch for delta in await anna.store.deltas(search, peer=anna.id)}
-        assert epochs == {1, 2}
+        after = {delta.epoch for delta in await anna.store.deltas(search, peer=anna.id)}
+        assert before < after, "what was said before stays, and an epoch of its own follows"
 
 
 async def _status(node: MemoryNode, search: str, status: str) -> bool:

@@ -23,7 +23,7 @@ from protocol.replay import (
     verdict,
 )
 from protocol.session import ReplayReport, Step, StepMatch, Verdict
-from tests.session_samples import BROWSER, NODE, SESSION_ID, sample_session, sample_steps
+from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 PAGE = Observation(
     url="http://shop.example/mugs?token=1",
@@ -110,19 +110,7 @@ def test_verdicts() -> None:
 
 def good_report(**changes: Any) -> ReplayReport:
     steps, _ = sample_steps()
-    matches = tuple(
-        StepMatch(
-            index=item.index,
-            performed=True,
-            state=True,
-            url=True,
-            title=True,
-            extracted=True,
-            matched=True,
-            duration_ms=1,
-        )
-        for item in steps
-    )
+    matches = tuple(matched(item) for item in steps)
     report = ReplayReport(
         id=ids.make_id("rep", bytes(ids.ID_RANDOM_BYTES)),
         session=SESSION_ID,

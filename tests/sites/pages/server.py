@@ -8,6 +8,8 @@ from pathlib import Path
 from aiohttp import web
 
 _ROOT = Path(__file__).parent
+LATE_S = 0.4
+"""How long ``/late`` takes: longer than a page has to rest to count as still."""
 
 
 class PageServer:
@@ -47,6 +49,11 @@ class PageServer:
         if path == "held.html":
             self.held.set()
             await self.hold.wait()
+        if path == "late":
+            await asyncio.sleep(LATE_S)
+            return web.Response(text="it came late")
+        if path == "late-by-redirect":
+            raise web.HTTPFound("/late")
         if path == "innocent":
             raise web.HTTPFound("/account/close?confirm=1")
         if path == "kept.html":

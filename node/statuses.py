@@ -1,4 +1,4 @@
-"""The one place that maps error codes to exit codes and HTTP status."""
+"""From error codes to exit codes, and to the HTTP status of the control API."""
 
 from __future__ import annotations
 

@@ -1,0 +1,58 @@
+"""A page whose scripts wait for an answer is not still, however they asked and however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from adapters.ports import Browser
+from protocol.action import Goto
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+from tests.sites.pages.backends import backend
+from tests.sites.pages.server import PageServer
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
+
+_SHOW = "text => document.body.append(text)"
+_FETCH = f"fetch('/late').then(answer => answer.text()).then({_SHOW})"
+_SCRIPTS = {
+    "fetch": _FETCH,
+    "two at once, the same": f"{_FETCH}; {_FETCH}",
+    "one after the other": f"fetch('/more').then(() => {_FETCH})",
+    "XMLHttpRequest": "const x = new XMLHttpRequest(); x.onload = () => document.body.append(x.responseText); "
+    "x.open('GET', '/late#part'); x.send()",
+    "a redirect": f"fetch('/late-by-redirect').then(answer => answer.text()).then({_SHOW})",
+    "a worker": "const code = `fetch('${location.origin}/late').then(a => a.text()).then(t => postMessage(t))`; "
+    "new Worker(URL.createObjectURL(new Blob([code]))).onmessage = event => document.body.append(event.data)",
+    "given up": "const stop = new AbortController(); setTimeout(() => stop.abort(), 200); "
+    "fetch('/late', {signal: stop.signal}).catch(() => document.body.append('it came late'))",
+    "a frame": f"document.body.append(Object.assign(document.createElement('iframe'), {{srcdoc: `<script>{_FETCH}<\\/script>`}}))",
+}
+
+
+@pytest_asyncio.fixture(params=("launched", "attached"), scope="module", loop_scope="module")
+async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
+    async with backend(request.param) as opened:
+        yield opened.browser
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site() -> AsyncIterator[PageServer]:
+    server = PageServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.mark.parametrize("script", _SCRIPTS.values(), ids=_SCRIPTS.keys())
+async def test_what_a_script_asked_for_is_waited_for(browser: Browser, site: PageServer, script: str) -> None:
+    """Guard: adapters/browser/activity.py, Activity.sends."""
+    site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
+    page = await browser.open(Profile(), GuardPolicy())
+    outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
+    assert "it came late" in outcome.observation.text
+    assert outcome.settled
+    await page.close()
