@@ -70,7 +70,9 @@ class PeerLogs:
     def held(self, node: str) -> Signed | None:
         """The checkpoint held of a peer's log; none any more if the key that signed it was disowned since, as a thief's is."""
         held = self._held.get(node)
-        if held is not None and not witness_log.is_signed(held[1], *self._peers.public_keys_of(node)):
+        if held is None or not self._peers.knows(node):
+            return held
+        if not witness_log.is_signed(held[1], *self._peers.public_keys_of(node)):
             log.warning("the checkpoint held of %s was signed by a key it has disowned", ids.short(node))
             held = None
             self.forget(node)

@@ -49,6 +49,7 @@ from node.witness import Witness
 from protocol import limits, recovery
 from protocol.errors import MeshError
 from tests.mesh_memory import SlowBrowser, shop_site
+from tests.sim.truth import WRITE_S_MAX
 
 if TYPE_CHECKING:
     from tests.sim.world import World
@@ -106,7 +107,7 @@ class Disk:
 
         async def act(*args: Any, **named: Any) -> Any:
             await life.breathe()
-            await asyncio.sleep(0 if reads else life.dice.uniform(0.0, 0.01))
+            await asyncio.sleep(0 if reads else life.dice.uniform(0.0, WRITE_S_MAX))
             await life.breathe()
             result = await method(*args, **named)
             if not reads:

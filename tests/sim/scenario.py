@@ -245,6 +245,8 @@ class Scenario:
             life, about = machine.life, liar.machine
             if liar.faces is None or life is None or about.life is None or about.id not in truth.trusted[machine.id]:
                 continue
+            if (machine.id, about.id) in truth.unsure:
+                continue
             if not _knows_key(life, about.life):
                 continue  # of two rotations it was shown the other one: nothing the liar says counts there
             told = sorted(truth.told[machine.id, about.id], key=lambda one: (one.size, one.root))

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _CARRIERS = frozenset({"deltas/push", "deltas/pull", "search/open", "branch/assign", "branch/return", "log/checkpoint"})
 """Routes on which artefacts and checkpoints travel."""
+WRITE_S_MAX = 0.01
+"""How long a write to a store takes at most."""
 _LIVE, _ENDED = "live", frozenset({"done", "expired", "revoked"})
 
 
@@ -73,8 +75,9 @@ class Truth:
         """Node id → peer → what the peer may do there, as people decided."""
         self.unsure: set[tuple[str, str]] = set()
         """(node, peer): trust was being taken back; a crash may have come first."""
-        self.revoked: dict[tuple[str, str], int] = {}
-        """(node, peer): the node has understood that the peer has revoked itself, and since when (seconds since 1970)."""
+        self.revoked: dict[tuple[str, str], tuple[int, float]] = {}
+        """(node, peer): the node has understood that the peer has revoked itself: since when (seconds since 1970), and from which
+        moment of virtual time on: what was being written then had been judged before."""
         self.proven: set[tuple[str, str]] = set()
         """(node, peer): the node holds a proof that the peer has two histories."""
         self.logged: dict[str, set[bytes]] = defaultdict(set)
@@ -134,8 +137,8 @@ class Truth:
                 self._lease_kept(machine, lease)
             case "put_peer", (PeerRecord(key_log=data) as peer,) if data:
                 revoked_s = KeyLog.read(data).revoked_s
-                if revoked_s:
-                    self.revoked[machine.id, peer.node] = revoked_s
+                if revoked_s and self.revoked.get((machine.id, peer.node), (0, 0.0))[0] != revoked_s:
+                    self.revoked[machine.id, peer.node] = revoked_s, machine.world.loop.time() + WRITE_S_MAX
             case "put_head", (HeadRecord() as head,):
                 self._check_note(head.node, head.checkpoint, f"{machine.name} holds")
             case "put_equivocation", (EquivocationRecord() as found,):
@@ -185,11 +188,11 @@ class Truth:
             self._violate(f"1: {here}, which that node did not sign")
         elif self.honest(author) and hashlib.sha256(sealed).digest() not in self.logged[author]:
             self._violate(f"1: {here}, which is not in that node's log")
-        since_s = self.revoked.get((node, author))
+        since_s, from_s = self.revoked.get((node, author), (None, 0.0))
         claims = envelope.peek(sealed).claims
         if claims.issuer != author:
             self._violate(f"1: {here}, which names {self.name(claims.issuer)}")
-        if since_s is not None and claims.issued_s >= since_s:
+        if since_s is not None and claims.issued_s >= since_s and self.machines[node].world.loop.time() > from_s:
             self._violate(f"2: {here}, signed after that node's revocation, of which it knew")
 
     def _lease_kept(self, machine: Machine, lease: LeaseRecord) -> None:
