@@ -53,7 +53,7 @@ async def test_a_removed_search_gives_its_coordinator_the_disk_back_and_is_not_o
         sealed = [delta.envelope for delta in await anna.store.deltas(search, peer=anna.id)][:1]
         assert (
             await _code(
-                anna.peers.call(bruno.id, "deltas/push", DeltaPush(search=search, deltas=tuple(sealed)), DeltaHave)
+                anna.calls.call(bruno.id, "deltas/push", DeltaPush(search=search, deltas=tuple(sealed)), DeltaHave)
             )
             == "input.not_found"
         )
@@ -64,7 +64,7 @@ async def test_a_removed_search_gives_its_coordinator_the_disk_back_and_is_not_o
             assert await _code(_open_again(anna, bruno, search)) == "policy.refused"
             assert await bruno.store.search(search) is None
         assert (
-            await _code(anna.peers.call(bruno.id, "search/close", SearchClose(search=search), DoneAnswer))
+            await _code(anna.calls.call(bruno.id, "search/close", SearchClose(search=search), DoneAnswer))
             == "input.not_found"
         )
         await _ended(task)
