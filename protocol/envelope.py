@@ -231,13 +231,14 @@ class ReplayWindow:
 
         Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``.
         """
-        opens_s = self._opens_for(claims.issuer, now_s)
-        if claims.issued_s < opens_s:
-            back_s = opens_s - now_s
-            told = "issued before this node started"
-            if back_s > 0:
-                told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
-            raise MeshError("envelope.time", told, issued_s=claims.issued_s, now_s=now_s)
+        if self._later or claims.issued_s < self._opens_s or claims.issued_s < self._forgotten_s:
+            opens_s = self._opens_for(claims.issuer, now_s)
+            if claims.issued_s < opens_s:
+                back_s = opens_s - now_s
+                told = "issued before this node started"
+                if back_s > 0:
+                    told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
+                raise MeshError("envelope.time", told, issued_s=claims.issued_s, now_s=now_s)
         entry = (claims.issuer, claims.unique)
         if entry in self._seen:
             raise MeshError("envelope.replayed", f"from {claims.issuer[:7]}")
