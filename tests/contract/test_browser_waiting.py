@@ -51,7 +51,7 @@ async def site() -> AsyncIterator[PageServer]:
 
 @pytest.mark.parametrize("script", _SCRIPTS.values(), ids=_SCRIPTS.keys())
 async def test_what_a_script_asked_for_is_waited_for(browser: Browser, site: PageServer, script: str) -> None:
-    """Guard: adapters/browser/activity.py, Activity.sends."""
+    """Taken out: the count in ``Activity.sends``."""
     site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
     page = await browser.open(Profile(), GuardPolicy())
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
