@@ -137,7 +137,8 @@ class Sessions:
         )
 
         def on_step(step: Step) -> None:
-            tell({"step": step.index, "of": len(file.actions), "did": describe(step.action), "ok": step.ok})
+            did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked)}
+            tell({"step": step.index, "of": len(file.actions), **did})
 
         async with self._browsers.page(file.profile, self.guard(allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)

@@ -11,6 +11,7 @@ from node.cli.common import Result, agree, common_options, emit, moment, run_ver
 from protocol.errors import MeshError
 
 _BUNDLE_SUFFIX = ".tmsession"
+_REFUSALS_SHOWN = 3
 
 
 @click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})
@@ -70,7 +71,8 @@ def record(
 ) -> None:
     """Drive the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder.
+    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder. Requests other than GET are refused unless --allow names
+    them; what was refused stands behind its step, here and in `session show`.
 
     \b
     Example:
@@ -93,13 +95,38 @@ def record(
         "allow": list(allow),
         "approve_class": approve_class,
     }
-    result = run_verb(home, "session.record", params, show=_step_line)
-    emit(result, as_json=as_json, text=lambda r: click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}"))
+    blocked: list[str] = []
+
+    def line(event: Result) -> str:
+        blocked.extend(event.get("blocked", ()))
+        return _step_line(event)
+
+    result = run_verb(home, "session.record", params, show=line)
+
+    def text(r: Result) -> None:
+        click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}{_refused('; ', blocked)}")
+
+    emit(result, as_json=as_json, text=text)
+
+
+def _refused(before: str, blocked: list[str]) -> str:
+    """What the network guard refused (``METHOD /path``), in words after ``before``; empty if nothing."""
+    if not blocked:
+        return ""
+    more = f" and {len(blocked) - _REFUSALS_SHOWN} more" if len(blocked) > _REFUSALS_SHOWN else ""
+    return f"{before}the guard refused {', '.join(blocked[:_REFUSALS_SHOWN])}{more}"
+
+
+def _how_to_allow(blocked: list[str]) -> str:
+    """The option that lets the first of them be sent; sockets have none."""
+    method = next((entry.partition(" ")[0] for entry in blocked if not entry.startswith("WS ")), "")
+    return f" (allow it with --allow '{method} URL')" if method else ""
 
 
 def _step_line(event: Result) -> str:
     if "did" in event:
-        return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}"
+        refused = _refused("  ! ", event["blocked"]) + _how_to_allow(event["blocked"])
+        return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
         mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}"
         return f"  {event['step']}/{event['of']} {mark}"
@@ -151,9 +178,13 @@ def show(home: str | None, session: str, as_json: bool) -> None:
             for step, done in zip(r["steps"], r["described"], strict=True)
         ]
         table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
+        for step in r["steps"]:
+            if step["blocked"]:
+                click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
         for report in r["reports"]:
             matched = f"{report['matched']} of {len(report['steps'])} steps matched"
-            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}")
+            refused = _refused("; ", report["blocked"])
+            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}{refused}")
         for report in r["reports_refused"]:
             click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
@@ -253,6 +284,7 @@ def replay(
         report = r["report"]
         click.echo(
             f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
+            f"{_refused('; ', report['blocked'])}"
         )
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

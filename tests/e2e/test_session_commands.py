@@ -1,0 +1,64 @@
+"""What `trailmesh session` says and writes, on a page whose only button sends a POST."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.mesh_nodes import Node, cli
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+
+_PAGE = b"<title>Till</title><h1>Till</h1><form method=post action=/buy><button>Buy now</button></form>"
+
+
+class _Till(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(_PAGE)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: a test reads what the command says."""
+
+
+@contextmanager
+def _till() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Till) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_request_that_the_guard_refused_is_told_with_its_step_and_at_the_end(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "buy.yaml"
+    with _till() as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - click: {{role: button, name: Buy now}}\n")
+        record = ("session", "record", str(file), "--approve-class", "7")
+        status, out, err = cli(*record, home=node.home)
+        assert status == 0
+        (line,) = (line for line in err.splitlines() if "Buy now" in line)
+        assert "2/2 ✓" in line
+        assert line.endswith("! the guard refused POST /buy (allow it with --allow 'POST URL')")
+        assert out.strip().endswith("2 steps, pass; the guard refused POST /buy")
+        session = out.split()[1].rstrip(":")
+        assert "step 2: the guard refused POST /buy" in cli("session", "show", session, home=node.home)[1]
+        status, out, _ = cli("session", "replay", session, "--approve-class", "7", home=node.home)
+        assert status == 0
+        assert "; the guard refused POST /buy" in out
+        status, out, err = cli(*record, "--allow", f"POST {url}/buy", home=node.home)
+        assert status == 0
+        assert "refused" not in out + err
