@@ -326,9 +326,14 @@ class Sessions:
             return self._config.name
         return self._peers.name_of(node)
 
-    async def export(self, session_id: str, out: str) -> Verified:
-        """Write the bundle of a session to ``out``, whole or not at all. Errors: ``session.not_committed``, ``blob.missing``, …"""
+    async def export(self, session_id: str, out: str, *, force: bool = False) -> Verified:
+        """Write the bundle of a session to ``out``, whole or not at all; over a file that is there only by ``force``.
+
+        Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
+        """
         path = Path(out)
+        if not force and path.exists():
+            raise MeshError("input.invalid", f"{path} exists: name another file, or give --force", path=str(path))
         try:
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         except OSError as error:

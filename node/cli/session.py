@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from node.cli.common import Result, agree, common_options, emit, moment, run_verb, table
+from node.cli.common import BUNDLE_SUFFIX, Result, agree, common_options, emit, is_session_id, moment, run_verb, table
 from protocol.errors import MeshError
 
-_BUNDLE_SUFFIX = ".tmsession"
 _REFUSALS_SHOWN = 3
 
 
@@ -197,6 +196,7 @@ def show(home: str | None, session: str, as_json: bool) -> None:
 def verify(home: str | None, target: str, as_json: bool) -> None:
     """Check signatures and content of a session (id), a bundle or a replay report (file).
 
+    The name of a file that exists, or that ends in .tmsession, is a file, also when it begins like an id.
     A fault names the element that does not match. A replay report that verifies is kept with its session.
     """
     result = run_verb(home, "session.verify", {"target": _target(target)})
@@ -213,17 +213,18 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
 
 def _target(target: str) -> str:
-    return target if target.lower().startswith("ses-") else str(Path(target).absolute())
+    return target if is_session_id(target) else str(Path(target).absolute())
 
 
 @group.command()
 @click.argument("session")
-@click.option("--out", metavar="FILE", help=f"Where to write the bundle.  [default: <session>{_BUNDLE_SUFFIX}]")
+@click.option("--out", metavar="FILE", help=f"Where to write the bundle.  [default: <session>{BUNDLE_SUFFIX}]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
 @common_options
-def export(home: str | None, session: str, out: str | None, as_json: bool) -> None:
+def export(home: str | None, session: str, out: str | None, force: bool, as_json: bool) -> None:
     """Write a session as one signed file that another node can verify and replay."""
-    path = Path(out or f"{session}{_BUNDLE_SUFFIX}").absolute()
-    result = run_verb(home, "session.export", {"session": session, "out": str(path)})
+    path = Path(out or f"{session}{BUNDLE_SUFFIX}").absolute()
+    result = run_verb(home, "session.export", {"session": session, "out": str(path), "force": force})
     result["out"] = str(path)
     emit(
         result,
@@ -268,8 +269,10 @@ def replay(
 ) -> None:
     """Drive a session again in a fresh browser context and sign, step by step, what matched.
 
-    Exit code 1 when it did not match throughout.
+    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout.
     """
+    if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
+        raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
     params = {
         "session": session,
         "base_url": base_url,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import http.server
+import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.mesh_nodes import Node, cli
+from tests.mesh_nodes import COMMAND, ROOT, Node, cli
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -62,3 +65,37 @@ def test_a_request_that_the_guard_refused_is_told_with_its_step_and_at_the_end(t
         status, out, err = cli(*record, "--allow", f"POST {url}/buy", home=node.home)
         assert status == 0
         assert "refused" not in out + err
+
+
+def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "till.yaml"
+    with _till() as url:
+        file.write_text(f"steps:\n  - goto: {url}/\n")
+        session = node.run("session", "record", str(file))["id"]
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    here, bundle = tmp_path / "here", f"{session}.tmsession"
+    here.mkdir()
+
+    def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+        command = [*COMMAND, *arguments, "--home", str(node.home), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=here, timeout=60, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    assert run("session", "export", session)[0] == 0
+    assert run("session", "verify", bundle)[1]["what"] == "bundle"
+    assert run("session", "verify", session)[1]["what"] == "session"
+    assert run("session", "import", bundle)[1]["id"] == session
+    assert run("log", "prove", bundle)[0] == 0
+    assert "is a file" in run("session", "replay", bundle)[1]["error"]["message"]
+    for verb in (("session", "verify"), ("log", "prove")):
+        status, answer = run(*verb, f"{session[:-1]}.tmsession")
+        assert (status, answer["error"]["code"]) == (2, "input.not_found")
+    (here / bundle).write_text("mine")
+    status, answer = run("session", "export", session)
+    assert (status, answer["error"]["code"]) == (2, "input.invalid")
+    assert (here / bundle).read_text() == "mine"
+    assert run("session", "export", session, "--force")[0] == 0
+    assert run("session", "verify", bundle)[0] == 0
