@@ -332,7 +332,7 @@ class Sessions:
         Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
         """
         path = Path(out)
-        if not force and path.exists():
+        if not force and await asyncio.to_thread(path.exists):
             raise MeshError("input.invalid", f"{path} exists: name another file, or give --force", path=str(path))
         try:
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

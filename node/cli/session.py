@@ -102,10 +102,10 @@ def record(
 
     result = run_verb(home, "session.record", params, show=line)
 
-    def text(r: Result) -> None:
+    def ended(r: Result) -> None:
         click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}{_refused('; ', blocked)}")
 
-    emit(result, as_json=as_json, text=text)
+    emit(result, as_json=as_json, text=ended)
 
 
 def _refused(before: str, blocked: list[str]) -> str:
