@@ -210,8 +210,7 @@ class Sessions:
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
         """
         session = await self._session(session_id)
-        # One that is open since before this process began was left so by a crash.
-        if session.verdict is Verdict.OPEN and session.created_ms >= self._began_ms:
+        if session.verdict is Verdict.OPEN:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
@@ -223,7 +222,17 @@ class Sessions:
 
     async def sessions(self, text: str, limit: int) -> list[Session]:
         """Newest first."""
-        return await self._store.sessions(text=text, limit=limit)
+        return [await self._as_it_is(session) for session in await self._store.sessions(text=text, limit=limit)]
+
+    async def _as_it_is(self, session: Session) -> Session:
+        """An open session with the steps that are stored; if no recording runs, as the interrupted one it is."""
+        if session.verdict is not Verdict.OPEN:
+            return session
+        # One that is open since before this process began was left so by a crash.
+        verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
+        steps = await self._store.steps(session.id)
+        duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
+        return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""
@@ -258,7 +267,7 @@ class Sessions:
         session = await self._store.session(ids.parse_id("ses", session_id))
         if session is None:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
-        return session
+        return await self._as_it_is(session)
 
     async def _recorded(self, session_id: str) -> Recorded:
         """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.mesh_nodes import COMMAND, ROOT, Node, cli
+from tests.mesh_nodes import COMMAND, ROOT, Node, cli, interrupt, kill_group, refusal, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -99,3 +99,33 @@ def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_o
     assert (here / bundle).read_text() == "mine"
     assert run("session", "export", session, "--force")[0] == 0
     assert run("session", "verify", bundle)[0] == 0
+
+
+def test_a_recording_that_was_killed_is_listed_as_interrupted_with_its_steps(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "actions.yaml"
+    with _till() as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - wait: {{text: never shown, timeout_ms: 30000}}\n")
+        running = node.spawn("session", "record", str(file))
+        assert running.stderr is not None
+        assert "1/2" in running.stderr.readline()
+        kill_group(running)
+    (listed,) = node.run("session", "ls")["sessions"]
+    shown = node.run("session", "show", listed["id"])
+    assert (
+        (listed["verdict"], listed["steps"]) == ("interrupted", 1) == (shown["session"]["verdict"], len(shown["steps"]))
+    )
+    assert node.run("session", "rm", listed["id"], "--yes")["steps"] == 1
+
+
+def test_a_recording_that_runs_is_listed_as_open_with_the_steps_so_far(tmp_path: Path) -> None:
+    file = tmp_path / "actions.yaml"
+    with _till() as url, serving(tmp_path, "anna") as (node,):
+        file.write_text(f"start: {url}/\nsteps:\n  - wait: {{text: never shown, timeout_ms: 30000}}\n")
+        running = node.spawn("session", "record", str(file))
+        assert running.stderr is not None
+        assert "1/2" in running.stderr.readline()
+        (listed,) = node.run("session", "ls")["sessions"]
+        assert (listed["verdict"], listed["steps"]) == ("open", 1)
+        assert refusal("session", "rm", listed["id"], "--yes", home=node.home)[:2] == ("input.invalid", 2)
+        interrupt(running)
