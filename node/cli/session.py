@@ -181,7 +181,7 @@ def show(home: str | None, session: str, as_json: bool) -> None:
             if step["blocked"]:
                 click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
         for report in r["reports"]:
-            matched = f"{report['matched']} of {len(report['steps'])} steps matched"
+            matched = f"{report['matched']} of {len(report['steps'])} steps matched{_elsewhere(report['origin'])}"
             refused = _refused("; ", report["blocked"])
             click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}{refused}")
         for report in r["reports_refused"]:
@@ -203,13 +203,17 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
     def text(r: Result) -> None:
         matched = (
-            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']})"
+            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']}){_elsewhere(r['origin'])}"
             if r["what"] == "replay-report"
             else f", {r['steps']} steps"
         )
         click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
 
     emit(result, as_json=as_json, text=text)
+
+
+def _elsewhere(origin: str) -> str:
+    return f", replayed at {origin}, not where it was recorded" if origin else ""
 
 
 def _target(target: str) -> str:
@@ -287,7 +291,7 @@ def replay(
         report = r["report"]
         click.echo(
             f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
-            f"{_refused('; ', report['blocked'])}"
+            f"{_elsewhere(report['origin'])}{_refused('; ', report['blocked'])}"
         )
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

@@ -91,7 +91,6 @@ def test_the_first_step_may_open_the_address_itself() -> None:
     [
         ("", 1, "empty"),
         ("- a", 1, "key: value"),
-        ("steps: []", 1, "list of actions"),
         ("start: http://a.example/", 1, "missing"),
         ("speed: 3\nsteps: [press: a]", 1, "unknown key"),
         ("start: http://a/\nsteps:\n- click: {role: link}\n- jump: high", 4, "unknown action"),
