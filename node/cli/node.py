@@ -159,23 +159,12 @@ def peers(home: str | None, as_json: bool) -> None:
         if not r["peers"]:
             click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
             return
-        rows = [
-            [
-                p["name"],
-                p["node"][:7],
-                ", ".join(p["addresses"]),
-                _way(p["reach"]),
-                p["standing"] or in_words(p["grants"]),
-                in_words(p["granted_us"]),
-                moment(p["seen_ms"]),
-            ]
-            for p in r["peers"]
-        ]
-        table(
-            "peers",
-            ["name", "node", "address", "connection", "may do here", "we may do there", "last seen (UTC)"],
-            rows,
-        )
+        for p in r["peers"]:
+            click.echo(f"{p['name']} ({p['node'][:7]}), last seen {moment(p['seen_ms'])} UTC")
+            click.echo(f"  address          {', '.join(p['addresses']) or 'none: it opens the connection'}")
+            click.echo(f"  connection       {_way(p['reach'])}")
+            click.echo(f"  may do here      {p['standing'] or in_words(p['grants'])}")
+            click.echo(f"  we may do there  {in_words(p['granted_us'])}")
         notices = [notice for p in r["peers"] for notice in p["notices"]]
         if notices:
             click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
