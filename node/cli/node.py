@@ -246,6 +246,9 @@ def status(home: str | None, as_json: bool) -> None:
             "searches_running",
         ):
             click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
+        if r["revoked_s"] is not None:
+            said = f"this node revoked itself on {moment(r['revoked_s'] * 1000)} UTC: it signs nothing, peers refuse it"
+            click.echo(f"{'revoked':<17} {said}")
         if r["log_rollback"]:
             click.echo(
                 "log is older than what a peer holds of it: nothing is signed until `trailmesh log renew`", err=True

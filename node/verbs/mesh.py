@@ -88,6 +88,7 @@ class MeshVerbs:
             "home": str(rooms.home),
             "serving": rooms.serving,
             "address": rooms.address,
+            "revoked_s": rooms.identity.log.revoked_s,
             **rooms.logs.status(),
             "peers": len(rooms.peers.records()),
             **rooms.distrust.status(),
