@@ -33,7 +33,8 @@ def init_home(
 
     recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
     witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
-    Errors: ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address), ``input.invalid``, ``key.*``, ``store.full``.
+    Errors: ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address),
+    ``input.invalid``, ``key.*``, ``store.full``.
     """
     if (home / identity.KEY_FILE).exists():
         raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))

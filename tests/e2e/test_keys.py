@@ -126,8 +126,8 @@ def test_a_peer_refuses_a_node_that_revoked_itself(two: list[Node]) -> None:
     assert said in cli("node", "status", home=anna.home)[1]
     actions = anna.home.parent / "actions.yaml"
     actions.write_text("title: x\nstart: http://127.0.0.1:1/\nsteps: []\n")
-    code, _, error = refusal("session", "record", str(actions), home=anna.home)
-    assert (code, said in error["message"]) == ("keylog.revoked", True)
+    code, _, told = refusal("session", "record", str(actions), home=anna.home)
+    assert (code, said in told["message"]) == ("keylog.revoked", True)
     checks = {check["name"]: check for check in anna.run("node", "doctor", "--no-browser")["checks"]}
     assert checks["witness key"]["status"] == "fault"
     assert checks["witness key"]["finding"].startswith(said)
