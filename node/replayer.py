@@ -123,7 +123,8 @@ async def replay(
     steps = replayable(recorded.steps)
     for name in sorted({name for step in steps for name in secrets_named(step.action)} - plan.secrets.keys()):
         raise MeshError("action.secret_missing", f"the replay needs the secret “{name}”", name=name)
-    run = _Run(page, clock, plan, rebase(recorded.session.start_url, plan.base_url))
+    mapping = rebase(recorded.session.start_url, plan.base_url)
+    run = _Run(page, clock, plan, mapping)
     began_ms = clock.now_ms()
     await run.drive(steps, on_step)
     matched = sum(match.matched for match in run.matches)
@@ -139,6 +140,7 @@ async def replay(
         verdict=verdict(matched, len(steps)),
         duration_ms=max(0, clock.now_ms() - began_ms),
         blocked=tuple(run.blocked),
+        origin=mapping.replayed if mapping.active else "",
     )
     artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
     return Replayed(report=report, artefact=artefact, screenshots=run.screenshots)

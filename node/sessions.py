@@ -78,6 +78,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     matched: int = 0
     """Replay reports only."""
     verdict: Verdict = Verdict.PASS
+    origin: str = ""
+    """Where it was replayed, if that was another origin than the recorded one."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -321,6 +323,7 @@ class Sessions:
             steps=len(report.steps),
             matched=report.matched,
             verdict=report.verdict,
+            origin=report.origin,
         )
 
     def _name(self, node: str) -> str:

@@ -140,15 +140,26 @@ def replayable(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if step.ok]
 
 
+def _is_other_origin(origin: str, start_url: str) -> bool:
+    """Whether ``origin`` is empty, or the origin of a replay elsewhere, in the form ``rebase`` gives it."""
+    try:
+        mapping = rebase(start_url, origin)
+    except MeshError:
+        return False
+    return mapping.replayed == origin and (mapping.active or not origin)
+
+
 def check_report(report: ReplayReport, *, session: Session, manifest_digest: bytes, steps: Sequence[Step]) -> None:
     """Raise unless ``report`` fits the recording it names.
 
-    Checks, in order: session id and manifest; entries are the first of the replayable steps, in order; a step counts
-    as matched only if all of it is; only the last entry may be one that was not performed; the count and the verdict
-    follow from the entries. Errors: ``report.invalid``.
+    Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
+    steps, in order; a step counts as matched only if all of it is; only the last entry may be one that was not
+    performed; the count and the verdict follow from the entries. Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
+    if not _is_other_origin(report.origin, session.start_url):
+        raise MeshError("report.invalid", "what it names as another origin is none")
     expected = [step.index for step in replayable(steps)]
     indices = [match.index for match in report.steps]
     if indices != expected[: len(indices)]:

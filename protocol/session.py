@@ -134,3 +134,5 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     duration_ms: int
     blocked: tuple[str, ...] = ()
     """Requests the replaying node's network guard refused."""
+    origin: str = ""
+    """Where it was replayed (``https://host:port``), if that was another origin than the recorded one."""

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import ipaddress
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 from protocol import limits
 
@@ -19,7 +19,6 @@ _VERSION: Final = 5
 _NO_AUTHENTICATION: Final = b"\x05\x00"
 _UNREACHABLE: Final = b"\x05\x04\x00\x01" + bytes(6)
 _OPEN: Final = b"\x05\x00\x00\x01" + bytes(6)
-_CHUNK_BYTES: Final = 128 * limits.KIB
 
 
 class Tunnel:
@@ -28,12 +27,12 @@ class Tunnel:
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._open: set[asyncio.StreamWriter] = set()
+        self._open: set[asyncio.Transport] = set()
         self._cut = False
 
     async def start(self) -> int:
         """Listen on a free port of loopback; the port."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_CHUNK_BYTES)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         return int(self._server.sockets[0].getsockname()[1])
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -45,37 +44,45 @@ class Tunnel:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with self._kept(writer), contextlib.suppress(OSError, EOFError, TimeoutError):
+        here = cast(asyncio.Transport, writer.transport)
+        with self._kept(here), contextlib.suppress(OSError, EOFError, TimeoutError):
             async with asyncio.timeout(limits.HEADER_TIMEOUT_S):
                 wanted = await _destination(reader, writer)
             if wanted is None:
                 return
+            inward, outward = _Relay(), _Relay()
+            loop = asyncio.get_running_loop()
             try:
                 async with asyncio.timeout(limits.NAVIGATION_TIMEOUT_MS / 1000):
-                    there, back = await asyncio.open_connection(*wanted, limit=_CHUNK_BYTES, happy_eyeballs_delay=0.25)
+                    there, _ = await loop.create_connection(lambda: outward, *wanted, happy_eyeballs_delay=0.25)
             except (OSError, TimeoutError, UnicodeError):  # UnicodeError: a name that is none
                 writer.write(_UNREACHABLE)
                 return
-            with self._kept(back):
-                writer.write(_OPEN)
-                await asyncio.gather(_pump(reader, back), _pump(there, writer))
+            with self._kept(there):
+                inward.lead(there)
+                outward.lead(here)
+                # Whoever asks sends nothing before it is told that the way is open: no byte is left in the reader.
+                here.set_protocol(inward)
+                here.write(_OPEN)
+                there.resume_reading()
+                await asyncio.gather(inward.ended, outward.ended)
 
     @contextlib.contextmanager
-    def _kept(self, writer: asyncio.StreamWriter) -> Iterator[None]:
+    def _kept(self, transport: asyncio.Transport) -> Iterator[None]:
         if self._cut:
-            writer.transport.abort()
-        self._open.add(writer)
+            transport.abort()
+        self._open.add(transport)
         try:
             yield
         finally:
-            self._open.discard(writer)
-            writer.close()
+            self._open.discard(transport)
+            transport.close()
 
     def cut(self) -> None:
         """Drop every connection at once, and take no other. What was not sent until now never is."""
         self._cut = True
-        for writer in self._open:
-            writer.transport.abort()
+        for transport in self._open:
+            transport.abort()
 
     async def close(self) -> None:
         """Stop listening. Twice is once."""
@@ -86,6 +93,55 @@ class Tunnel:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Relay(asyncio.Protocol):
+    """Writes what comes in on one connection to the other. Streams would cost twice the time of a request."""
+
+    def __init__(self) -> None:
+        self._to: asyncio.Transport | None = None
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once nothing more comes in."""
+
+    def lead(self, to: asyncio.Transport) -> None:
+        """Where what comes in goes."""
+        self._to = to
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Of the connection that is opened here: nothing comes in before whoever asked knows that it is open."""
+        cast(asyncio.Transport, transport).pause_reading()
+
+    def data_received(self, data: bytes) -> None:
+        """Pass it on."""
+        assert self._to is not None
+        self._to.write(data)
+
+    def eof_received(self) -> bool:
+        """Pass on the end; the other direction stays open."""
+        if self._to is not None and not self._to.is_closing():
+            self._to.write_eof()
+        self._end()
+        return True
+
+    def pause_writing(self) -> None:
+        """This connection takes no more for now: what is to be written to it waits in the other one."""
+        if self._to is not None:
+            self._to.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It takes more again."""
+        if self._to is not None:
+            self._to.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Without one of the two there is no use for the other."""
+        if self._to is not None:
+            self._to.close()
+        self._end()
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
 
 
 async def _destination(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int] | None:
@@ -107,10 +163,3 @@ async def _destination(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
         case _:
             return None
     return host, int.from_bytes(await reader.readexactly(2))
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(_CHUNK_BYTES):
-        writer.write(data)
-        await writer.drain()
-    writer.write_eof()

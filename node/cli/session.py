@@ -152,7 +152,7 @@ def show(home: str | None, session: str, as_json: bool) -> None:
         ]
         table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
         for report in r["reports"]:
-            matched = f"{report['matched']} of {len(report['steps'])} steps matched"
+            matched = f"{report['matched']} of {len(report['steps'])} steps matched{_elsewhere(report['origin'])}"
             click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}")
         for report in r["reports_refused"]:
             click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
@@ -172,13 +172,17 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
     def text(r: Result) -> None:
         matched = (
-            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']})"
+            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']}){_elsewhere(r['origin'])}"
             if r["what"] == "replay-report"
             else f", {r['steps']} steps"
         )
         click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
 
     emit(result, as_json=as_json, text=text)
+
+
+def _elsewhere(origin: str) -> str:
+    return f", replayed at {origin}, not where it was recorded" if origin else ""
 
 
 def _target(target: str) -> str:
@@ -253,6 +257,7 @@ def replay(
         report = r["report"]
         click.echo(
             f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
+            f"{_elsewhere(report['origin'])}"
         )
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

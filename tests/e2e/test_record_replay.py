@@ -205,7 +205,9 @@ async def test_a_session_is_replayed_at_another_origin(browser: Browser, nodes: 
     recorder = await recorded_by(anna, browser, actions, url=shop)
     async with serve_shop(ShopConfig()) as elsewhere:
         replayed = await replayed_by(anna, browser, recorder.session.id, base_url=elsewhere)
-    assert replayed.report.verdict == Verdict.PASS
+        at_home = await replayed_by(anna, browser, recorder.session.id)
+    assert (replayed.report.verdict, replayed.report.origin) == (Verdict.PASS, elsewhere)
+    assert (at_home.report.verdict, at_home.report.origin) == (Verdict.PASS, "")
 
 
 async def test_a_site_that_changed_is_told_apart_step_by_step(

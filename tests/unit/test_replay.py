@@ -137,6 +137,7 @@ def test_reports_that_add_up_are_accepted() -> None:
     steps, _ = sample_steps()
     stopped = (whole.steps[0], not_performed(steps[1], "action.target_missing", 3))
     checked(good_report(steps=stopped, matched=1, verdict=Verdict.PARTIAL))
+    checked(good_report(origin="https://staging.example"))
 
 
 def test_reports_that_do_not_add_up_are_refused() -> None:
@@ -157,6 +158,9 @@ def test_reports_that_do_not_add_up_are_refused() -> None:
         good_report(steps=(), matched=0, verdict=Verdict.FAIL),
         good_report(steps=(stopped, *whole[1:]), matched=3, verdict=Verdict.PARTIAL),
         good_report(steps=(*whole, whole[0])),
+        good_report(origin="http://shop.example:8000"),  # where it was recorded
+        good_report(origin="https://Staging.example/path"),
+        good_report(origin="javascript:alert(1)"),
     ):
         with pytest.raises(MeshError) as caught:
             checked(report)
