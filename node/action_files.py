@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from node.safe_yaml import Node, load
 from protocol import limits
 from protocol.action import Action, Goto
 from protocol.errors import MeshError
+from protocol.observation import ROLES
 from protocol.redaction import secrets_named
 from protocol.session import Profile
 
@@ -103,8 +105,10 @@ def _from_yaml(root: Node, title: str, default: Profile) -> ActionFile:
     if "steps" not in fields:
         raise _bad(root, "`steps:` is missing")
     steps = fields["steps"].value
-    if not isinstance(steps, list) or not steps:
+    if not isinstance(steps, list):
         raise _bad(fields["steps"], "`steps:` must be a list of actions")
+    if not steps:
+        raise _bad(fields["steps"], "`steps:` is empty: a session has at least one action")
     actions = tuple(_step(node) for node in steps)
     start = fields.get("start")
     if start is not None:
@@ -170,7 +174,22 @@ def _locator(fields: dict[str, Node]) -> dict[str, Any]:
             plain[key] = [_selector(item) for item in node.value]
         else:
             plain[key] = _text(node, key)
+    if plain.get("role"):
+        _check_role(fields["role"], plain["role"])
     return plain
+
+
+def _check_role(node: Node, role: str) -> None:
+    """Refuse what no element has, before anything is driven."""
+    if role in ROLES:
+        return
+    near = difflib.get_close_matches(role.lower(), sorted(ROLES), n=1)
+    hint = (
+        f"did you mean “{near[0]}”?"
+        if near
+        else "a role is what the accessibility tree calls it: link, button, textbox …"
+    )
+    raise _bad(node, f"unknown role “{role[:40]}”: {hint}")
 
 
 def _selector(node: Node) -> str:

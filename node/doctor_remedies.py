@@ -46,6 +46,7 @@ PEER: Final[Mapping[str, str]] = {
     "keylog": "trailmesh log audit --peer {name} --home {home}",
     "log": "trailmesh log audit --peer {name} --home {home}",
     "store.full": _THERE + "df -h",
+    "store.unwritable": _THERE + "trailmesh node status",
     "store": _THERE + "trailmesh node doctor",
     "blob": _THERE + "trailmesh node doctor",
     "internal": _THERE + "trailmesh node doctor",

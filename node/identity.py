@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES, HASH_BYTES
 from protocol.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE
+from protocol.store_faults import store_code
 
 KEY_FILE = "witness.key"
 LOG_FILE = "keylog.cbor"
@@ -161,18 +161,17 @@ def read_log(home: Path) -> KeyLog:
     except FileNotFoundError as error:
         raise MeshError("node.not_initialised", f"no key log in {home}", home=str(home)) from error
     except OSError as error:
-        raise MeshError("store.corrupt", f"{path} cannot be read: {error.strerror}") from error
+        raise MeshError(store_code(error.errno), f"{path} cannot be read: {error.strerror}") from error
     except MeshError as error:
         raise MeshError("store.corrupt", f"{path}: {error.message}") from error
 
 
 def write_log(home: Path, log: KeyLog) -> None:
-    """Keep ``log`` in ``home``. Errors: ``store.full``, ``store.corrupt``."""
+    """Keep ``log`` in ``home``. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``."""
     try:
         write_atomic(home / LOG_FILE, log.encode())
     except OSError as error:
-        code = "store.full" if error.errno == errno.ENOSPC else "store.corrupt"
-        raise MeshError(code, f"{home / LOG_FILE} cannot be written: {error.strerror}") from error
+        raise MeshError(store_code(error.errno), f"{home / LOG_FILE} cannot be written: {error.strerror}") from error
 
 
 def key_is_private(home: Path) -> bool:

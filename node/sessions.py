@@ -141,7 +141,8 @@ class Sessions:
         )
 
         def on_step(step: Step) -> None:
-            tell({"step": step.index, "of": len(file.actions), "did": describe(step.action), "ok": step.ok})
+            did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked)}
+            tell({"step": step.index, "of": len(file.actions), **did})
 
         async with self._browsers.page(file.profile, self.guard(allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
@@ -214,8 +215,7 @@ class Sessions:
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
         """
         session = await self._session(session_id)
-        # One that is open since before this process began was left so by a crash.
-        if session.verdict is Verdict.OPEN and session.created_ms >= self._began_ms:
+        if session.verdict is Verdict.OPEN:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
@@ -227,7 +227,17 @@ class Sessions:
 
     async def sessions(self, text: str, limit: int) -> list[Session]:
         """Newest first."""
-        return await self._store.sessions(text=text, limit=limit)
+        return [await self._as_it_is(session) for session in await self._store.sessions(text=text, limit=limit)]
+
+    async def _as_it_is(self, session: Session) -> Session:
+        """An open session with the steps that are stored; if no recording runs, as the interrupted one it is."""
+        if session.verdict is not Verdict.OPEN:
+            return session
+        # One that is open since before this process began was left so by a crash.
+        verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
+        steps = await self._store.steps(session.id)
+        duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
+        return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""
@@ -262,7 +272,7 @@ class Sessions:
         session = await self._store.session(ids.parse_id("ses", session_id))
         if session is None:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
-        return session
+        return await self._as_it_is(session)
 
     async def _recorded(self, session_id: str) -> Recorded:
         """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
@@ -331,9 +341,14 @@ class Sessions:
             return self._config.name
         return self._peers.name_of(node)
 
-    async def export(self, session_id: str, out: str) -> Verified:
-        """Write the bundle of a session to ``out``, whole or not at all. Errors: ``session.not_committed``, ``blob.missing``, …"""
+    async def export(self, session_id: str, out: str, *, force: bool = False) -> Verified:
+        """Write the bundle of a session to ``out``, whole or not at all; over a file that is there only by ``force``.
+
+        Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
+        """
         path = Path(out)
+        if not force and await asyncio.to_thread(path.exists):
+            raise MeshError("input.invalid", f"{path} exists: name another file, or give --force", path=str(path))
         try:
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         except OSError as error:

@@ -308,6 +308,12 @@ CODES: dict[str, Code] = {
         "The store does not open or fails its check.",
         "Restore the data directory from a backup; nothing was changed.",
     ),
+    "store.unwritable": Code(
+        _E,
+        False,
+        "The data directory cannot be used by this user: read-only, without permission, or no directory.",
+        "Make the named path writable for this user (`ls -ld`, `findmnt --target`), or name another with `--home`; nothing in it is damaged.",
+    ),
     "store.newer": Code(
         _E, False, "The store was written by a newer trailmesh.", "Install that version or a later one."
     ),
@@ -437,6 +443,12 @@ CODES: dict[str, Code] = {
         False,
         "The search ended within its limits without a verified success.",
         "Give more time (`--seconds`), or a nearer start address.",
+    ),
+    "search.exhausted": Code(
+        _O,
+        False,
+        "Nothing new is left to try, and no verified success was found.",
+        "Give another start address or condition, not more time; pages that differ in numbers only count as one page.",
     ),
     "search.state": Code(
         _C, False, "The search is not in a state that allows this.", "`trailmesh explore show` prints its state."

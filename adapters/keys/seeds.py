@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from protocol.errors import MeshError
+from protocol.store_faults import store_code
 
 SEED_BYTES: Final = 32
 SEEDS_MAX: Final = 2
@@ -32,14 +33,14 @@ def split(data: bytes, path: Path) -> tuple[bytes, ...]:
 def read_lines(path: Path) -> list[str]:
     """The lines of a key file, without its first one, which is for people.
 
-    Errors: ``node.not_initialised``, ``store.corrupt``.
+    Errors: ``node.not_initialised``, ``store.unwritable``, ``store.corrupt``.
     """
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except FileNotFoundError as error:
         raise MeshError("node.not_initialised", f"no node in {path.parent}", home=str(path.parent)) from error
     except OSError as error:
-        raise MeshError("store.corrupt", f"{path} cannot be read: {error.strerror}") from error
+        raise MeshError(store_code(error.errno), f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
         # `from None`, here and below: the error of a parser can quote what it read.
         raise corrupt(path) from None
@@ -54,9 +55,8 @@ def corrupt(path: Path) -> MeshError:
 
 
 def save(write: WritePrivate, path: Path, text: str) -> None:
-    """``text`` in ``path``. Errors: ``store.full``, ``store.corrupt``."""
+    """``text`` in ``path``. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``."""
     try:
         write(path, text.encode("ascii"))
     except OSError as error:
-        code = "store.full" if error.errno == 28 else "store.corrupt"
-        raise MeshError(code, f"{path} cannot be written: {error.strerror}") from error
+        raise MeshError(store_code(error.errno), f"{path} cannot be written: {error.strerror}") from error

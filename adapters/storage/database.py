@@ -39,8 +39,9 @@ _SETTINGS: Final = (
 class Database:
     """An open database. ``read`` and ``write`` each run one function in one transaction."""
 
-    def __init__(self, db: sqlite3.Connection, executor: ThreadPoolExecutor) -> None:
+    def __init__(self, db: sqlite3.Connection, path: Path, executor: ThreadPoolExecutor) -> None:
         self._db = db
+        self._path = path
         self._executor = executor
         self._closed = False
         self.waiting = 0
@@ -50,7 +51,7 @@ class Database:
     async def open(cls, path: Path) -> Database:
         """The database at ``path``, created (0600, in a 0700 directory) or migrated to the newest version.
 
-        Errors: ``store.corrupt``, ``store.newer``, ``store.full``, ``node.locked``.
+        Errors: ``store.corrupt``, ``store.newer``, ``store.full``, ``store.unwritable``, ``node.locked``.
         """
         executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         try:
@@ -58,7 +59,7 @@ class Database:
         except BaseException:
             executor.shutdown(wait=False)
             raise
-        return cls(db, executor)
+        return cls(db, path, executor)
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What ``work`` returned, once it is committed and on disk; if it raises, nothing of it stays."""
@@ -92,7 +93,7 @@ class Database:
             self._db.close()
 
     def _transaction(self, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
-        with translated():
+        with translated(self._path):
             self._db.execute(begin)
             try:
                 result = work(self._db)
@@ -105,7 +106,7 @@ class Database:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    with translated():
+    with translated(path):
         make_directory(path.parent)
         created = not path.exists()
         # SQLite would create the file by the umask; its WAL takes the mode of the database file.

@@ -6,32 +6,35 @@ import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from protocol.errors import MeshError
+from protocol.store_faults import store_code
 
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NOT_OURS = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN})
 _PRIMARY = 0xFF
 """SQLite keeps its primary result code in the low byte of an extended one."""
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(path: Path | None = None) -> Iterator[None]:
     """Run a block; what it raises about disk, database or an unstorable value leaves as ``MeshError``.
 
-    Errors: ``store.full``, ``store.corrupt``, ``node.locked`` (another process writes), ``input.invalid`` (a number or
-    text the database cannot hold), ``input.too_large``.
+    path: the database, which SQLite does not name.
+    Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``, ``node.locked`` (another process writes),
+    ``input.invalid`` (a number or text the database cannot hold), ``input.too_large``.
     """
     try:
         yield
     except sqlite3.Error as error:
-        raise of_sqlite(error) from error
+        raise of_sqlite(error, path) from error
     except OSError as error:
         raise of_os(error) from error
     except (OverflowError, UnicodeEncodeError) as error:
         raise MeshError("input.invalid", "a number or a text is outside of what can be stored") from error
 
 
-def of_sqlite(error: sqlite3.Error) -> MeshError:
+def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
     """The one ``MeshError`` a database error stands for."""
     primary = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
     name = getattr(error, "sqlite_errorname", "")
@@ -44,12 +47,15 @@ def of_sqlite(error: sqlite3.Error) -> MeshError:
     if primary == sqlite3.SQLITE_CONSTRAINT or isinstance(error, sqlite3.ProgrammingError):
         # The methods check before they write, so a broken constraint is a mistake of this package, not of the disk.
         return MeshError("internal.fault", str(error), sqlite=name)
-    return MeshError("store.corrupt", f"the database reports: {error}", sqlite=name)
+    code = "store.unwritable" if primary in _NOT_OURS else "store.corrupt"
+    return MeshError(code, f"{path or 'the database'} reports: {error}", sqlite=name)
 
 
 def of_os(error: OSError) -> MeshError:
     """The one ``MeshError`` a file system error stands for."""
     reason = errno.errorcode.get(error.errno or 0, "")
-    if error.errno in _NO_SPACE:
-        return MeshError("store.full", errno=reason)
-    return MeshError("store.corrupt", f"the data directory reports: {error.strerror}", errno=reason)
+    code = store_code(error.errno)
+    if code == "store.full":
+        return MeshError(code, errno=reason)
+    where = error.filename if isinstance(error.filename, str | Path) else "the data directory"
+    return MeshError(code, f"{where} reports: {error.strerror}", errno=reason)

@@ -50,7 +50,12 @@ def status_of(error: MeshError) -> int:
 
 
 def encode_error(error: MeshError) -> bytes:
-    """The body of an error answer. Details that are not plain, or too long, are left out."""
+    """The body of an error answer. Details that are not plain, or too long, are left out.
+
+    Of trouble with the store only its kind is told: its message names directories of this machine.
+    """
+    if error.code.startswith("store."):
+        error = MeshError(error.code)
     form = error.to_dict() | {"message": error.message[: limits.REFUSAL_MESSAGE_CHARS_MAX]}
     try:
         body = cbor.encode(form)

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ from protocol.errors import MeshError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
+BUNDLE_SUFFIX: Final = ".tmsession"
 
 
 def common_options(command: F) -> F:
@@ -88,6 +89,11 @@ def run_async(work: Any) -> Any:
             raise
 
     return asyncio.run(guarded())
+
+
+def is_session_id(text: str) -> bool:
+    """Whether ``text`` stands for a session, not a file: bundles are called by the id of their session."""
+    return text.lower().startswith("ses-") and not text.endswith(BUNDLE_SUFFIX) and not Path(text).is_file()
 
 
 def agree(question: str, *, yes: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from node.cli.common import BUNDLE_SUFFIX, Result, common_options, emit, moment, run_verb, table
 from protocol.errors import MeshError
 
 _PROOF_SUFFIX = ".tmproof"
@@ -61,7 +61,8 @@ def prove(home: str | None, artefact: str, out: str, as_json: bool) -> None:
       trailmesh log prove ses-… --out login.tmproof
       trailmesh log verify login.tmproof --bundle login.tmsession
     """
-    target = artefact if not Path(artefact).is_file() else str(Path(artefact).absolute())
+    is_file = artefact.endswith(BUNDLE_SUFFIX) or Path(artefact).is_file()
+    target = str(Path(artefact).absolute()) if is_file else artefact
     chosen = out or f"{Path(artefact).name}{_PROOF_SUFFIX}"
     result = run_verb(home, "log.prove", {"target": target, "out": _path(chosen)})
 

@@ -50,5 +50,5 @@ def main() -> None:
       trailmesh explore run --help            search a site for a goal
 
     Every command takes --json. Exit codes: 0 done, 1 the answer is no, 2 wrong call, 3 trouble of this machine, 4 trouble
-    with a peer, 130 interrupted; docs/errors.md lists every code.
+    with a peer, 130 interrupted (not `node serve`: 0); docs/errors.md lists every code.
     """

@@ -98,7 +98,7 @@ def _show_init(result: Result, words: str) -> None:
 )
 @common_options
 def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
-    """Run the node until Ctrl-C.
+    """Run the node until it is stopped, by Ctrl-C or SIGTERM: exit code 0.
 
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
     when the node last stopped are resumed. A sealed witness key is opened once.
@@ -113,7 +113,10 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
             text=lambda r: click.echo(f"node {r['name']} {r['short']} serves peers at {r['address']}"),
         )
 
-    run_async(run(home_path(home), ready, source(passphrase_file)))
+    try:
+        run_async(run(home_path(home), ready, source(passphrase_file)))
+    except KeyboardInterrupt:  # being stopped is how it ends
+        click.echo("stopped", err=True)
 
 
 for _command in (*keys.COMMANDS, *pairing.COMMANDS, *distrust.COMMANDS):

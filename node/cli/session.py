@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from node.cli.common import Result, agree, common_options, emit, moment, run_verb, table
+from node.cli.common import BUNDLE_SUFFIX, Result, agree, common_options, emit, is_session_id, moment, run_verb, table
 from protocol.errors import MeshError
 
-_BUNDLE_SUFFIX = ".tmsession"
+_REFUSALS_SHOWN = 3
 
 
 @click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})
@@ -70,7 +70,8 @@ def record(
 ) -> None:
     """Drive the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder.
+    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder. Requests other than GET are refused unless --allow names
+    them; what was refused stands behind its step, here and in `session show`.
 
     \b
     Example:
@@ -93,13 +94,38 @@ def record(
         "allow": list(allow),
         "approve_class": approve_class,
     }
-    result = run_verb(home, "session.record", params, show=_step_line)
-    emit(result, as_json=as_json, text=lambda r: click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}"))
+    blocked: list[str] = []
+
+    def line(event: Result) -> str:
+        blocked.extend(event.get("blocked", ()))
+        return _step_line(event)
+
+    result = run_verb(home, "session.record", params, show=line)
+
+    def ended(r: Result) -> None:
+        click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}{_refused('; ', blocked)}")
+
+    emit(result, as_json=as_json, text=ended)
+
+
+def _refused(before: str, blocked: list[str]) -> str:
+    """What the network guard refused (``METHOD /path``), in words after ``before``; empty if nothing."""
+    if not blocked:
+        return ""
+    more = f" and {len(blocked) - _REFUSALS_SHOWN} more" if len(blocked) > _REFUSALS_SHOWN else ""
+    return f"{before}the guard refused {', '.join(blocked[:_REFUSALS_SHOWN])}{more}"
+
+
+def _how_to_allow(blocked: list[str]) -> str:
+    """The option that lets the first of them be sent; sockets have none."""
+    method = next((entry.partition(" ")[0] for entry in blocked if not entry.startswith("WS ")), "")
+    return f" (allow it with --allow '{method} URL')" if method else ""
 
 
 def _step_line(event: Result) -> str:
     if "did" in event:
-        return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}"
+        refused = _refused("  ! ", event["blocked"]) + _how_to_allow(event["blocked"])
+        return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
         mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}"
         return f"  {event['step']}/{event['of']} {mark}"
@@ -151,9 +177,13 @@ def show(home: str | None, session: str, as_json: bool) -> None:
             for step, done in zip(r["steps"], r["described"], strict=True)
         ]
         table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
+        for step in r["steps"]:
+            if step["blocked"]:
+                click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
         for report in r["reports"]:
             matched = f"{report['matched']} of {len(report['steps'])} steps matched{_elsewhere(report['origin'])}"
-            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}")
+            refused = _refused("; ", report["blocked"])
+            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}{refused}")
         for report in r["reports_refused"]:
             click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
@@ -166,6 +196,7 @@ def show(home: str | None, session: str, as_json: bool) -> None:
 def verify(home: str | None, target: str, as_json: bool) -> None:
     """Check signatures and content of a session (id), a bundle or a replay report (file).
 
+    The name of a file that exists, or that ends in .tmsession, is a file, also when it begins like an id.
     A fault names the element that does not match. A replay report that verifies is kept with its session.
     """
     result = run_verb(home, "session.verify", {"target": _target(target)})
@@ -186,17 +217,18 @@ def _elsewhere(origin: str) -> str:
 
 
 def _target(target: str) -> str:
-    return target if target.lower().startswith("ses-") else str(Path(target).absolute())
+    return target if is_session_id(target) else str(Path(target).absolute())
 
 
 @group.command()
 @click.argument("session")
-@click.option("--out", metavar="FILE", help=f"Where to write the bundle.  [default: <session>{_BUNDLE_SUFFIX}]")
+@click.option("--out", metavar="FILE", help=f"Where to write the bundle.  [default: <session>{BUNDLE_SUFFIX}]")
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
 @common_options
-def export(home: str | None, session: str, out: str | None, as_json: bool) -> None:
+def export(home: str | None, session: str, out: str | None, force: bool, as_json: bool) -> None:
     """Write a session as one signed file that another node can verify and replay."""
-    path = Path(out or f"{session}{_BUNDLE_SUFFIX}").absolute()
-    result = run_verb(home, "session.export", {"session": session, "out": str(path)})
+    path = Path(out or f"{session}{BUNDLE_SUFFIX}").absolute()
+    result = run_verb(home, "session.export", {"session": session, "out": str(path), "force": force})
     result["out"] = str(path)
     emit(
         result,
@@ -241,8 +273,10 @@ def replay(
 ) -> None:
     """Drive a session again in a fresh browser context and sign, step by step, what matched.
 
-    Exit code 1 when it did not match throughout.
+    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout.
     """
+    if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
+        raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
     params = {
         "session": session,
         "base_url": base_url,
@@ -258,6 +292,7 @@ def replay(
         click.echo(
             f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
             f"{_elsewhere(report['origin'])}"
+            f"{_refused('; ', report['blocked'])}"
         )
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

@@ -98,6 +98,8 @@ class Coordinator:
         self._ready = asyncio.Event()
         """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
         self._finished = False
+        self._exhausted = False
+        """Nothing was left to try before the time was up."""
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -125,6 +127,7 @@ class Coordinator:
             await self._expire()
             await self._deal(now_ms)
             if not (self._desk.live() or self._claims.open or self._anything_left()):
+                self._exhausted = True
                 return
             if ticks % _PROGRESS_EVERY_TICKS == 0:
                 self._tell(self.snapshot())
@@ -149,7 +152,7 @@ class Coordinator:
         await self._tasks.close()
         verified = self.progress.verified
         if verified is None and not self.progress.error:
-            self.progress.error = "search.not_found_goal"
+            self.progress.error = "search.exhausted" if self._exhausted else "search.not_found_goal"
         for lease in self._desk.live():
             await self._end(lease.id, Event.REVOKE)
         await self.replica.flush()

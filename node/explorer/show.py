@@ -74,7 +74,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def summarise(rooms: Rooms, search_id: str) -> Summary:
-    """Errors: ``input.not_found``; ``search.not_found_goal`` when the search ended without a verified success."""
+    """Errors: ``input.not_found``; ``search.not_found_goal``, ``search.exhausted`` when it ended without a verified success."""
     _, spec, progress, replica, leases = await rooms.explorer.view(search_id)
     found = await rooms.store.search(spec.id)
     if found is None:

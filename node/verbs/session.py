@@ -47,6 +47,7 @@ class ExportParams(Params, frozen=True, kw_only=True):
 
     session: str
     out: str
+    force: bool = False
 
 
 class ImportParams(Params, frozen=True, kw_only=True):
@@ -109,7 +110,7 @@ class SessionVerbs:
         return await self._sessions.verify(params.target)
 
     async def _export(self, params: ExportParams, tell: Tell) -> Any:
-        return await self._sessions.export(params.session, params.out)
+        return await self._sessions.export(params.session, params.out, force=params.force)
 
     async def _import(self, params: ImportParams, tell: Tell) -> Any:
         return await self._sessions.import_bundle(params.path)

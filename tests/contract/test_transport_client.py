@@ -280,7 +280,10 @@ def test_every_code_has_a_status_and_survives_the_wire(code: str) -> None:
     error = MeshError(code, "words", count=3)
     assert 400 <= answers.status_of(error) < 600
     back = answers.decode_error(answers.encode_error(error), "somebody")
-    assert (back.code, back.message, back.detail) == (code, "words", {"count": 3, "peer": "somebody"})
+    if code.startswith("store."):  # its words name directories of this machine
+        assert (back.code, back.message, back.detail) == (code, CODES[code].meaning, {"peer": "somebody"})
+    else:
+        assert (back.code, back.message, back.detail) == (code, "words", {"count": 3, "peer": "somebody"})
 
 
 def test_details_that_are_not_plain_are_left_out() -> None:

@@ -277,6 +277,19 @@ def test_exporting_to_where_nobody_can_write_is_refused_and_leaves_no_file(tmp_p
     assert left == {"actions.yaml", "anna", "anna.yaml", "no"}
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_to_stop_a_serving_node_is_no_error(tmp_path: Path, number: signal.Signals) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    running = node.spawn("node", "serve")
+    until(lambda: (node.home / "control.json").exists(), "it serves")
+    running.send_signal(number)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 0
+    assert json.loads(out)["name"] == "anna"
+    assert err.splitlines()[-1] == "stopped"
+    assert "error" not in out + err
+
+
 def test_ctrl_c_in_the_middle_of_a_recording_keeps_an_interrupted_session(tmp_path: Path) -> None:
     node = Node(tmp_path / "anna", "anna").create(tmp_path)
     file = tmp_path / "actions.yaml"

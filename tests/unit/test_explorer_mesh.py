@@ -395,6 +395,12 @@ async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None
     async with memory_mesh("anna", site=shop_site(fanout=2, depth=1)) as (anna,):
         found = await anna.run(NEVER)
         assert found.status == "failed"
+        assert (await anna.explorer.view(found.id))[2].error == "search.exhausted"
+
+
+async def test_a_search_whose_time_is_up_does_not_say_that_all_was_tried() -> None:
+    async with memory_mesh("anna") as (anna,):
+        found = await anna.run(NEVER, seconds=1)
         assert (await anna.explorer.view(found.id))[2].error == "search.not_found_goal"
 
 

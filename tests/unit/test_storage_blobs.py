@@ -92,7 +92,14 @@ def test_a_name_is_there_only_with_its_whole_content(blobs: Blobs, monkeypatch: 
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(errno.ENOSPC, "store.full"), (errno.EDQUOT, "store.full"), (errno.EACCES, "store.corrupt")],
+    [
+        (errno.ENOSPC, "store.full"),
+        (errno.EDQUOT, "store.full"),
+        (errno.EACCES, "store.unwritable"),
+        (errno.EPERM, "store.unwritable"),
+        (errno.EROFS, "store.unwritable"),
+        (errno.EIO, "store.corrupt"),
+    ],
 )
 def test_errors_of_the_file_system_have_a_code(number: int, code: str) -> None:
     assert of_os(OSError(number, "reason")).code == code

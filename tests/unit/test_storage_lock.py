@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -119,4 +120,19 @@ def test_a_directory_that_cannot_be_made_is_an_error_of_the_store(tmp_path: Path
     (tmp_path / "file").touch()
     with pytest.raises(MeshError) as caught:
         DirectoryLock(tmp_path / "file" / "home").acquire()
-    assert caught.value.code == "store.corrupt"
+    assert caught.value.code == "store.unwritable"
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_read_only_data_directory_is_named_and_calls_for_no_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(self: Path, *arguments: object, **options: object) -> None:
+        raise OSError(number, os.strerror(number), str(self))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(MeshError) as caught:
+        DirectoryLock(tmp_path / "home").acquire()
+    assert caught.value.code == "store.unwritable"
+    assert str(tmp_path / "home") in caught.value.message
+    assert "backup" not in caught.value.remedy

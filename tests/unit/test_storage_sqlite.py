@@ -259,3 +259,42 @@ async def test_scopes_of_a_store_from_before_origins_become_grants_for_every_ori
     ]
     assert await store.invites() == []
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (sqlite3.SQLITE_READONLY, "store.unwritable"),
+        (
+            sqlite3.SQLITE_READONLY | 4 << 8,
+            "store.unwritable",
+        ),  # SQLITE_READONLY_DBMOVED: the extended codes count alike
+        (sqlite3.SQLITE_PERM, "store.unwritable"),
+        (sqlite3.SQLITE_CANTOPEN, "store.unwritable"),
+        (sqlite3.SQLITE_CORRUPT, "store.corrupt"),
+    ],
+)
+async def test_a_database_that_may_not_be_written_is_not_called_corrupt(tmp_path: Path, number: int, code: str) -> None:
+    def refused(db: sqlite3.Connection) -> None:
+        error = sqlite3.OperationalError("attempt to write a readonly database")
+        error.sqlite_errorcode = number
+        raise error
+
+    database = await Database.open(tmp_path / DATABASE_FILE)
+    with pytest.raises(MeshError) as caught:
+        await database.write(refused)
+    await database.close()
+    assert caught.value.code == code
+    assert str(tmp_path / DATABASE_FILE) in caught.value.message
+
+
+async def test_sqlite_itself_refusing_a_write_is_told_the_same(tmp_path: Path) -> None:
+    def write(db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA query_only = 1")
+        db.execute("CREATE TABLE x (y)")
+
+    database = await Database.open(tmp_path / DATABASE_FILE)
+    with pytest.raises(MeshError) as caught:
+        await database.write(write)
+    await database.close()
+    assert caught.value.code == "store.unwritable"

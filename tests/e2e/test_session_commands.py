@@ -1,0 +1,131 @@
+"""What `trailmesh session` says and writes, on a page whose only button sends a POST."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mesh_nodes import COMMAND, ROOT, Node, cli, interrupt, kill_group, refusal, serving
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+
+_PAGE = b"<title>Till</title><h1>Till</h1><form method=post action=/buy><button>Buy now</button></form>"
+
+
+class _Till(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(_PAGE)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: a test reads what the command says."""
+
+
+@contextmanager
+def _till() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Till) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_request_that_the_guard_refused_is_told_with_its_step_and_at_the_end(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "buy.yaml"
+    with _till() as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - click: {{role: button, name: Buy now}}\n")
+        record = ("session", "record", str(file), "--approve-class", "7")
+        status, out, err = cli(*record, home=node.home)
+        assert status == 0
+        (line,) = (line for line in err.splitlines() if "Buy now" in line)
+        assert "2/2 ✓" in line
+        assert line.endswith("! the guard refused POST /buy (allow it with --allow 'POST URL')")
+        assert out.strip().endswith("2 steps, pass; the guard refused POST /buy")
+        session = out.split()[1].rstrip(":")
+        assert "step 2: the guard refused POST /buy" in cli("session", "show", session, home=node.home)[1]
+        status, out, _ = cli("session", "replay", session, "--approve-class", "7", home=node.home)
+        assert status == 0
+        assert "; the guard refused POST /buy" in out
+        status, out, err = cli(*record, "--allow", f"POST {url}/buy", home=node.home)
+        assert status == 0
+        assert "refused" not in out + err
+
+
+def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "till.yaml"
+    with _till() as url:
+        file.write_text(f"steps:\n  - goto: {url}/\n")
+        session = node.run("session", "record", str(file))["id"]
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    here, bundle = tmp_path / "here", f"{session}.tmsession"
+    here.mkdir()
+
+    def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+        command = [*COMMAND, *arguments, "--home", str(node.home), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=here, timeout=60, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    assert run("session", "export", session)[0] == 0
+    assert run("session", "verify", bundle)[1]["what"] == "bundle"
+    assert run("session", "verify", session)[1]["what"] == "session"
+    assert run("session", "import", bundle)[1]["id"] == session
+    assert run("log", "prove", bundle)[0] == 0
+    assert "is a file" in run("session", "replay", bundle)[1]["error"]["message"]
+    for verb in (("session", "verify"), ("log", "prove")):
+        status, answer = run(*verb, f"{session[:-1]}.tmsession")
+        assert (status, answer["error"]["code"]) == (2, "input.not_found")
+    (here / bundle).write_text("mine")
+    status, answer = run("session", "export", session)
+    assert (status, answer["error"]["code"]) == (2, "input.invalid")
+    assert (here / bundle).read_text() == "mine"
+    assert run("session", "export", session, "--force")[0] == 0
+    assert run("session", "verify", bundle)[0] == 0
+
+
+def test_a_recording_that_was_killed_is_listed_as_interrupted_with_its_steps(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "actions.yaml"
+    with _till() as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - wait: {{text: never shown, timeout_ms: 30000}}\n")
+        running = node.spawn("session", "record", str(file))
+        assert running.stderr is not None
+        assert "1/2" in running.stderr.readline()
+        kill_group(running)
+    (listed,) = node.run("session", "ls")["sessions"]
+    shown = node.run("session", "show", listed["id"])
+    assert (
+        (listed["verdict"], listed["steps"]) == ("interrupted", 1) == (shown["session"]["verdict"], len(shown["steps"]))
+    )
+    assert node.run("session", "rm", listed["id"], "--yes")["steps"] == 1
+
+
+def test_a_recording_that_runs_is_listed_as_open_with_the_steps_so_far(tmp_path: Path) -> None:
+    file = tmp_path / "actions.yaml"
+    with _till() as url, serving(tmp_path, "anna") as (node,):
+        file.write_text(f"start: {url}/\nsteps:\n  - wait: {{text: never shown, timeout_ms: 30000}}\n")
+        running = node.spawn("session", "record", str(file))
+        assert running.stderr is not None
+        assert "1/2" in running.stderr.readline()
+        (listed,) = node.run("session", "ls")["sessions"]
+        assert (listed["verdict"], listed["steps"]) == ("open", 1)
+        assert refusal("session", "rm", listed["id"], "--yes", home=node.home)[:2] == ("input.invalid", 2)
+        interrupt(running)
