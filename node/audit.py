@@ -25,6 +25,7 @@ from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatem
 from protocol.errors import MeshError
 
 _SUBJECT = "audit/{}"
+_SIGNS_NOTHING = frozenset({"log.rollback", "keylog.revoked", "keylog.fork"})
 _PAGE = 1_000
 
 
@@ -68,7 +69,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows: int
     head: str
     signed: str
-    """The head as an artefact of the node, hex; empty while the node signs nothing (``log.rollback``)."""
+    """The head as an artefact of the node, hex; empty while the node signs nothing (``_SIGNS_NOTHING``)."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +140,7 @@ class Audit:
     async def anchor(self) -> ArtefactRecord:
         """The newest head, signed and in the witness log; made now if the trail has grown since the last one.
 
-        Errors: ``log.rollback``, ``store.*``.
+        Errors: ``log.rollback``, ``keylog.revoked``, ``keylog.fork``, ``store.*``.
         """
         async with self._anchoring:
             head = await self._store.audit_head()
@@ -196,7 +197,7 @@ class Audit:
             said = cbor.decode_as(envelope.peek(signed.envelope).payload, HeadStatement)
             head, sealed = Head(said.rows, said.head), signed.envelope.hex()
         except MeshError as error:
-            if error.code != "log.rollback":
+            if error.code not in _SIGNS_NOTHING:
                 raise
             head, sealed = await self._store.audit_head(), ""
         end = End(node=self._witness.node, rows=head.number, head=head.digest, signed=sealed)

@@ -44,6 +44,21 @@ _ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
 """What a frozen peer is still asked: how it is, and to account for its log."""
 _SAY_TIME = frozenset({"", "envelope.time", "peer.clock"})
 """How a call ends that tells the time of the peer."""
+TURNED_AWAY = frozenset(
+    {
+        "peer.refused_us",
+        "peer.unknown",
+        "peer.distrusted",
+        "peer.scope",
+        "keylog.fork",
+        "keylog.revoked",
+        "log.equivocation",
+        "log.unproven",
+    }
+)
+"""How a node refuses a caller that it does not trust, or not with this: before any handler has seen what is asked."""
+_LET_IN = frozenset({"input.not_found", "peer.quota"})
+"""How a node answers a knock that it heard out: there is no such search, or no room for more of this peer."""
 _INTRODUCE_EVERY_MS = 30_000
 _AT_ONCE = 8
 """How many peers are called at once when all of them are."""
@@ -126,13 +141,16 @@ class Calls:
         self.contacts.answered(known.node)
         return raw
 
-    async def knock(self, address: str, public_key: bytes) -> MeshError | None:
-        """Send a signed delta to a node, peer or not; its refusal, None if there was none.
+    async def knock(self, address: str, public_key: bytes, node: str = "") -> MeshError | None:
+        """Send a signed delta to a node, peer or not; what it answered to that, None if it took it.
 
-        Errors: ``peer.unreachable``, ``invite.url``.
+        It refused this node if that is one of ``TURNED_AWAY``, and heard it out otherwise. node: its id; empty if ``public_key``
+        (32 bytes) is the key it began with.
+        Errors: every other end of the call, which shows nothing of whom it lets in: ``peer.unreachable``, ``peer.identity``,
+        ``peer.protocol``, ``peer.clock``, what else it answered; before it ``invite.url``, ``log.rollback``, ``store.*``.
         """
         parse_address(address)
-        node = ids.node_id(public_key)
+        node = node or ids.node_id(public_key)
         search = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         delta = await self._witness.artefact(KIND_DELTA, search, b"")
         push = DeltaPush(search=search, deltas=(delta.envelope,))
@@ -141,7 +159,7 @@ class Calls:
         try:
             await self._client.call(peer, "deltas/push", body, content_type=content_type(KIND_MESSAGE))
         except MeshError as error:
-            if error.code == "peer.unreachable":
+            if error.code not in TURNED_AWAY | _LET_IN:
                 raise
             return error
         return None

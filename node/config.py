@@ -149,15 +149,26 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error
 
 
+def read(path: Path) -> Config:
+    """The configuration in the file ``path``. Errors: ``config.invalid``, also for what is no text in UTF-8."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise MeshError("config.invalid", f"{path} is not text in UTF-8", source=str(path)) from error
+    except OSError as error:
+        raise MeshError("config.invalid", f"{path} cannot be read: {error.strerror}", source=str(path)) from error
+    return parse(text, source=str(path))
+
+
 def load(home: Path) -> Config:
     """The configuration of the node in ``home``. Errors: ``node.not_initialised``, ``config.invalid``."""
     path = home / CONFIG_FILE
     try:
-        return parse(path.read_text(), source=str(path))
-    except FileNotFoundError as error:
-        raise MeshError("node.not_initialised", f"no node in {home}", home=str(home)) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise MeshError("config.invalid", f"{path} cannot be read", source=str(path)) from error
+        return read(path)
+    except MeshError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise MeshError("node.not_initialised", f"no node in {home}", home=str(home)) from error
+        raise
 
 
 def render(config: Config) -> str:

@@ -90,7 +90,7 @@ class Distrust:
     # --- by this node's owner ----------------------------------------------------------------------------------------
 
     async def _distrust(self, params: DistrustParams, tell: Tell) -> Distrusted:
-        """Errors: ``input.not_found``, ``input.invalid``, ``store.*``; with a notice, ``log.rollback``."""
+        """Errors: ``input.not_found``, ``input.invalid``, ``store.*``; with a notice, ``log.rollback``, ``keylog.*``."""
         reason = check_reason(params.reason)
         node = self._peers.find_met(params.peer).node
         # In a task of its own: whoever interrupts the command must not leave half of it.

@@ -12,7 +12,7 @@ import msgspec
 
 from node import identity
 from node.doctor_peers import Check, check_peer
-from node.doctor_remedies import CLOCKS, for_browser
+from node.doctor_remedies import CLOCKS, after_end, for_browser
 from node.rooms import Rooms
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -68,6 +68,9 @@ async def _data_directory(rooms: Rooms) -> list[Check]:
 
 async def _witness_key(rooms: Rooms) -> list[Check]:
     finding = f"Ed25519, node {ids.short(rooms.identity.node)}"
+    if rooms.identity.end:
+        finding = f"{rooms.identity.end}: it signs nothing, and peers refuse it"
+        return [Check(name="witness key", status="fault", finding=finding, remedy=after_end(rooms))]
     if identity.key_is_private(rooms.home):
         return [Check(name="witness key", status="ok", finding=finding)]
     remedy = f"chmod 600 {quote(str(rooms.home / identity.KEY_FILE))}"
@@ -117,7 +120,7 @@ async def _clock(rooms: Rooms) -> list[Check]:
 async def _peer_listener(rooms: Rooms) -> list[Check]:
     if rooms.serving:
         return [Check(name="peer listener", status="ok", finding=rooms.address)]
-    remedy = f"trailmesh node serve --home {quote(str(rooms.home))}"
+    remedy = after_end(rooms) or f"trailmesh node serve --home {quote(str(rooms.home))}"
     return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
 
 
@@ -141,5 +144,8 @@ async def _peers(rooms: Rooms) -> list[Check]:
     records = rooms.peers.records()
     if not records:
         return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
+    if rooms.identity.end:
+        finding = f"{len(records)} are not asked: they refuse a node that revoked itself"
+        return [Check(name="peers", status="warn", finding=finding, remedy=after_end(rooms))]
     found = await asyncio.gather(*(check_peer(rooms, record.node, record.name) for record in records))
     return [check for checks in found for check in checks]

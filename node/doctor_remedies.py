@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from node.config import CONFIG_FILE
+from node.recovery_file import default_recovery_file
 from node.rooms import Rooms
 from protocol import ids
 from protocol.errors import MeshError
@@ -88,6 +89,17 @@ def for_browser(rooms: Rooms, error: MeshError) -> str:
     told = _known(BROWSER, error.code) or BROWSER["browser"]
     port = urlsplit(browser.cdp_url).port or 9222
     return told.format(executable=shlex.quote(browser.executable or "chromium"), port=port, config=config)
+
+
+def after_end(rooms: Rooms) -> str:
+    """What the owner of a node that revoked itself can do; empty if it has not."""
+    own, home = rooms.identity, rooms.home
+    if not own.end:
+        return ""
+    if own.log.revoked_by_recovery:
+        return f"trailmesh node init --home {shlex.quote(f'{home}.new')}"
+    key_file = shlex.quote(str(default_recovery_file(home, own.node)))
+    return f"trailmesh node recover --key-file {key_file} --home {shlex.quote(str(home))}"
 
 
 def _known(remedies: Mapping[str, str], code: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -46,6 +47,20 @@ class Identity:
     def genesis_key(self) -> bytes:
         """The key the node began with, 32 bytes: what a rotation leaves as it was."""
         return self.log.genesis_key
+
+    @property
+    def end(self) -> str:
+        """That this node revoked itself, and when, in words for people; empty if it has not."""
+        if self.log.revoked_s is None:
+            return ""
+        return f"this node revoked itself on {datetime.fromtimestamp(self.log.revoked_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    def check_active(self) -> None:
+        """Nothing, while what this node signs is believed. Errors: ``keylog.revoked``, ``keylog.fork``."""
+        if self.end:
+            message = f"{self.end}: nothing it signs since is believed"
+            raise MeshError("keylog.revoked", message, node=self.node, since_s=self.log.revoked_s)
+        self.log.check_active()
 
     def become(self, log: KeyLog, key: SigningKey) -> None:
         """Sign artefacts and checkpoints with ``key``, the current key of ``log``, from now on.

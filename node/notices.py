@@ -81,7 +81,7 @@ class Notices:
         """Sign a notice about ``node`` and send it: names of the peers that took it, and of those that did not.
 
         It goes to the peers that know ``node`` themselves, as their log syncs said, and to those that may see whom this node
-        knows (``peers:read``): nobody else learns a name by it. Errors: ``log.rollback``, ``store.*``.
+        knows (``peers:read``): nobody else learns a name by it. Errors: ``log.rollback``, ``keylog.*``, ``store.*``.
         """
         said = DistrustNotice(about=node, since_ms=since_ms, reason=reason, lifted=lifted)
         signed = await self._witness.artefact(KIND_DISTRUST_NOTICE, node, said)

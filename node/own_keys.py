@@ -108,7 +108,7 @@ class OwnKeys:
         Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``store.*``, ``key.*``.
         """
         async with self._changing:
-            self._own.log.check_active()
+            self._own.check_active()
             await self._check_clock()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())

@@ -38,7 +38,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
     """
     async with open_node(home, passphrase) as node:
         rooms = node.rooms
-        rooms.identity.log.check_active()
+        rooms.identity.check_active()
         logging.basicConfig(
             stream=sys.stderr,
             level=rooms.config.log_level.upper(),

@@ -122,9 +122,11 @@ class Sessions:
     ) -> Session:
         """Drive the actions of an action file and record them.
 
-        ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: ``input.*``, ``browser.*``,
-        ``action.*``, ``risk.refused``; what happened until then is kept as a session, whose id is in the error's detail.
+        ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
+        ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; what happened until then is kept as
+        a session, whose id is in the error's detail.
         """
+        self._witness.check_signs()
         file = parse_actions(text.encode(), name, self._config.browser.profile)
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
@@ -165,6 +167,7 @@ class Sessions:
         tell: Tell,
     ) -> Replayed:
         """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
+        self._witness.check_signs()
         session_id = ids.parse_id("ses", session_id)
         self._replaying[session_id] += 1
         try:

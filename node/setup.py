@@ -13,7 +13,7 @@ from node import identity
 from node.files import write_atomic, write_private
 from node.passphrase import Ask
 from node.recovery_file import check_recovery_file, default_recovery_file
-from node.wiring import new_key_store, recovery_words, system_clock
+from node.wiring import advertised_host, new_key_store, recovery_words, system_clock
 from protocol import ids, recovery
 from protocol.errors import MeshError
 
@@ -33,7 +33,8 @@ def init_home(
 
     recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
     witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
-    Errors: ``node.already_initialised``, ``config.invalid``, ``input.invalid``, ``key.*``, ``store.full``.
+    Errors: ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address),
+    ``input.invalid``, ``key.*``, ``store.full``.
     """
     if (home / identity.KEY_FILE).exists():
         raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
@@ -42,17 +43,14 @@ def init_home(
     seed = clock.random(recovery.SEED_BYTES)
     created = identity.create(clock, recovery.commitment(seed))
     recovery_file = check_recovery_file(home, recovery_out or default_recovery_file(home, created.node))
-    config = (
-        configuration.parse(Path(config_file).read_text(), source=config_file)
-        if config_file
-        else configuration.Config()
-    )
+    config = configuration.read(Path(config_file)) if config_file else configuration.Config()
     host, port = _listen(listen, config.listen)
     chosen = name or (config.name if config_file else _host_name())
     config = msgspec.structs.replace(
         config, name=chosen, listen=msgspec.structs.replace(config.listen, host=host, port=port or free_port(host))
     )
     config = configuration.parse(configuration.render(config), source="options")
+    advertised_host(config.listen)  # otherwise only `serve` would say that peers could not find it
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.chmod(0o700)

@@ -31,6 +31,8 @@ class Doing:
     def __init__(self, trail: Trail, what: str, who: str, subject: str, risk: int, note: Mapping[str, str]) -> None:
         self._trail = trail
         self._what, self._note, self._risk = what, note, risk
+        # An approval is the owner's: nobody else reaches the option that gives one.
+        self._approved_by = OWNER if risk else ""
         self._token: Token[Doing | None] | None = None
         self.who = who
         self.subject = subject
@@ -40,14 +42,13 @@ class Doing:
         self.over = False
 
     async def __aenter__(self) -> Doing:
-        # An approval is the owner's: nobody else reaches the option that gives one.
         row = await self._trail.write(
             self._what,
             Outcome.BEGUN,
             who=self.who,
             subject=self.subject,
             risk=self._risk,
-            approved_by=OWNER if self._risk else "",
+            approved_by=self._approved_by,
             note=self._note,
         )
         self.number = row.number
@@ -68,7 +69,14 @@ class Doing:
         elif error is not None:
             outcome = Outcome.INTERRUPTED
         end = self._trail.write(
-            self._what, outcome, who=self.who, subject=self.subject, risk=self._risk, code=code, of=self.number
+            self._what,
+            outcome,
+            who=self.who,
+            subject=self.subject,
+            risk=self._risk,
+            approved_by=self._approved_by,
+            code=code,
+            of=self.number,
         )
         try:
             await asyncio.shield(end)  # a second Ctrl-C must not lose the row

@@ -153,11 +153,11 @@ class TrustChanges:
         """
         async with self._writing:
             known = self._met(node)
-            if not known.distrusted_ms:
-                return known
             keys = self.peers.key_log(node)
             if keys is not None:
                 keys.check_active()  # its own word is final, whatever we think of it
+            if not known.distrusted_ms:
+                return known
             self._check_room()
             record = msgspec.structs.replace(known, distrusted_ms=0, distrust_reason="", parting=False)
             await self._keep(record)

@@ -235,6 +235,17 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+def _is_everywhere(host: str) -> bool:
+    """Whether ``host`` stands for every interface of this machine, in whatever form a socket takes."""
+    try:
+        address = ipaddress.ip_address(host)
+        return (getattr(address, "ipv4_mapped", None) or address).is_unspecified
+    except ValueError:
+        return not host.strip(
+            "0.x"
+        )  # "0", "0x0", "000.0": a socket reads them as inet_aton does; "" is every interface too
+
+
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
     """How the browser adapter is told what the configuration says."""
     return BrowserSettings(
@@ -249,7 +260,7 @@ def advertised_host(listen: configuration.Listen) -> str:
     """The host peers are told. Errors: ``config.invalid`` when only the machine's owner can know it."""
     if listen.advertise:
         return parse_peer_address(listen.advertise[0])[0]
-    if listen.host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)
+    if _is_everywhere(listen.host):
         raise MeshError(
             "config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?"
         )

@@ -136,7 +136,9 @@ class Witness:
         """Open the next log, which names the largest known checkpoint of the one it replaces. The new log's first checkpoint.
 
         Its number is above every one a peer has shown us, so that no log is ever written twice.
+        Errors: ``keylog.revoked``, ``keylog.fork``, ``store.*``.
         """
+        self.identity.check_active()
         async with self._writing:
             previous = self.log.signed
             if self.rollback:
@@ -152,9 +154,9 @@ class Witness:
     async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord:
         """``record`` signed as a durable artefact about ``subject``, once the log holds it.
 
-        Errors: ``log.rollback``, ``store.full``, ``store.corrupt``, ``node.stopped``.
+        Errors: ``keylog.revoked``, ``keylog.fork``, ``log.rollback``, ``store.full``, ``store.corrupt``, ``node.stopped``.
         """
-        self._check_rollback()
+        self.check_signs()
         made = self.identity.artefact(kind, subject, record)
         entered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((made, entered))
@@ -163,6 +165,14 @@ class Witness:
             self._appending = asyncio.create_task(self._append_waiting(), name="witness log")
         await entered
         return made
+
+    def check_signs(self) -> None:
+        """Nothing, while this node signs: to be asked before long work whose end is signed.
+
+        Errors: ``keylog.revoked``, ``keylog.fork``, ``log.rollback``.
+        """
+        self.identity.check_active()
+        self._check_rollback()
 
     def _check_rollback(self) -> None:
         if self.rollback:

@@ -277,7 +277,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The node has revoked itself: nothing it signed since is believed.",
-        "Pair with the node that takes its place.",
+        "Pair with the node that takes its place; if it is this node, `node doctor` says how to go on.",
     ),
     "keylog.full": Code(
         _C, False, "The key log has no room for another rotation.", "Create a new node; a log holds 56 rotations."

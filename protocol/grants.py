@@ -159,5 +159,10 @@ def each_in_words(grants: Grants) -> list[str]:
 
 
 def in_words(grants: Grants) -> str:
-    """``grants`` as people write them; what every peer may, if there are none."""
-    return ", ".join(each_in_words(grants)) or "status only"
+    """``grants`` as people write them, whole presets by their name; what every peer may, if there are none."""
+    folded = dict(grants)
+    for name, scopes in PRESETS.items():
+        origins = {grants.get(scope) for scope in scopes}
+        if len(scopes) > 1 and len(origins) == 1 and None not in origins:
+            folded = {name: grants[min(scopes)]} | {scope: folded[scope] for scope in folded if scope not in scopes}
+    return ", ".join(each_in_words(folded)) or "status only"

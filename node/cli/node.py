@@ -132,20 +132,24 @@ for _command in (*keys.COMMANDS, *pairing.COMMANDS, *distrust.COMMANDS):
     required=True,
     help="The other node's public key (`node status --json` there).",
 )
+@click.option("--node", metavar="ID", default="", help="Its node id (as there); needed once it has changed its key.")
 @common_options
-def knock(home: str | None, address: str, public_key: str, as_json: bool) -> None:
+def knock(home: str | None, address: str, public_key: str, node: str, as_json: bool) -> None:
     """Try to send a signed delta to a node that is not a peer, and show its refusal.
 
-    For those who must check that a node lets no stranger in. Exit code 0 when it refused, 1 when it did not.
+    For those who must check that a node lets no stranger in. Exit code 0 when it refused for want of trust or of a scope, and 1
+    when it heard this node out. Whatever else happens shows neither: it is an error with its own exit code (3 or 4), so with
+    nobody there, another program, or a node that holds another key than `--key`.
     """
-    result = run_verb(home, "node.knock", {"address": address, "public_key": public_key})
+    result = run_verb(home, "node.knock", {"address": address, "public_key": public_key, "node": node})
 
     def text(r: Result) -> None:
-        click.echo(
-            f"refused: {r['code']} ({r['message']})"
-            if r["refused"]
-            else "NOT refused: that node merged a delta of this one"
-        )
+        if r["refused"]:
+            click.echo(f"refused: {r['code']} ({r['message']})")
+        elif r["code"]:
+            click.echo(f"NOT refused: that node let this one in, and answered {r['code']} ({r['message']})")
+        else:
+            click.echo("NOT refused: that node merged a delta of this one")
 
     emit(result, as_json=as_json, text=text)
     if not result["refused"]:
@@ -162,23 +166,12 @@ def peers(home: str | None, as_json: bool) -> None:
         if not r["peers"]:
             click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
             return
-        rows = [
-            [
-                p["name"],
-                p["node"][:7],
-                ", ".join(p["addresses"]),
-                _way(p["reach"]),
-                p["standing"] or in_words(p["grants"]),
-                in_words(p["granted_us"]),
-                moment(p["seen_ms"]),
-            ]
-            for p in r["peers"]
-        ]
-        table(
-            "peers",
-            ["name", "node", "address", "connection", "may do here", "we may do there", "last seen (UTC)"],
-            rows,
-        )
+        for p in r["peers"]:
+            click.echo(f"{p['name']} ({p['node'][:7]}), last seen {moment(p['seen_ms'])} UTC")
+            click.echo(f"  address          {', '.join(p['addresses']) or 'none: it opens the connection'}")
+            click.echo(f"  connection       {_way(p['reach'])}")
+            click.echo(f"  may do here      {p['standing'] or in_words(p['grants'])}")
+            click.echo(f"  we may do there  {in_words(p['granted_us'])}")
         notices = [notice for p in r["peers"] for notice in p["notices"]]
         if notices:
             click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
@@ -245,6 +238,9 @@ def status(home: str | None, as_json: bool) -> None:
             "searches_running",
         ):
             click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
+        if r["revoked_s"] is not None:
+            said = f"this node revoked itself on {moment(r['revoked_s'] * 1000)} UTC: it signs nothing, peers refuse it"
+            click.echo(f"{'revoked':<17} {said}")
         if r["log_rollback"]:
             click.echo(
                 "log is older than what a peer holds of it: nothing is signed until `trailmesh log renew`", err=True

@@ -291,7 +291,8 @@ def replay(
         report = r["report"]
         click.echo(
             f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
-            f"{_elsewhere(report['origin'])}{_refused('; ', report['blocked'])}"
+            f"{_elsewhere(report['origin'])}"
+            f"{_refused('; ', report['blocked'])}"
         )
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

@@ -8,6 +8,7 @@ import msgspec
 
 from adapters.ports import PeerRecord
 from node import __version__, doctor, metrics
+from node.calls import TURNED_AWAY
 from node.discover import discover
 from node.rooms import Rooms
 from node.verb import NoParams, Params, Tell, Verb, Verbs
@@ -20,6 +21,8 @@ class KnockParams(Params, frozen=True, kw_only=True):
 
     address: str
     public_key: str
+    node: str = ""
+    """Its id; empty if it has had no other key."""
 
 
 class DoctorParams(Params, frozen=True, kw_only=True):
@@ -59,10 +62,11 @@ class MeshVerbs:
             key = b""
         if len(key) != 32:
             raise MeshError("input.invalid", "a public key has 64 hexadecimal digits")
-        refusal = await self._rooms.calls.knock(params.address, key)
-        if refusal is None:
+        node = ids.parse_node_id(params.node) if params.node else ""
+        answer = await self._rooms.calls.knock(params.address, key, node)
+        if answer is None:
             return {"refused": False, "code": "", "message": ""}
-        return {"refused": True, "code": refusal.code, "message": refusal.message}
+        return {"refused": answer.code in TURNED_AWAY, "code": answer.code, "message": answer.message}
 
     async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
         rooms = self._rooms
@@ -84,6 +88,7 @@ class MeshVerbs:
             "home": str(rooms.home),
             "serving": rooms.serving,
             "address": rooms.address,
+            "revoked_s": rooms.identity.log.revoked_s,
             **rooms.logs.status(),
             "peers": len(rooms.peers.records()),
             **rooms.distrust.status(),

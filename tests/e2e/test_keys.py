@@ -121,7 +121,20 @@ def test_a_peer_refuses_a_node_that_revoked_itself(two: list[Node]) -> None:
     ended = anna.run("node", "revoke-self", "--yes")
     assert ended["revoked_s"] > 0
     assert "keylog.revoked" in sees(bruno, "anna")[1]
-    assert "peer.refused_us" in sees(anna, "bruno")[1]
+    said = "this node revoked itself on "
+    assert anna.run("node", "status")["revoked_s"] == ended["revoked_s"]
+    assert said in cli("node", "status", home=anna.home)[1]
+    actions = anna.home.parent / "actions.yaml"
+    actions.write_text("title: x\nstart: http://127.0.0.1:1/\nsteps: []\n")
+    code, _, told = refusal("session", "record", str(actions), home=anna.home)
+    assert (code, said in told["message"]) == ("keylog.revoked", True)
+    checks = {check["name"]: check for check in anna.run("node", "doctor", "--no-browser")["checks"]}
+    assert checks["witness key"]["status"] == "fault"
+    assert checks["witness key"]["finding"].startswith(said)
+    assert checks["witness key"]["remedy"].startswith(f"trailmesh node recover --key-file {recovery_file(anna)}")
+    assert "invite" not in "".join(check["remedy"] for check in checks.values())
+    out = str(anna.home.parent / "trail.jsonl")
+    assert anna.run("audit", "export", "--out", out)["signed"] == "", "its owner keeps his trail"
     anna.stop()
     with pytest.raises(CommandFailed) as error:
         anna.start()

@@ -444,7 +444,7 @@ def test_two_people_pair_at_their_terminals(tmp_path: Path) -> None:
                 assert len(_words_after(side.seen, "words").split()) == 6
             assert _words_after(waits.seen, "digits") == _words_after(joins.seen, "digits")
             assert _words_after(waits.seen, "asks for") == "session:read"
-            assert _words_after(waits.seen, "may do here").startswith("branch:accept=https://shop.example")
+            assert _words_after(waits.seen, "may do here").startswith("explore=https://shop.example")
             assert _words_after(joins.seen, "may do here") == "status only"
             waits.type("y\n")
             joins.type(answer)

@@ -100,3 +100,27 @@ def test_a_profile_no_browser_could_have_is_refused_before_one_is_started(field:
         parse(yaml.safe_dump({"browser": {"profile": field}}))
     assert caught.value.code == "config.invalid"
     assert next(iter(field)) in caught.value.message or "time zone" in caught.value.message
+
+
+def test_a_file_that_is_no_text_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_bytes(b"name: \xff\xfe\n")
+    for given in (file, tmp_path / "missing.yaml", tmp_path):
+        with pytest.raises(MeshError) as caught:
+            init_home(tmp_path / "home", name=None, listen=None, config_file=str(given))
+        assert caught.value.code == "config.invalid"
+        assert str(given) in caught.value.message
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "[::0]", "[::ffff:0.0.0.0]", "0", "0x0"])
+def test_a_host_of_every_interface_needs_an_address_to_tell_already_when_the_node_is_made(
+    tmp_path: Path, host: str
+) -> None:
+    with pytest.raises(MeshError, match=r"listen\.advertise") as caught:
+        init_home(tmp_path / "home", name=None, listen=f"{host}:0", config_file=None)
+    assert caught.value.code == "config.invalid"
+    assert not (tmp_path / "home").exists()
+    file = tmp_path / "told.yaml"
+    file.write_text("listen: {advertise: ['https://192.168.1.20:7443']}\n")
+    assert init_home(tmp_path / "home", name=None, listen="0.0.0.0:0", config_file=str(file))["name"]

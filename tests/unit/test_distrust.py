@@ -126,6 +126,19 @@ async def test_only_the_owner_takes_it_back_with_the_scopes_it_had(three: list[M
     assert await ask(bruno, anna) == await ask(anna, bruno) == ""
 
 
+async def test_a_peer_that_revoked_itself_cannot_be_taken_back_whether_it_was_distrusted_or_not(
+    three: list[MemoryNode],
+) -> None:
+    anna, bruno, _ = three
+    await anna.changes.adopt(revoked(bruno).encode())
+    for distrusted in (False, True):
+        if distrusted:
+            await anna.ask("node.distrust", peer="bruno")
+        before = anna.peers.find_met("bruno")
+        assert await code_of(anna.ask("node.trust", peer="bruno")) == "keylog.revoked"
+        assert anna.peers.find_met("bruno").distrusted_ms == before.distrusted_ms, "nothing has changed"
+
+
 async def test_distrusting_twice_keeps_the_time_and_takes_the_later_reason(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
     first = await anna.ask("node.distrust", peer="bruno", reason="one")

@@ -168,6 +168,13 @@ def test_a_scope_is_for_a_bounded_number_of_origins() -> None:
     assert code(parse_grants, f"audit={origins}") == "input.too_large"
 
 
+def test_a_whole_preset_is_said_by_its_name() -> None:
+    grants = parse_grants("explore=https://shop.example,session:read")
+    assert in_words(grants) == "explore=https://shop.example, session:read"
+    assert "explore" not in in_words(parse_grants("deltas:read,deltas:write,branch:assign"))
+    assert "explore" not in in_words(parse_grants("explore=https://shop.example,deltas:read"))
+
+
 @given(st.dictionaries(st.sampled_from(NAMES), st.lists(ORIGINS, min_size=1, max_size=5).map(widest)))
 def test_what_is_said_in_words_is_read_as_the_same(grants: Grants) -> None:
     assert check_grants(grants) == grants

@@ -134,11 +134,12 @@ async def test_a_row_says_which_key_was_current_and_which_class_was_approved(tmp
         await dispatch(node, "node.rotate", {})
         begun, ended = await rows(store, "node.rotate")
         await dispatch(node, "session.record", _CALLS["session.record"])
-        (approved, _) = await rows(store, "session.record")
+        approved, failed = await rows(store, "session.record")
     assert begun.key != ended.key
     assert begun.key == before.hex()[: len(begun.key)]
     assert (begun.key_events, ended.key_events) == (1, 2)
     assert (approved.risk, approved.approved_by, approved.note["secrets"]) == (5, OWNER, "password")
+    assert (failed.risk, failed.approved_by) == (5, OWNER), "its end says who approved it, as its beginning does"
 
 
 async def test_a_verb_that_nobody_declared_counts_as_privileged(tmp_path: Path) -> None:

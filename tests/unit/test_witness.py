@@ -18,8 +18,9 @@ from adapters.storage.memory import MemoryStore
 from node.identity import Identity
 from node.log_audit import audit_own
 from node.witness import Witness, open_opening
-from protocol import envelope, log_proof, note, witness_log
+from protocol import envelope, keylog, log_proof, note, witness_log
 from protocol.errors import MeshError
+from protocol.key_event import EVENT_RANDOM_BYTES
 
 ROOT = Path(__file__).parents[2]
 
@@ -223,6 +224,19 @@ async def test_a_second_restore_opens_a_log_above_every_one_that_was_seen() -> N
     with pytest.raises(MeshError):
         await restored.compare(made.log.checkpoint, made.log.signed)
     assert (await restored.renew()).number == 4
+
+
+async def test_a_node_that_revoked_itself_signs_nothing() -> None:
+    made = await witness()
+    own, size = made.identity, made.log.checkpoint.size
+    now_s = ManualClock().now_ms() // 1000
+    ended = keylog.revoke(own.log, own.key, since_s=now_s, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
+    own.become(ended, own.key)
+    for signing in (made.artefact("x", "about", b""), made.renew()):
+        with pytest.raises(MeshError, match="this node revoked itself on") as caught:
+            await signing
+        assert caught.value.code == "keylog.revoked"
+    assert made.log.checkpoint.size == size
 
 
 async def test_questions_about_a_log_that_never_was_are_refused() -> None:
