@@ -55,6 +55,7 @@ async def serving(
         await rooms.log_exchange.round()
         await rooms.distrust.start()
         await rooms.explorer.start()
+        await rooms.clock_mark.settle()
         rooms.address = await rooms.server.start(node.federation.handle)
         rooms.reach.start(node.federation.handle)
         yield LiveNode(node)
