@@ -162,7 +162,7 @@ def in_words(grants: Grants) -> str:
     """``grants`` as people write them, whole presets by their name; what every peer may, if there are none."""
     folded = dict(grants)
     for name, scopes in PRESETS.items():
-        origins = {grants.get(scope) for scope in scopes}
-        if len(scopes) > 1 and len(origins) == 1 and None not in origins:
+        origins = {tuple(grants.get(scope, ())) for scope in scopes}
+        if len(scopes) > 1 and len(origins) == 1 and () not in origins:
             folded = {name: grants[min(scopes)]} | {scope: folded[scope] for scope in folded if scope not in scopes}
     return ", ".join(each_in_words(folded)) or "status only"

@@ -171,6 +171,8 @@ def test_a_scope_is_for_a_bounded_number_of_origins() -> None:
 def test_a_whole_preset_is_said_by_its_name() -> None:
     grants = parse_grants("explore=https://shop.example,session:read")
     assert in_words(grants) == "explore=https://shop.example, session:read"
+    as_json = {scope: list(origins) for scope, origins in grants.items()}
+    assert in_words(as_json) == in_words(grants), "commands say what came to them as JSON"  # type: ignore[arg-type]
     assert "explore" not in in_words(parse_grants("deltas:read,deltas:write,branch:assign"))
     assert "explore" not in in_words(parse_grants("explore=https://shop.example,deltas:read"))
 
