@@ -27,7 +27,7 @@ _MODIFIERS: Final = ("Control", "Alt", "Shift", "Meta")
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?P<tests>(?:\[[a-z-]+="[^"]*"\])*)', re.DOTALL)
 _ARIA_ROLE: Final = re.compile(r'\[role="([^"]*)"\]')
 _LEFT_OUT: Final = frozenset({"hover", "emulateNetworkConditions", "close"})
-_STEPS_MAX: Final = 5 * limits.SESSION_STEPS_MAX
+_STEPS_MAX: Final = 3 * limits.SESSION_STEPS_MAX
 _SELECTORS_MAX: Final = 64
 
 

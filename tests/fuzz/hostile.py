@@ -176,7 +176,7 @@ SPECIAL: Final[dict[str, dict[str, Input]]] = {
         "a folded text": lambda: _around(b"steps: >\n", b" x\n\n"),
     },
     "actions.devtools": {
-        "many steps": lambda: _recording({"type": "keyDown", "key": "Enter"}, 4_900),
+        "many steps": lambda: _recording({"type": "keyDown", "key": "Enter"}, 2_900),
         "many empty steps": lambda: b'{"steps":[' + b"{}," * 300_000 + b"{}]}",
         "many selectors": lambda: _recording({"type": "click", "selectors": [[f"#a{n}"] for n in range(80_000)]}, 1),
         "a hostile aria selector": lambda: _recording({"type": "click", "selectors": ["aria/" + '[a="' * 200_000]}, 1),

@@ -40,6 +40,7 @@ def _seconds(target: str, data: bytes) -> float:
         best = min(best, time.process_time() - began)
         if best <= _allowed_s(target):
             break
+        time.sleep(0.1)  # whoever shares the core has slowed all of it down, and may be done by then
     return best
 
 
