@@ -317,6 +317,6 @@ async def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
     status, out, _ = await asyncio.to_thread(cli, "node", "notices", home=home)
     assert (status, "what this node says" in out, "stolen laptop" in out) == (0, True, True)
     status, out, _ = await asyncio.to_thread(cli, "node", "trust", "bruno", home=home)
-    assert (status, "is trusted again" in out, "deltas:write" in out) == (0, True, True)
+    assert (status, "is trusted again" in out, "explore" in out) == (0, True, True)
     found, _, _ = await asyncio.to_thread(refusal, "node", "trust", "nobody", home=home)
     assert found == "input.not_found"
