@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -76,11 +76,15 @@ class OwnKeys:
         pairing: PairingDesk,
         channel: Sequence[Keyed],
         read_words: Callable[[str], bytes],
+        end_work: Callable[[], Awaitable[None]],
     ) -> None:
-        """channel: what must show the new key. read_words: the recovery key in 24 words."""
+        """channel: what must show the new key. read_words: the recovery key in 24 words.
+
+        end_work: ends what would go on to sign, once this node has revoked itself.
+        """
         self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
         self._pairing = pairing
-        self._channel, self._read_words = tuple(channel), read_words
+        self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
         self._changing = asyncio.Lock()
         self.verbs: Verbs = {
             "node.rotate": Verb(RotateParams, self.rotate),
@@ -151,8 +155,9 @@ class OwnKeys:
             changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
             await asyncio.to_thread(identity.write_log, self._home, changed)
             self._own.become(changed, self._own.key)
-            told, missed = await self._calls.push_keys(changed)
             log.warning("this node has revoked itself")
+            told, missed = await self._calls.push_keys(changed)
+            await self._end_work()
             return self._result(told, missed) | {"revoked_s": changed.revoked_s}
 
     # --- changing ----------------------------------------------------------------------------------------------------

@@ -197,7 +197,9 @@ def _assemble(
         explorer=explorer,
         server=server,
         refusals=refusals,
-        own_keys=OwnKeys(home, own, keys, clock, calls, pairing, (server, client), words.from_words),
+        own_keys=OwnKeys(
+            home, own, keys, clock, calls, pairing, (server, client), words.from_words, end_work=explorer.stop_all
+        ),
         notices=notices,
         distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
         reach=Reach(calls, client, server, clock, mode=listen.reach),

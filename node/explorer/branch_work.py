@@ -163,11 +163,15 @@ class BranchWork:
     async def _return(self, lease: LeaseRecord, result: BranchResult) -> None:
         """Store the signed result, then hand it over; a coordinator that is away gets it when it is back.
 
-        Ends with the search at the latest. Errors: ``store.*``.
+        Ends with the search at the latest. A result that cannot be signed or stored is lost: the lease expires at its coordinator.
         """
-        artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
-        done = msgspec.structs.replace(lease, status="done", result=artefact.envelope, spend=result.spend)
-        await self._store.put_lease(done)
+        try:
+            artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
+            done = msgspec.structs.replace(lease, status="done", result=artefact.envelope, spend=result.spend)
+            await self._store.put_lease(done)
+        except MeshError as error:
+            log.error("result of %s is lost: %s", lease.id, error)
+            return
         message = BranchReturn(search=lease.search, result=artefact.envelope)
         pause_s = _RETURN_PAUSE_S
         while True:

@@ -316,6 +316,7 @@ class Coordinator:
 
         try:
             result = await self._work_locally(assignment, after_iteration)
+            signed = await self._witness.artefact(KIND_RESULT, lease.id, result)
         except Exception as error:
             self._rest(lease.worker)
             await self._end(lease.id, Event.EXPIRE)
@@ -324,7 +325,6 @@ class Coordinator:
             log.warning("own branch failed: %s", error)
             self._tell({"peer": lease.worker, "error": error.code})
             return
-        signed = await self._witness.artefact(KIND_RESULT, lease.id, result)
         await self.take_result(lease.worker, result, signed.envelope)
 
     # --- leases ------------------------------------------------------------------------------------------------------

@@ -112,8 +112,9 @@ class Explorer:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
         ``peers``: names; None takes every peer that lets us assign branches there. Nothing is kept of a search whose start page
-        does not open. Errors: ``input.*``, ``condition.invalid``, ``search.start_failed``, ``browser.*``.
+        does not open. Errors: ``Witness.check_signs``; ``input.*``, ``condition.invalid``, ``search.start_failed``, ``browser.*``.
         """
+        self._witness.check_signs()
         if redact_url(start_url) != start_url:
             told = "every peer of a search is told its start address, and this one holds what looks like a secret"
             raise MeshError("input.invalid", told)
@@ -192,6 +193,16 @@ class Explorer:
         if search.coordinator is not None and found.status == "stopped":
             await search.coordinator.dismiss()
         return found
+
+    async def stop_all(self) -> None:
+        """End every open search without a word to anybody: this node revoked itself, and signs nothing any more.
+
+        Its peers learn of that from its key log. Errors: ``store.*``.
+        """
+        for search in self._searches.all():
+            search.stopped = True
+            await self._searches.leave(search)
+            await self._mark_stopped(search.spec.id)
 
     async def remove(self, search_id: str) -> tuple[SearchRecord, dict[str, int]]:
         """Forget a search that does not run, with all that peers sent about it; what it was, and the bytes each peer gets back.

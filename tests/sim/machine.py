@@ -234,7 +234,15 @@ class Life:
             server=self.server,
             refusals=Refusals(),
             own_keys=OwnKeys(
-                machine.home, own, machine.keys, clock, calls, pairing, (self.server, wire), words.from_words
+                machine.home,
+                own,
+                machine.keys,
+                clock,
+                calls,
+                pairing,
+                (self.server, wire),
+                words.from_words,
+                end_work=explorer.stop_all,
             ),
             reach=Reach(calls, wire, self.server, clock, mode="direct"),
             discovery=MemoryDiscovery(MemoryNeighbourhood()),
