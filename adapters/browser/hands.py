@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final
 
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator, Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
@@ -18,6 +20,7 @@ from protocol.errors import MeshError
 from protocol.observation import Element
 
 _SELECTORS: Final = ("css=", "xpath=", "text=")
+_MOMENT_S: Final = 0.4  # longer than nearly every action takes
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
 
@@ -73,11 +76,25 @@ class Hands:
                     raise MeshError("action.target_missing", "the action needs an element")
                 value = _value(action, element, secrets) if isinstance(action, Fill) else ""
                 target = self._page.get_by_ref(internal)
-                # A ref that no longer exists would be waited for until the timeout.
-                if not await target.count():
-                    raise MeshError("action.target_missing", "the element is no longer on the page", ref=element.ref)
-                return await self._on(action, element, target, value, limit)
+                return await self._while_there(target, element, self._on(action, element, target, value, limit))
         return ""
+
+    async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, str]) -> str:
+        """The result of ``work``, unless its target is gone: Playwright would wait for it until the timeout.
+
+        Whether it is there is asked only of work that takes long: asking first would cost every action a twentieth of its time.
+        """
+        serial = self._activity.serial
+        task = asyncio.ensure_future(work)
+        try:
+            while not await _ends(task):
+                # A navigation or an answer may have taken the target away as an effect of the work; and so may the work, which
+                # has ended then.
+                if self._activity.serial == serial and await _gone(target) and not await _ends(task):
+                    raise _missing(element)
+            return task.result()
+        finally:
+            task.cancel()
 
     async def _on(self, action: Action, element: Element, target: Locator, value: str, limit: int) -> str:
         try:
@@ -97,6 +114,8 @@ class Hands:
                 case _:
                     return await self._read(element, target, limit)
         except PlaywrightTimeoutError:
+            if await _gone(target):
+                raise _missing(element) from None
             raise MeshError(
                 "action.not_possible", "the element is hidden, disabled or covered", role=element.role
             ) from None
@@ -108,6 +127,23 @@ class Hands:
         if element.role in ("textbox", "searchbox", "spinbutton") and element.traits.tag in _FIELD_TAGS:
             return await target.input_value(timeout=limit)
         return tidy(await target.inner_text(timeout=limit))
+
+
+async def _ends(task: asyncio.Task[str]) -> bool:
+    """Whether ``task`` ends within a moment."""
+    await asyncio.wait({task}, timeout=_MOMENT_S)
+    return task.done()
+
+
+async def _gone(target: Locator) -> bool:
+    try:
+        return not await target.count()
+    except PlaywrightError:
+        return False  # the page is on its way to another
+
+
+def _missing(element: Element) -> MeshError:
+    return MeshError("action.target_missing", "the element is no longer on the page", ref=element.ref)
 
 
 def _value(action: Fill, element: Element, secrets: Mapping[str, str]) -> str:

@@ -280,6 +280,28 @@ async def test_a_stale_ref_is_missing_at_once(page: Page, site: PageServer) -> N
     assert time.monotonic() - began < 3
 
 
+async def test_what_goes_while_it_is_reached_for_is_missing_and_left_alone_when_it_is_back(
+    page: Page, site: PageServer
+) -> None:
+    seen = await shown(
+        page,
+        site,
+        "<button onclick=\"document.title = 'clicked'\">Now</button><p id=p>Now</p><script>"
+        "const b = document.querySelector('button');"
+        "setTimeout(() => b.remove(), 1500); setTimeout(() => p.before(b), 4000)</script>",
+    )
+    await asyncio.sleep(1.5)
+    began = time.monotonic()
+    with pytest.raises(MeshError) as caught:
+        await page.perform(Click(target=ANY), ref=element(seen, "button", "Now").ref)
+    assert caught.value.code == "action.target_missing"
+    assert time.monotonic() - began < 2
+    await asyncio.sleep(3.5)
+    back = await page.observe()
+    assert element(back, "button", "Now")
+    assert back.title == ""
+
+
 async def test_a_secret_is_masked_in_addresses_and_page_text(page: Page, site: PageServer) -> None:
     html = (
         "<title>Hi s3cret word</title><form action=/shown.html>"
