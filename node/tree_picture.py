@@ -20,7 +20,6 @@ MARGIN: Final = 12
 BAR_INSET: Final = 10
 """Between the ends of the bar and those of its box."""
 SHOWN_MAX: Final = 32
-LABEL_CHARS_MAX: Final = 28
 COLOURS: Final = 8
 """How many peer colours the style sheet has; more peers share them."""
 
@@ -56,6 +55,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     x: float
     y: float
     label: str
+    """Whole; the style sheet cuts what is too long for the box, in whatever font it is set."""
     detail: str
     folded: str
     """How many children are not drawn (``+9``); empty for none. The tooltip says more."""
@@ -163,7 +163,7 @@ class _Layout:
         return Box(
             x=x,
             y=y,
-            label=_short(node.label),
+            label=node.label,
             detail=f"{node.visits} visit{plural} · Q {node.value:.2f}",
             folded=f"+{len(hidden)}" if hidden else "",
             tooltip="\n".join(part for part in (node.label, node.title, *_told(node), _folded(hidden)) if part),
@@ -192,10 +192,6 @@ def _folded(hidden: Sequence[TreeNode]) -> str:
     untried = len(hidden) - visited
     words = [f"{visited} with fewer visits"] * bool(visited) + [f"{untried} not tried"] * bool(untried)
     return f"not drawn: {', '.join(words)}" if words else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LABEL_CHARS_MAX else text[: LABEL_CHARS_MAX - 1].rstrip() + "…"
 
 
 def _curve(x1: float, y1: float, x2: float, y2: float) -> str:

@@ -1,0 +1,91 @@
+"""The HTML report in a real browser: it fits the window it is read in, and its policy stops nothing of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from adapters.browser.settings import find_executable
+from node.report import ReportInput, render_report
+from tests.report_samples import sample_report
+from tests.sites.pages.backends import SETTINGS
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+WORD = "unbreakable" * 20
+# Right end of each label against that of its box, and whether it is cut; pixels.
+LABELS = """() => [...document.querySelectorAll('.tree .label')].map(label => {
+  const box = label.closest('g').querySelector('rect').getBoundingClientRect(), own = label.getBoundingClientRect();
+  return [box.right - own.right, own.left - box.left, own.top - box.top, label.scrollWidth > label.clientWidth];
+})"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as driver:
+        path = find_executable(SETTINGS, driver.chromium.executable_path)
+        browser = await driver.chromium.launch(executable_path=path, chromium_sandbox=SETTINGS.sandbox)
+        yield browser
+        await browser.close()
+
+
+def long_words() -> ReportInput:
+    """The sample with a word longer than a window wherever a page or a peer has a say."""
+    data = sample_report()
+    replace = msgspec.structs.replace
+    assert data.tree is not None
+    assert data.session is not None
+    return replace(
+        data,
+        title=WORD,
+        goal=WORD,
+        outcome=WORD,
+        nodes=tuple(replace(node, name=WORD, role=WORD) for node in data.nodes),
+        tree=replace(data.tree, label=WORD, title=WORD, shares=((WORD, 1),)),
+        spend=tuple(replace(row, name=WORD) for row in data.spend),
+        session=replace(data.session, start_url=WORD),
+        steps=[replace(step, title=WORD, url=WORD, extracted=WORD) for step in data.steps],
+        replays=tuple(
+            replace(shown, name=WORD, report=replace(shown.report, origin=WORD, blocked=(WORD,)))
+            for shown in data.replays
+        ),
+        signed=tuple(replace(row, artefact=WORD, signer=WORD) for row in data.signed),
+    )
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("data", [sample_report(), long_words()], ids=["sample", "long words"])
+async def test_it_never_scrolls_sideways(chromium: Browser, tmp_path: Path, width: int, data: ReportInput) -> None:
+    """Taken out: ``overflow-wrap`` of ``main`` in the style sheet, or ``overflow-x`` of ``.scroll``."""
+    file = tmp_path / "report.html"
+    file.write_text(render_report(data))
+    page = await chromium.new_page(viewport={"width": width, "height": 844})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    await page.goto(file.as_uri())
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []  # a refusal of the policy would stand here
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
+    await page.close()
+
+
+async def test_labels_of_the_tree_end_inside_their_boxes(chromium: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(render_report(long_words()))
+    page = await chromium.new_page(viewport={"width": 390, "height": 844})
+    await page.goto(file.as_uri())
+    labels = await page.evaluate(LABELS)
+    assert labels
+    assert all(right > 0 and left > 0 and top > 0 for right, left, top, _ in labels)
+    assert any(cut for *_, cut in labels)
+    assert await page.evaluate("getComputedStyle(document.querySelector('.tree .label')).textOverflow") == "ellipsis"
+    titles = await page.locator(".tree title").all_text_contents()
+    assert any(WORD in title for title in titles)
+    await page.close()
