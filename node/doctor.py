@@ -13,6 +13,7 @@ import msgspec
 from node import identity
 from node.doctor_peers import Check, check_peer
 from node.doctor_remedies import CLOCKS, after_end, for_browser
+from node.plain import counted
 from node.rooms import Rooms
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -82,15 +83,14 @@ async def _store(rooms: Rooms) -> list[Check]:
     if faults:
         remedy = f"mv {quote(str(rooms.home))} {quote(f'{rooms.home}.damaged')}, and put a backup in its place"
         return [Check(name="store", status="fault", finding=fault, remedy=remedy) for fault in faults]
-    return [
-        Check(name="store", status="ok", finding=f"sound, {len(await rooms.store.sessions(limit=1_000_000))} sessions")
-    ]
+    sessions = len(await rooms.store.sessions(limit=1_000_000))
+    return [Check(name="store", status="ok", finding=f"sound, {counted(sessions, 'session')}")]
 
 
 async def _witness_log(rooms: Rooms) -> list[Check]:
     now = rooms.witness.log.checkpoint
     cosigned = [c for c in await rooms.store.cosigned() if c.log == now.number]
-    finding = f"log {now.number}, {now.size} entries, cosigned by {len(cosigned)} peers"
+    finding = f"log {now.number}, {counted(now.size, 'entry', 'entries')}, cosigned by {counted(len(cosigned), 'peer')}"
     if rooms.witness.rollback:
         found = "a peer holds a later state of it: restored from a copy, nothing is signed"
         return [

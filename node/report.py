@@ -15,6 +15,7 @@ from typing import Any, Final
 import jinja2
 import msgspec
 
+from node.plain import counted
 from node.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
 from protocol import ids
 from protocol.action import describe
@@ -117,7 +118,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(short=ids.short, moment=_moment, duration=_duration, png=_png, digest=_digest)
+    env.filters.update(short=ids.short, moment=_moment, duration=_duration, png=_png, digest=_digest, counted=counted)
     return env
 
 

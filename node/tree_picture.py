@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from node.plain import counted
+
 BOX_WIDTH: Final = 208
 BOX_HEIGHT: Final = 46
 COLUMN: Final = 264
@@ -33,7 +35,7 @@ class TreeNode(msgspec.Struct, frozen=True, kw_only=True):
     """What the tooltip says: page title, address."""
     visits: int = 0
     value: float = 0.0
-    """Mean value Q, 0 to 1."""
+    """The best value met there or below, 0 to 1."""
     shares: tuple[tuple[str, int], ...] = ()
     """Visits by peer name."""
     winning: bool = False
@@ -94,7 +96,7 @@ def draw(root: TreeNode, peers: Sequence[str] = (), *, shown_max: int = SHOWN_MA
     layout.place(root, 0)
     total = sum(1 for _ in _walk(root))
     depth = sum(1 for node in _walk(root) if node.winning) - 1
-    found = f"; the winning path has {depth} steps" if depth > 0 else ""
+    found = f"; the winning path has {counted(depth, 'step')}" if depth > 0 else ""
     return Picture(
         width=round(layout.right + MARGIN),
         height=round(layout.row_y + MARGIN - (ROW - BOX_HEIGHT)),
@@ -102,7 +104,7 @@ def draw(root: TreeNode, peers: Sequence[str] = (), *, shown_max: int = SHOWN_MA
         edges=tuple(sorted(layout.edges, key=lambda edge: edge.winning)),
         legend=tuple((name, colours[name]) for name in names),
         nodes=total,
-        text=f"Search tree with {total} nodes, {root.visits} visits{found}",
+        text=f"Search tree with {counted(total, 'action')}, {counted(root.visits, 'visit')}{found}",
     )
 
 
@@ -159,12 +161,11 @@ class _Layout:
         return middle
 
     def _box(self, node: TreeNode, x: float, y: float, hidden: Sequence[TreeNode]) -> Box:
-        plural = "" if node.visits == 1 else "s"
         return Box(
             x=x,
             y=y,
             label=node.label,
-            detail=f"{node.visits} visit{plural} · Q {node.value:.2f}",
+            detail=f"{counted(node.visits, 'visit')} · best {node.value:.2f}",
             folded=f"+{len(hidden)}" if hidden else "",
             tooltip="\n".join(part for part in (node.label, node.title, *_told(node), _folded(hidden)) if part),
             winning=node.winning,
@@ -184,7 +185,7 @@ class _Layout:
 
 
 def _told(node: TreeNode) -> list[str]:
-    return [f"{name}: {count} visits" for name, count in node.shares if count > 0]
+    return [f"{name}: {counted(count, 'visit')}" for name, count in node.shares if count > 0]
 
 
 def _folded(hidden: Sequence[TreeNode]) -> str:

@@ -171,7 +171,7 @@ class Journey:
         """The table at the end."""
         done = self.outcome
         table = Table(title=f"{self.task.title}: {done.seconds:.0f} s", title_justify="left")
-        for column in ("node", "role", "branches", "visits", "steps", "spent"):
+        for column in ("node", "role", "leases", "visits", "steps", "spent"):
             table.add_column(column)
         for peer in self.search.get("spend", []):
             table.add_row(

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from node.cli.common import Result, common_options, emit, moment, run_verb, utc_seconds
+from node.plain import counted
 from protocol.limits import AUDIT_LIST_ROWS_MAX
 
 
@@ -71,7 +72,7 @@ def _show_rows(r: Result) -> None:
         who = _who(row["who"], r["names"])
         about = "; ".join(part for part in parts if part)
         click.echo(f"{row['number']:>5}  {moment(row['at_ms'])}  {who:<10}  {row['what']:<15}  {about}")
-    click.echo(f"{len(r['rows'])} of {r['total']} rows; head {r['head']}")
+    click.echo(f"{len(r['rows'])} of {counted(r['total'], 'row')}; head {r['head']}")
 
 
 def _who(who: str, names: dict[str, str]) -> str:
@@ -87,7 +88,7 @@ def export(home: str | None, out: str, as_json: bool) -> None:
     Each line names the SHA-256 of the line before it, so any program can check the file; `trailmesh audit verify FILE` does.
     """
     result = run_verb(home, "audit.export", {"out": str(Path(out).absolute())})
-    emit(result, as_json=as_json, text=lambda r: click.echo(f"{r['rows']} rows in {out}; head {r['head']}"))
+    emit(result, as_json=as_json, text=lambda r: click.echo(f"{counted(r['rows'], 'row')} in {out}; head {r['head']}"))
 
 
 @group.command()

@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from node.plain import counted
 from protocol.grants import in_words
 
 
@@ -30,7 +31,7 @@ def distrust(home: str | None, peer: str, reason: str, notify: bool, as_json: bo
 
     def text(r: Result) -> None:
         click.echo(f"{r['name']} ({r['node'][:7]}) is distrusted since {moment(r['since_ms'])} UTC")
-        click.echo(f"it is out of {r['searches']} searches, with everything it found there")
+        click.echo(f"it is out of {counted(r['searches'], 'search', 'searches')}, with everything it found there")
         _show_told(r, notify)
 
     emit(result, as_json=as_json, text=text)

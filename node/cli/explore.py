@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from node.cli.common import Result, agree, common_options, emit, moment, run_verb, table
+from node.plain import counted
 from protocol.errors import MeshError
 
 
@@ -111,17 +112,17 @@ def read_condition(text: str) -> Any:
 
 def _line(event: Result) -> str:
     if "participants" in event:
-        return f"search {event['search']} with {len(event['participants'])} nodes"
+        return f"search {event['search']} with {counted(len(event['participants']), 'node')}"
     if "visits" in event:
         left = max(0, event["of_seconds"] - event["seconds"])
         shares = ", ".join(f"{peer[:7]} {count}" for peer, count in event["visits"].items() if count)
         return (
-            f"  {left:>4} s left: {event['live_leases']} leases, {event['nodes']} nodes, "
-            f"{sum(event['visits'].values())} visits{f' ({shares})' if shares else ''}, best {event['best']:.2f}, "
-            f"{event['claims']} claims"
+            f"  {left:>4} s left: {counted(event['live_leases'], 'lease')}, {counted(event['nodes'], 'action')} found, "
+            f"{counted(sum(event['visits'].values()), 'visit')}{f' ({shares})' if shares else ''}, "
+            f"best {event['best']:.2f}, {counted(event['claims'], 'claim')}"
         )
     if "claim" in event:
-        return f"  {event['peer'][:7]} claims success after {event['claim']} steps: replaying …"
+        return f"  {event['peer'][:7]} claims success after {counted(event['claim'], 'step')}: replaying …"
     if "claim_refused" in event:
         return f"  the claim of {event['peer'][:7]} did not hold"
     if "lease_expired" in event:
@@ -147,8 +148,8 @@ def show_summary(r: Result) -> None:
         for p in r["spend"]
     ]
     table(
-        f"{r['nodes']} tree nodes, {r['branches']} branches, {r['seconds']:.0f} s",
-        ["node", "id", "role", "branches", "visits", "steps", "spent"],
+        f"{counted(r['nodes'], 'action')} found, {counted(r['branches'], 'branch', 'branches')}, {r['seconds']:.0f} s",
+        ["node", "id", "role", "leases", "visits", "steps", "spent"],
         rows,
     )
     if r["verified"]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from node.cli.common import Result, common_options, emit, home_path, moment, run_verb, utc_seconds
+from node.plain import counted
 from protocol.errors import MeshError
 
 _File = click.Path(exists=True, dir_okay=False)
@@ -49,7 +50,7 @@ def show_id(home: str | None, as_json: bool) -> None:
         click.echo(f"short    {r['short']}")
         click.echo(f"words    {r['fingerprint']}")
         click.echo(f"key      {r['public_key']}, number {_key_number(r)} of this node, kept as {r['key_form']}")
-        click.echo(f"key log  {r['events']} events, {state}")
+        click.echo(f"key log  {counted(r['events'], 'event')}, {state}")
 
     emit(result, as_json=as_json, text=text)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from node.cli.common import BUNDLE_SUFFIX, Result, common_options, emit, moment, run_verb, table
+from node.plain import counted
 from protocol.errors import MeshError
 
 _PROOF_SUFFIX = ".tmproof"
@@ -154,13 +155,15 @@ def _show_peer_audit(r: Result) -> None:
 
 def _show_audit(r: Result) -> None:
     for log in r["logs"]:
-        click.echo(f"{log['log']}: {log['size']} entries, root {log['root']}")
+        click.echo(f"{log['log']}: {counted(log['size'], 'entry', 'entries')}, root {log['root']}")
         for fault in log["faults"]:
             click.echo(f"  fault: {fault}")
     for lost in r["not_logged"]:
         click.echo(f"  not in the log: {lost}")
     kept = sum(r["not_kept"].values())
-    click.echo(f"{r['artefacts']} artefacts in the store; {kept} entries whose artefact is not kept")
+    click.echo(
+        f"{counted(r['artefacts'], 'artefact')} in the store; {counted(kept, 'entry', 'entries')} whose artefact is not kept"
+    )
     click.echo("sound" if r["sound"] else "NOT sound")
 
 

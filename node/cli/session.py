@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from node.cli.common import BUNDLE_SUFFIX, Result, agree, common_options, emit, is_session_id, moment, run_verb, table
+from node.plain import counted
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -103,7 +104,7 @@ def record(
     result = run_verb(home, "session.record", params, show=line)
 
     def ended(r: Result) -> None:
-        click.echo(f"recorded {r['id']}: {r['steps']} steps, {r['verdict']}{_refused('; ', blocked)}")
+        click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', blocked)}")
 
     emit(result, as_json=as_json, text=ended)
 
@@ -205,7 +206,7 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
         matched = (
             f", {r['matched']} of {r['steps']} steps matched ({r['verdict']}){_elsewhere(r['origin'])}"
             if r["what"] == "replay-report"
-            else f", {r['steps']} steps"
+            else f", {counted(r['steps'], 'step')}"
         )
         click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
 
@@ -233,7 +234,7 @@ def export(home: str | None, session: str, out: str | None, force: bool, as_json
     emit(
         result,
         as_json=as_json,
-        text=lambda r: click.echo(f"wrote {r['out']} ({r['steps']} steps, manifest {r['manifest'][:16]})"),
+        text=lambda r: click.echo(f"wrote {r['out']} ({counted(r['steps'], 'step')}, manifest {r['manifest'][:16]})"),
     )
 
 
@@ -247,7 +248,7 @@ def import_session(home: str | None, bundle: str, as_json: bool) -> None:
         result,
         as_json=as_json,
         text=lambda r: click.echo(
-            f"imported {r['id']}: {r['steps']} steps, signed by {r['signer_name']} ({r['signer'][:7]})"
+            f"imported {r['id']}: {counted(r['steps'], 'step')}, signed by {r['signer_name']} ({r['signer'][:7]})"
         ),
     )
 
@@ -315,5 +316,7 @@ def rm(home: str | None, session: str, yes: bool, as_json: bool) -> None:
     agree(f"Remove {session} for good?", yes=yes)
     result = run_verb(home, "session.remove", {"session": session})
     emit(
-        result, as_json=as_json, text=lambda r: click.echo(f"removed {r['session']}: {r['steps']} steps, {r['title']}")
+        result,
+        as_json=as_json,
+        text=lambda r: click.echo(f"removed {r['session']}: {counted(r['steps'], 'step')}, {r['title']}"),
     )

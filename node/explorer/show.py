@@ -14,6 +14,7 @@ from adapters.ports import LeaseRecord
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.files import write_atomic
+from node.plain import counted
 from node.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
 from node.rooms import Rooms
 from node.tree_picture import TreeNode
@@ -258,9 +259,10 @@ def _keys(root: bytes, path: tuple[bytes, ...]) -> list[bytes]:
 
 def _tooltip(totals: Any, root: bool) -> str:
     if root:
-        return f"{int(totals[VISITS])} visits"
+        return counted(int(totals[VISITS]), "visit")
     state = ", closed" if totals[CLOSED] else ""
     return (
-        f"{int(totals[VISITS])} visits, best {int(totals[BEST]) / SCALE:.2f}, prior {int(totals[PRIOR]) / SCALE:.2f}, "
-        f"risk class {int(totals[RISK])}, {int(totals[FAILURES])} failures{state}"
+        f"{counted(int(totals[VISITS]), 'visit')}, best {int(totals[BEST]) / SCALE:.2f}, "
+        f"prior {int(totals[PRIOR]) / SCALE:.2f}, risk class {int(totals[RISK])}, "
+        f"{counted(int(totals[FAILURES]), 'failure')}{state}"
     )

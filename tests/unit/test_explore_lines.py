@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from node.cli.explore import _line
+from node.plain import counted
 from tests.mesh_memory import NEVER, memory_mesh, until
 
 
@@ -23,7 +24,8 @@ async def test_a_line_says_how_long_it_goes_on_who_works_and_how_near_it_is() ->
     event = next(filter(_both, events)) | {"of_seconds": 4_000, "seconds": 3_990}
     line = _line(event)
     assert "10 s left" in line
-    assert f"{event['live_leases']} leases" in line
+    assert counted(event["live_leases"], "lease") in line
+    assert f"{counted(event['nodes'], 'action')} found" in line
     assert f"best {event['best']:.2f}" in line
     for node in (anna, bruno):
         assert f"{node.id[:7]} {event['visits'][node.id]}" in line

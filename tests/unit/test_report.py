@@ -130,7 +130,7 @@ def test_boxes_never_overlap_and_lie_within_the_picture() -> None:
 
 def test_the_picture_is_told_in_a_sentence() -> None:
     assert draw(sample_tree()).text.endswith("120 visits; the winning path has 4 steps")
-    assert draw(TreeNode(label="start")).text == "Search tree with 1 nodes, 0 visits"
+    assert draw(TreeNode(label="start")).text == "Search tree with 1 action, 0 visits"
 
 
 def test_a_node_nobody_visited_has_no_bar() -> None:
