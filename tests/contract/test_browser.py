@@ -10,10 +10,11 @@ import pytest_asyncio
 from adapters.ports import Outcome, Page
 from protocol.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.observation import BLANK, Element, Observation, encode
+from protocol.observation import BLANK, Observation, encode
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
 from tests.sites.pages.backends import NAMES, Backend, backend
+from tests.sites.pages.visits import element
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 ANY = Locator()
@@ -32,10 +33,6 @@ async def page(world: Backend) -> AsyncIterator[Page]:
     opened = await world.browser.open(Profile(), GuardPolicy())
     yield opened
     await opened.close()
-
-
-def element(observation: Observation, role: str, name: str) -> Element:
-    return next(item for item in observation.elements if (item.role, item.name) == (role, name))
 
 
 async def use(page: Page, action: Action, role: str, name: str, **secrets: str) -> Outcome:

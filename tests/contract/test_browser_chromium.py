@@ -18,49 +18,23 @@ from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser, Page
 from protocol.action import Click, Fill, Goto, Locator, Scroll, Secret, Select
 from protocol.errors import MeshError
-from protocol.observation import Element, Observation, encode
+from protocol.observation import encode
 from protocol.risk import GuardPolicy, classify
 from protocol.session import Profile
-from tests.sites.pages.backends import SETTINGS, running_chromium
+from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.server import PageServer
+from tests.sites.pages.visits import element, shown
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 ANY = Locator()
 WORD = "word"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def site() -> AsyncIterator[PageServer]:
-    server = PageServer()
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    opened = await launcher(SETTINGS)()
-    yield opened
-    await opened.close()
-
-
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(browser: Browser, site: PageServer) -> AsyncIterator[Page]:
-    site.reached.clear()
-    site.extra.clear()
-    opened = await browser.open(Profile(), GuardPolicy())
+async def page(launched: Browser, site: PageServer) -> AsyncIterator[Page]:
+    opened = await launched.open(Profile(), GuardPolicy())
     yield opened
     await opened.close()
-
-
-def element(observation: Observation, role: str, name: str) -> Element:
-    return next(item for item in observation.elements if (item.role, item.name) == (role, name))
-
-
-async def shown(page: Page, site: PageServer, html: str) -> Observation:
-    """The page ``html``, served and opened."""
-    site.extra["/shown.html"] = html
-    return (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
 
 
 async def tour(page: Page, origin: str) -> list[bytes]:
@@ -80,10 +54,10 @@ async def tour(page: Page, origin: str) -> list[bytes]:
     return [encode(item) for item in seen]
 
 
-async def test_launched_and_attached_browsers_observe_the_same_bytes(browser: Browser, site: PageServer) -> None:
+async def test_launched_and_attached_browsers_observe_the_same_bytes(launched: Browser, site: PageServer) -> None:
     async with running_chromium() as (address, _):
         attached = await attacher(BrowserSettings(cdp_url=address))()
-        pages = [await each.open(Profile(), GuardPolicy()) for each in (browser, attached)]
+        pages = [await each.open(Profile(), GuardPolicy()) for each in (launched, attached)]
         walks = [await tour(page, site.origin) for page in pages]
         await pages[0].close()
         await attached.close()
@@ -331,8 +305,8 @@ async def test_downloads_and_workers_are_refused_and_the_page_stays(page: Page, 
     assert outcome.observation.url.endswith("#x")
 
 
-async def test_the_profile_is_what_the_page_sees(browser: Browser, site: PageServer) -> None:
-    page = await browser.open(
+async def test_the_profile_is_what_the_page_sees(launched: Browser, site: PageServer) -> None:
+    page = await launched.open(
         Profile(width_px=900, height_px=700, locale="de-DE", timezone="Asia/Tokyo"), GuardPolicy()
     )
     seen = await shown(

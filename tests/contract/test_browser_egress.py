@@ -5,27 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
 from typing import Final
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import CDPSession
 
 from adapters.browser import browser as browsers_of
-from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.judge import BrowserJudge
-from adapters.browser.settings import BrowserSettings
-from adapters.ports import Browser, Page
+from adapters.ports import Browser
 from node.browsers import Browsers
 from protocol.action import Click, Goto, Locator, Scroll
 from protocol.errors import MeshError
-from protocol.observation import Observation
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
-from tests.sites.pages.backends import SETTINGS, running_chromium
+from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
+from tests.sites.pages.visits import shown
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 CLOSE: Final = "/account/close?x"
@@ -52,37 +48,6 @@ AGAIN: Final = (
     "<button onclick=\"const w = window.open(''); let n = 0; "
     f"setInterval(() => {{ w.location = '{CLOSE}' + n++ }}, 2)\">Go</button>"
 )
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def site() -> AsyncIterator[PageServer]:
-    server = PageServer()
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def launched() -> AsyncIterator[Browser]:
-    opened = await launcher(SETTINGS)()
-    yield opened
-    await opened.close()
-
-
-@pytest_asyncio.fixture(params=("launched", "attached"), scope="module", loop_scope="module")
-async def browser(request: pytest.FixtureRequest, launched: Browser) -> AsyncIterator[Browser]:
-    if request.param == "launched":
-        yield launched
-        return
-    async with running_chromium() as (address, _):
-        opened = await attacher(BrowserSettings(cdp_url=address))()
-        yield opened
-        await opened.close()
-
-
-async def shown(page: Page, site: PageServer, html: str) -> Observation:
-    site.extra["/shown.html"] = html
-    return (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
 
 
 def leaks(site: PageServer) -> list[str]:

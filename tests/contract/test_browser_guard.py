@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import CDPSession
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
 from adapters.browser.judge import BrowserJudge
-from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser, Page
 from protocol.action import Click, Goto, Locator, Scroll
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
-from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.pages.server import PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
@@ -72,26 +67,10 @@ FRAMES: Final = ("top", "frame", "other site", "frame in other site")
 HARMLESS: Final = ("GET /shown.html", "GET /in.html", "GET /out.html", "GET /innocent", "GET /worker.js", "GET /popup")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def site() -> AsyncIterator[PageServer]:
-    server = PageServer()
-    await server.start()
-    server.extra["/worker.js"] = SCRIPT
-    yield server
-    await server.stop()
-
-
-@pytest_asyncio.fixture(params=("launched", "attached"), scope="module", loop_scope="module")
-async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
-    if request.param == "launched":
-        opened = await launcher(SETTINGS)()
-        yield opened
-        await opened.close()
-        return
-    async with running_chromium() as (address, _):
-        opened = await attacher(BrowserSettings(cdp_url=address))()
-        yield opened
-        await opened.close()
+@pytest.fixture
+def site(site: PageServer) -> PageServer:
+    site.extra["/worker.js"] = SCRIPT
+    return site
 
 
 async def blocked(page: Page, site: PageServer, html: str, frame: str) -> set[str]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from adapters.ports import Browser
 from protocol.action import Goto
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
-from tests.sites.pages.backends import backend
 from tests.sites.pages.server import PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
@@ -33,20 +29,6 @@ _SCRIPTS = {
     ".catch(() => document.body.append('it came late'))",
     "a frame": f"document.body.append(Object.assign(document.createElement('iframe'), {{srcdoc: `<script>{_FETCH}<\\/script>`}}))",
 }
-
-
-@pytest_asyncio.fixture(params=("launched", "attached"), scope="module", loop_scope="module")
-async def browser(request: pytest.FixtureRequest) -> AsyncIterator[Browser]:
-    async with backend(request.param) as opened:
-        yield opened.browser
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def site() -> AsyncIterator[PageServer]:
-    server = PageServer()
-    await server.start()
-    yield server
-    await server.stop()
 
 
 @pytest.mark.parametrize("script", _SCRIPTS.values(), ids=_SCRIPTS.keys())

@@ -1,0 +1,44 @@
+"""The test pages, served, and the browsers that visit them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from adapters.browser.attached import attacher
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings
+from adapters.ports import Browser
+from tests.sites.pages.backends import SETTINGS, running_chromium
+from tests.sites.pages.server import PageServer
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def site() -> AsyncIterator[PageServer]:
+    """The pages, for one test: its log holds nothing of another."""
+    server = PageServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def launched() -> AsyncIterator[Browser]:
+    """A Chromium of our own, for all tests of a file."""
+    opened = await launcher(SETTINGS)()
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(params=("launched", "attached"), scope="module", loop_scope="module")
+async def browser(request: pytest.FixtureRequest, launched: Browser) -> AsyncIterator[Browser]:
+    """Each way to a Chromium in turn."""
+    if request.param == "launched":
+        yield launched
+        return
+    async with running_chromium() as (address, _):
+        opened = await attacher(BrowserSettings(cdp_url=address))()
+        yield opened
+        await opened.close()
