@@ -18,7 +18,7 @@ from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.keylog import KeyLog
 from protocol.messages import KeysPush, StatusAsk, StatusTell
 from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_mesh, until
-from tests.unit.test_explorer_mesh import _assignment, _return, _script
+from tests.mesh_searches import assignment_of, give_back, scripted
 
 
 @pytest.fixture
@@ -211,14 +211,14 @@ async def test_the_work_it_assigned_ends_and_the_pages_are_closed(three: list[Me
 
 async def test_a_claim_of_it_that_is_being_replayed_does_not_end_the_search() -> None:
     async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
-        script = _script(bruno)
+        script = scripted(bruno)
         running = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
         words = GOAL_PATH.strip("/").split("/")
         names = [f"Shelf {' '.join(words[:depth])} {word}" for depth, word in enumerate(words)]
         path = tuple(encode_action(Click(target=Locator(role="link", name=name))) for name in names)
         anna.step_s = 4.0
-        await _return(bruno, anna, _assignment(script, 0), outcome="claim", claim=path)
+        await give_back(bruno, anna, assignment_of(script, 0), outcome="claim", claim=path)
         await until(lambda: anna.pages, "the claim is being replayed")
         await anna.ask("node.distrust", peer="bruno")
         await until(lambda: not anna.pages, "the replay has ended")

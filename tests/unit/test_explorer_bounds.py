@@ -12,7 +12,7 @@ from node.explorer.show import PeerSpend, _summary
 from protocol.errors import MeshError
 from protocol.messages import BranchRenew, BranchRenewed, Done, SearchClose, SearchOpen, Spend
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
-from tests.unit.test_explorer_mesh import _assignment, _has_status, _leases, _return, _script, _search_of, _status
+from tests.mesh_searches import assignment_of, give_back, has_status, lease_has_status, leases_of, scripted, search_of
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:
@@ -25,27 +25,27 @@ async def _ended(task: asyncio.Task[Any]) -> None:
 
 async def test_a_worker_that_renews_without_end_loses_its_branch() -> None:
     async with memory_mesh("anna", "holder", workers=0, lease_seconds=4) as (anna, holder):
-        script = _script(holder)
+        script = scripted(holder)
         task = asyncio.create_task(anna.run(NEVER))
         await until(lambda: script.of("branch/assign"), "an assignment")
-        held = _assignment(script, 0)
+        held = assignment_of(script, 0)
         ask = BranchRenew(search=held.search, lease=held.lease, spend=Spend(steps=3))
         ends = []
         while (renewed := await holder.calls.call(anna.id, "branch/renew", ask, BranchRenewed)).live:
             ends.append(renewed.expires_ms)
             await anna.mesh.clock.sleep(1)
         assert max(ends) == held.expires_ms + held.limits.milliseconds
-        await until(lambda: _has_status(anna, held.lease, "expired"), "it is over")
+        await until(lambda: lease_has_status(anna, held.lease, "expired"), "it is over")
         await until(lambda: len(script.of("branch/assign")) > 1, "the branch is dealt again")
         await _ended(task)
 
 
 async def test_after_a_restart_of_the_coordinator_the_latest_end_is_where_it_was() -> None:
     async with memory_mesh("anna", "holder", workers=0, lease_seconds=600) as (anna, holder):
-        script = _script(holder)
+        script = scripted(holder)
         task = asyncio.create_task(anna.run(NEVER))
         await until(lambda: script.of("branch/assign"), "an assignment")
-        held = _assignment(script, 0)
+        held = assignment_of(script, 0)
         latest_ms = held.expires_ms + held.limits.milliseconds
         await anna.crash()
         await asyncio.gather(task, return_exceptions=True)
@@ -68,19 +68,19 @@ async def _spend(anna: MemoryNode, search: str, of: MemoryNode) -> PeerSpend:
 @pytest.mark.parametrize("late", [False, True])
 async def test_an_expired_lease_shows_what_its_worker_said_last_and_a_late_result_counts_once(late: bool) -> None:
     async with memory_mesh("anna", "bruno", workers=0, lease_seconds=2) as (anna, bruno):
-        script = _script(bruno)
+        script = scripted(bruno)
         task = asyncio.create_task(anna.run(NEVER))
-        search = await _search_of(anna)
+        search = await search_of(anna)
         await until(lambda: script.of("branch/assign"), "an assignment")
-        held = _assignment(script, 0)
+        held = assignment_of(script, 0)
         for steps in (5, 3):  # what falls was no truth
             ask = BranchRenew(search=search, lease=held.lease, spend=Spend(steps=steps, milliseconds=700))
             await bruno.calls.call(anna.id, "branch/renew", ask, BranchRenewed)
-        await until(lambda: _has_status(anna, held.lease, "expired"), "it is over")
+        await until(lambda: lease_has_status(anna, held.lease, "expired"), "it is over")
         spend = await _spend(anna, search, bruno)
         assert (spend.steps, spend.cost_ms) == (5, 700)
         if late:
-            await _return(bruno, anna, held, outcome="spent", spend=Spend(steps=9, milliseconds=900))
+            await give_back(bruno, anna, held, outcome="spent", spend=Spend(steps=9, milliseconds=900))
             spend = await _spend(anna, search, bruno)
             assert (spend.steps, spend.cost_ms) == (9, 900)
         await _ended(task)
@@ -89,7 +89,7 @@ async def test_an_expired_lease_shows_what_its_worker_said_last_and_a_late_resul
 async def test_what_was_revoked_at_the_end_has_its_cost_in_the_table_for_own_work_as_for_that_of_peers() -> None:
     async with memory_mesh("anna", "bruno", lease_iterations=100, lease_seconds=60) as (anna, bruno):
         task = asyncio.create_task(anna.run(NEVER))
-        search = await _search_of(anna)
+        search = await search_of(anna)
 
         async def both_visited() -> bool:
             tree = (await anna.replica(search)).tree
@@ -99,11 +99,11 @@ async def test_what_was_revoked_at_the_end_has_its_cost_in_the_table_for_own_wor
         await anna.explorer.stop(search)
         await task
         for worker in (anna, bruno):
-            assert {lease.status for lease in await _leases(anna, search, worker)} == {"revoked"}
+            assert {lease.status for lease in await leases_of(anna, search, worker)} == {"revoked"}
             spend = await _spend(anna, search, worker)
             assert spend.steps > 0
             assert spend.cost_ms > 0
-        (own_view,) = await _leases(bruno, search, bruno)
+        (own_view,) = await leases_of(bruno, search, bruno)
         assert own_view.spend.steps > 0
 
 
@@ -112,8 +112,8 @@ async def test_what_was_revoked_at_the_end_has_its_cost_in_the_table_for_own_wor
 
 async def _opened(anna: MemoryNode, bruno: MemoryNode) -> tuple[asyncio.Task[Any], str]:
     task = asyncio.create_task(anna.run(NEVER))
-    search = await _search_of(bruno)
-    await until(lambda: _leases(bruno, search, bruno), "bruno takes part")
+    search = await search_of(bruno)
+    await until(lambda: leases_of(bruno, search, bruno), "bruno takes part")
     return task, search
 
 
@@ -135,7 +135,7 @@ async def test_what_a_worker_s_owner_stopped_its_coordinator_cannot_open_again_n
             with pytest.raises(MeshError) as refused:
                 await _open_again(anna, bruno, search)
             assert refused.value.code == "policy.refused"
-            assert (await _status(bruno, search, "declined"), bruno.explorer.running) == (True, 0)
+            assert (await has_status(bruno, search, "declined"), bruno.explorer.running) == (True, 0)
         await _ended(task)
 
 
@@ -170,9 +170,9 @@ async def test_a_worker_that_declined_is_not_asked_every_few_seconds() -> None:
         task, search = await _opened(anna, bruno)
         await bruno.explorer.stop(search)
         await until(partial(_refusals, anna, search, bruno), "anna has heard of it")
-        before = len(await _leases(anna, search, bruno))
+        before = len(await leases_of(anna, search, bruno))
         await anna.mesh.clock.sleep(20)
-        assert len(await _leases(anna, search, bruno)) <= before + 1
+        assert len(await leases_of(anna, search, bruno)) <= before + 1
         await _ended(task)
 
 

@@ -26,8 +26,8 @@ from protocol.errors import MeshError
 from protocol.heuristics import Candidate
 from protocol.lease import Event
 from tests.mesh_memory import NEVER, ORIGIN, QuickClock, memory_mesh, until
+from tests.mesh_searches import assignment_of, give_back, has_status, have_visited, leases_of, scripted, search_of
 from tests.trees import node
-from tests.unit.test_explorer_mesh import _assignment, _leases, _return, _script, _search_of, _status, _visits
 from tests.unit.test_explorer_refusals import Writer, _finder, _refused, replica
 
 __all__ = ["replica"]
@@ -190,18 +190,18 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
     async with memory_mesh("anna", "mallory", "carla", lease_seconds=60, lease_iterations=5) as nodes:
         anna, mallory, carla = nodes
         task = asyncio.create_task(anna.run(NEVER))
-        search = await _search_of(anna)
-        await until(lambda: _visits(anna, search, nodes), "everybody has explored")
+        search = await search_of(anna)
+        await until(lambda: have_visited(anna, search, nodes), "everybody has explored")
         assert await anna.explorer.drop_peer(mallory.id) == 1
         (row,) = [read(kept.line) for kept in await anna.store.audit_find(AuditQuery(what="peer.expelled"))]
         assert (row.subject, row.note) == (mallory.id, {"search": search})
-        assert await _leases(anna, search, mallory, "live") == []
-        granted = len(await _leases(anna, search, mallory))
+        assert await leases_of(anna, search, mallory, "live") == []
+        granted = len(await leases_of(anna, search, mallory))
         tree = (await anna.replica(search)).tree
         before = tree.spend(carla.id).visits
         await until(lambda: tree.spend(carla.id).visits > before + 3, "carla goes on")
         assert mallory.id not in tree.peers
-        assert len(await _leases(anna, search, mallory)) == granted
+        assert len(await leases_of(anna, search, mallory)) == granted
         assert await anna.store.deltas(search, peer=mallory.id) == []
         assert await anna.explorer.drop_peer(mallory.id) == 1  # twice is once
         await anna.stop()
@@ -211,7 +211,7 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         before = tree.spend(carla.id).visits
         await until(lambda: tree.spend(carla.id).visits > before, "and after a restart")
         assert mallory.id not in tree.peers
-        assert len(await _leases(anna, search, mallory)) == granted
+        assert len(await leases_of(anna, search, mallory)) == granted
 
 
 async def test_a_lease_that_is_taken_back_while_it_is_being_signed_is_not_stored_as_live(replica: Replica) -> None:
@@ -229,15 +229,15 @@ async def test_a_worker_leaves_the_searches_of_a_dropped_coordinator_with_the_wo
     async with memory_mesh("mallory", "bruno") as (mallory, bruno):
         bruno.step_s = 30.0
         task = asyncio.create_task(mallory.run(NEVER))
-        search = await _search_of(bruno)
-        await until(lambda: _leases(bruno, search, bruno, "live"), "bruno works")
+        search = await search_of(bruno)
+        await until(lambda: leases_of(bruno, search, bruno, "live"), "bruno works")
         assert await bruno.explorer.drop_peer(mallory.id) == 1
         assert bruno.explorer.running == 0
-        assert [lease.status for lease in await _leases(bruno, search, bruno)] == ["revoked"]
+        assert [lease.status for lease in await leases_of(bruno, search, bruno)] == ["revoked"]
         assert await bruno.store.deltas(search, peer=mallory.id) == []
         await bruno.stop()
         await bruno.start()
-        assert await _status(bruno, search, "declined")
+        assert await has_status(bruno, search, "declined")
         assert bruno.explorer.running == 0
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -260,7 +260,7 @@ async def test_a_search_that_is_over_is_cleaned_too_and_one_without_the_peer_is_
         assert await anna.explorer.drop_peer(mallory.id) == 1
         assert mallory.id not in (await anna.replica(over.id)).tree.peers
         assert (await anna.replica(alone.id)).tree.digest() == before
-        assert await _status(anna, over.id, "done")
+        assert await has_status(anna, over.id, "done")
 
 
 async def test_a_drop_that_a_crash_interrupted_is_finished_at_the_next_start() -> None:
@@ -275,12 +275,12 @@ async def test_a_drop_that_a_crash_interrupted_is_finished_at_the_next_start() -
 
 async def test_a_claim_of_a_dropped_worker_is_not_replayed() -> None:
     async with memory_mesh("anna", "mallory", workers=0) as (anna, mallory):
-        script = _script(mallory)
+        script = scripted(mallory)
         task = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
         await anna.explorer.drop_peer(mallory.id)
         with pytest.raises(MeshError) as refused:
-            await _return(mallory, anna, _assignment(script, 0), outcome="claim")
+            await give_back(mallory, anna, assignment_of(script, 0), outcome="claim")
         assert refused.value.code == OUT
         assert await anna.store.sessions() == []
         task.cancel()
