@@ -14,7 +14,7 @@ from typing import Final
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import audit_table, log_tables, records, removal
+from adapters.storage import audit_table, log_tables, records, removal, search_tables
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -208,28 +208,13 @@ class SqliteStore:
     # --- searches, deltas, leases ---
 
     async def put_search(self, search: SearchRecord) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            db.execute(
-                "INSERT INTO searches (id, status, created_ms, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
-                " SET status = excluded.status, created_ms = excluded.created_ms, body = excluded.body",
-                (search.id, search.status, search.created_ms, pack(search)),
-            )
-
-        await self._database.write(work)
+        await self._database.write(lambda db: search_tables.put_search(db, search))
 
     async def search(self, search_id: str) -> SearchRecord | None:
-        def work(db: sqlite3.Connection) -> SearchRecord | None:
-            row = db.execute("SELECT body FROM searches WHERE id = ?", (search_id,)).fetchone()
-            return unpack(row[0], SearchRecord) if row else None
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: search_tables.search(db, search_id))
 
     async def searches(self, *, status: str = "") -> list[SearchRecord]:
-        def work(db: sqlite3.Connection) -> list[SearchRecord]:
-            sql = "SELECT body FROM searches WHERE ?1 = '' OR status = ?1 ORDER BY created_ms DESC, seq DESC"
-            return [unpack(body, SearchRecord) for (body,) in db.execute(sql, (status,))]
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: search_tables.searches(db, status))
 
     async def remove_search(self, search_id: str) -> bool:
         return await self._database.write(lambda db: removal.remove_search(db, search_id))
@@ -238,67 +223,22 @@ class SqliteStore:
         return await self.get_meta(removal.removed_key(search_id)) is not None
 
     async def append_delta(self, delta: DeltaRecord) -> bool:
-        def work(db: sqlite3.Connection) -> bool:
-            key = (delta.search, delta.peer, delta.epoch, delta.seq)
-            row = db.execute(
-                "SELECT envelope FROM deltas WHERE search = ? AND peer = ? AND epoch = ? AND seq = ?", key
-            ).fetchone()
-            if row is None:
-                pack(delta)  # all of it is columns; this refuses what could not be read back
-                db.execute("INSERT INTO deltas VALUES (?, ?, ?, ?, ?)", (*key, delta.envelope))
-            elif row[0] != delta.envelope:
-                raise records.equivocation(delta)
-            return row is None
-
-        return await self._database.write(work)
+        return await self._database.write(lambda db: search_tables.append_delta(db, delta))
 
     async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
-        def work(db: sqlite3.Connection) -> list[DeltaRecord]:
-            rows = db.execute(
-                "SELECT peer, epoch, seq, envelope FROM deltas WHERE search = ?1 AND (?2 = '' OR peer = ?2)"
-                " AND (?3 = 0 OR epoch = ?3) AND seq > ?4 ORDER BY peer, epoch, seq",
-                (search_id, peer, epoch, after_seq),
-            )
-            return [
-                DeltaRecord(search=search_id, peer=by, epoch=of, seq=seq, envelope=envelope)
-                for by, of, seq, envelope in rows
-            ]
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: search_tables.deltas(db, search_id, peer, epoch, after_seq))
 
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
-        return await self._database.write(
-            lambda db: (
-                db.execute(
-                    "DELETE FROM deltas WHERE search = ?1 AND peer = ?2 AND (?3 = 0 OR epoch < ?3)",
-                    (search_id, peer, before_epoch),
-                ).rowcount
-            )
-        )
+        return await self._database.write(lambda db: search_tables.drop_deltas(db, search_id, peer, before_epoch))
 
     async def put_lease(self, lease: LeaseRecord) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            db.execute(
-                "INSERT INTO leases (id, search, status, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
-                " SET search = excluded.search, status = excluded.status, body = excluded.body",
-                (lease.id, lease.search, lease.status, pack(lease)),
-            )
-
-        await self._database.write(work)
+        await self._database.write(lambda db: search_tables.put_lease(db, lease))
 
     async def lease(self, lease_id: str) -> LeaseRecord | None:
-        def work(db: sqlite3.Connection) -> LeaseRecord | None:
-            row = db.execute("SELECT body FROM leases WHERE id = ?", (lease_id,)).fetchone()
-            return unpack(row[0], LeaseRecord) if row else None
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: search_tables.lease(db, lease_id))
 
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
-        def work(db: sqlite3.Connection) -> list[LeaseRecord]:
-            sql = "SELECT body FROM leases WHERE search = ?1 AND (?2 = '' OR status = ?2) ORDER BY seq"
-            return [unpack(body, LeaseRecord) for (body,) in db.execute(sql, (search_id, status))]
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: search_tables.leases(db, search_id, status))
 
     # --- witness log ---
 
