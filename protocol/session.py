@@ -119,7 +119,7 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Performed, and state, url, title and extracted text equal the recording."""
     duration_ms: int
     text: TextMatch = ""
-    """How the text of the page compares with the snapshot ([replay](replay.md)); empty exactly if the step was not performed or
+    """How the text of the page compares with the snapshot (docs/protocol/replay.md); empty exactly if the step was not performed or
     its recording has no snapshot. No part of ``matched``."""
     error: str = ""
     """Error code, if not performed."""
