@@ -149,15 +149,15 @@ def _report_matched(report: Result) -> str:
 
 
 def _show_differences(result: Result) -> None:
-    """What a replay met, below what was recorded; or why that is not shown."""
+    """What was recorded, and below it what was met; or why that is not shown."""
     above = None
     for found in result["differences"]:
         if (found["step"], found["what"]) != above:
             click.echo(f"step {found['step']}, {_ASPECTS[found['what']]}:")
             above = (found["step"], found["what"])
-        for sign, side in (("-", found["recorded"]), ("+", found["met"])):
-            if side or found["what"] != "text":
-                click.echo(f"  {sign} {side}")
+        for name in ("recorded", "met"):
+            if found[name] or found["what"] != "text":
+                click.echo(f"  {name:<8}  {found[name]}")
     if result["secrets_missing"] and any(_is_other(step) for step in result["report"]["steps"]):
         names = ", ".join(result["secrets_missing"])
         click.echo(f"what differs is shown only with the secrets of the recording: --secret NAME=@FILE for {names}")
