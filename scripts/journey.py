@@ -160,7 +160,7 @@ class Journey:
         shares = self.search.get("spend", [])
         promises = {
             "two peers joined": done.joined == len(WORKERS),
-            "every peer was given a branch": len(shares) == done.nodes and all(peer["branches"] for peer in shares),
+            "every peer was given a branch": len(shares) == done.nodes and all(peer["leases"] for peer in shares),
             "every peer explored": all(done.visits_per_peer.values()) or not self.task.far,
             "the goal was reached and verified": done.verified,
             "nothing unsafe happened on the site": done.unsafe_effects == 0,
