@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -176,40 +178,25 @@ class Sessions:
         """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
         self._witness.check_signs()
         session_id = ids.parse_id("ses", session_id)
-        self._replaying[session_id] += 1
-        try:
-            return await self._replay(session_id, base_url, secrets, allow, approve_class, out, tell)
-        finally:
-            self._replaying[session_id] -= 1
+        with self._kept(session_id):
+            recorded = await self._recorded(session_id)
+            plan = ReplayPlan(
+                browser=await self._browsers.info(),
+                secrets=secrets,
+                gate=self._gate(approve_class),
+                base_url=base_url,
+            )
+            total = len(recorded.steps)
 
-    async def _replay(
-        self,
-        session_id: str,
-        base_url: str,
-        secrets: dict[str, str],
-        allow: tuple[str, ...],
-        approve_class: int,
-        out: str,
-        tell: Tell,
-    ) -> Replayed:
-        recorded = await self._recorded(session_id)
-        plan = ReplayPlan(
-            browser=await self._browsers.info(),
-            secrets=secrets,
-            gate=self._gate(approve_class),
-            base_url=base_url,
-        )
-        total = len(recorded.steps)
+            def on_step(match: StepMatch) -> None:
+                seen = {"matched": match.matched, "text": match.text, "error": match.error}
+                tell({"step": match.index, "of": total, **seen})
 
-        def on_step(match: StepMatch) -> None:
-            seen = {"matched": match.matched, "text": match.text, "error": match.error}
-            tell({"step": match.index, "of": total, **seen})
-
-        async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
-            done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
-        await self._store.put_artefact(done.artefact)
-        if out:
-            await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
+            async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
+                done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
+            await self._store.put_artefact(done.artefact)
+            if out:
+                await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
         return Replayed(
             report=done.report,
             described=tuple(describe(step.action) for step in recorded.steps),
@@ -218,6 +205,15 @@ class Sessions:
             secrets_missing=done.secrets_missing,
             out=out,
         )
+
+    @contextlib.contextmanager
+    def _kept(self, session_id: str) -> Iterator[None]:
+        """Meanwhile the session is not removed: it is being replayed."""
+        self._replaying[session_id] += 1
+        try:
+            yield
+        finally:
+            self._replaying[session_id] -= 1
 
     async def remove(self, session_id: str) -> Session:
         """Forget a session, with its steps, pictures, signatures and replay reports; what it was.
