@@ -219,7 +219,8 @@ class Explorer:
         await self._searches.remove(found)
         await self._peers.usage.load()  # who was at the limit may send again at once
         after = await self._store.usage()
-        return found, {node: count - after.get(node, 0) for node, count in before.items() if count > after.get(node, 0)}
+        freed = {node: count - after.get(node, 0) for node, count in before.items() if node != self._witness.node}
+        return found, {node: count for node, count in freed.items() if count > 0}
 
     async def drop_peer(self, node: str) -> int:
         """Put ``node`` out of every search, open or stored, as if it had never been met; of how many.

@@ -40,15 +40,16 @@ async def test_a_removed_search_gives_its_coordinator_the_disk_back_and_is_not_o
         task, search = await _opened(anna, bruno)
 
         async def heard() -> bool:
-            return bool(await bruno.store.deltas(search, peer=anna.id))
+            return all([await bruno.store.deltas(search, peer=node.id) for node in (anna, bruno)])
 
-        await until(heard, "deltas of anna")
+        await until(heard, "deltas of both")
         await bruno.explorer.stop(search)
         before = await _kept_of(bruno, anna)
         bruno.peers.usage._bytes[anna.id] = bruno.peers.usage.bytes_max
         found, freed = await bruno.explorer.remove(search)
         assert (found.coordinator, freed[anna.id]) == (anna.id, before - await _kept_of(bruno, anna))
         assert freed[anna.id] > 1_000
+        assert list(freed) == [anna.id], "its own share is nobody's disk"
         assert bruno.peers.usage.by_peer.get(anna.id, 0) == await _kept_of(bruno, anna), "it may send again at once"
         sealed = [delta.envelope for delta in await anna.store.deltas(search, peer=anna.id)][:1]
         assert (
