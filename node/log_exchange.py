@@ -85,7 +85,7 @@ class LogExchange:
                     logging.DEBUG if result.retryable else logging.WARNING, "sync with %s: %s", ids.short(node), result
                 )
             elif isinstance(result, BaseException):
-                raise result
+                log.error("defect in the sync with %s", ids.short(node), exc_info=result)
 
     def soon(self) -> None:
         """Begin a round beside what else is done now, such as opening a search."""

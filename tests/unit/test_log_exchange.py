@@ -263,6 +263,49 @@ async def test_what_a_thief_signed_keeps_nobody_from_starting_nor_from_relying_o
     assert (size_held(anna, bruno), anna.peers.frozen) == (3, {})
 
 
+async def test_a_key_that_is_disowned_while_its_log_is_asked_about_leaves_nothing_to_settle(
+    three: list[MemoryNode],
+) -> None:
+    anna, bruno, carla = three
+    now_s = bruno.mesh.clock.now_ms() // 1000
+    begun = log_of(bruno.identity.key, now_s=now_s - 1_000)
+    bruno.identity.become(begun, bruno.identity.key)
+    turn(bruno)
+    for node in (anna, carla):
+        await node.changes.adopt(bruno.identity.log.encode())
+        await sign(bruno, 2)
+        await node.log_exchange.sync(bruno.id)
+    for _ in range(2):
+        await anna.log_exchange.sync(carla.id)
+    assert (size_held(anna, bruno), size_held(carla, bruno)) == (3, 5)
+    bruno.mesh.clock.ahead_ms += 100_000
+
+    async def disown(caller: str, ask: LogConsistencyAsk) -> msgspec.Struct:
+        await anna.changes.adopt(recovered(begun, SECOND, now_s + 50).encode())
+        return await bruno.log_exchange.on_consistency(caller, ask)
+
+    bruno.api.serve("log/consistency", disown)
+    await anna.log_exchange.peer_logs.settle_claims(bruno.id)
+    assert (size_held(anna, bruno), anna.peers.frozen) == (0, {})
+
+
+async def test_a_defect_in_the_sync_with_one_peer_is_logged_and_does_not_concern_the_others(
+    three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    anna, bruno, carla = three
+    settle = anna.log_exchange.peer_logs.settle_claims
+
+    async def broken(node: str) -> None:
+        if node == bruno.id:
+            raise KeyError(node)
+        await settle(node)
+
+    monkeypatch.setattr(anna.log_exchange.peer_logs, "settle_claims", broken)
+    await anna.log_exchange.round()
+    assert [record.levelname for record in caplog.records if record.exc_info] == ["ERROR"]
+    assert size_held(anna, carla) == 1
+
+
 async def test_a_log_is_held_also_when_others_spoke_of_it_first(three: list[MemoryNode]) -> None:
     anna, bruno, carla = three
     await sign(carla, 3)
