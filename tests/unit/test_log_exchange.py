@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 
 from node.log_exchange import LogExchange
 from node.witness import Witness
-from protocol import keylog, log_proof, witness_log
+from protocol import keylog, limits, log_proof, note, witness_log
 from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveAsk, LogProven, LogSync, SearchClose
@@ -145,6 +145,35 @@ async def test_a_peer_is_only_told_of_nodes_it_knows_itself() -> None:
         for _ in range(2):
             await anna.log_exchange.sync(bruno.id)
         assert len(heard[-1].notes) == 1
+
+
+async def test_everything_is_told_in_time_also_when_one_message_does_not_carry_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "LOG_GOSSIP_NOTES_MAX", 1)
+    monkeypatch.setattr(limits, "LOG_GOSSIP_PROOFS_MAX", 1)
+    async with memory_mesh("anna", "bruno", "carla", "dora", "mallory", "malvina", "malik") as nodes:
+        anna, bruno = nodes[:2]
+        honest, liars = nodes[2:4], nodes[4:]
+        for peer in honest:
+            await anna.log_exchange.sync(peer.id)
+        for peer in liars:
+            liar = TwoFaced(peer)
+            await liar.show(anna, signed=2)
+            await anna.log_exchange.sync(peer.id)
+            await liar.show(anna, signed=4)
+            assert await code_of(anna.log_exchange.sync(peer.id)) == "log.equivocation"
+        heard: set[str] = set()
+
+        async def listen(caller: str, ask: LogSync) -> msgspec.Struct:
+            heard.update(witness_log.peek(note.parse(data)).node for data in ask.notes)
+            return await bruno.log_exchange.on_sync(caller, ask)
+
+        bruno.api.serve("log/checkpoint", listen)
+        for _ in range(4):
+            await anna.log_exchange.sync(bruno.id)
+        assert heard == {peer.id for peer in honest}
+        assert bruno.peers.frozen == {peer.id: "log.equivocation" for peer in liars}
 
 
 @pytest.mark.parametrize(("to_anna", "to_bruno"), [(3, 3), (2, 5), (5, 2), (3, 6), (4, 8)])
