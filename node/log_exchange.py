@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -52,6 +53,8 @@ class LogExchange:
         self._tags: dict[str, frozenset[bytes]] = {}
         self._heads_told: dict[str, dict[bytes, bytes]] = {}
         """By peer and tag, where it said that key logs of nodes we both know end."""
+        self._told: Counter[str] = Counter()
+        """How often each peer was told of others."""
         self._tasks = Tasks()
 
     async def load(self) -> None:
@@ -63,7 +66,7 @@ class LogExchange:
 
     async def forget(self, node: str) -> None:
         """Rely no more on what ``node`` said of anybody's log, ours included. Its own checkpoint stays in the store."""
-        for known in (self._holds, self._tags, self._heads_told):
+        for known in (self._holds, self._tags, self._heads_told, self._told):
             known.pop(node, None)
         self.peer_logs.forget(node)
         await self._store.drop_cosigned(node)
@@ -85,7 +88,7 @@ class LogExchange:
                     logging.DEBUG if result.retryable else logging.WARNING, "sync with %s: %s", ids.short(node), result
                 )
             elif isinstance(result, BaseException):
-                raise result
+                log.error("defect in the sync with %s", ids.short(node), exc_info=result)
 
     def soon(self) -> None:
         """Begin a round beside what else is done now, such as opening a search."""
@@ -146,13 +149,15 @@ class LogExchange:
             for other in mutual
             if (held := self.peer_logs.held(other)) and not self.peer_logs.proof(other)
         ]
+        turn = self._told[node]
+        self._told[node] += 1
         said = LogSync(
             yours=self._yours(node),
             tags=tuple(tags)[: limits.PEERS_MAX],
             key_heads=self._key_heads(node, mutual),
             key_logs=self._key_logs(node, mutual),
-            notes=tuple(notes[: limits.LOG_GOSSIP_NOTES_MAX]),
-            proofs=tuple(proofs[: limits.LOG_GOSSIP_PROOFS_MAX]),
+            notes=_share(notes, limits.LOG_GOSSIP_NOTES_MAX, turn),
+            proofs=_share(proofs, limits.LOG_GOSSIP_PROOFS_MAX, turn),
         )
         own = self._witness.log
         base = self._holds.get(node)
@@ -258,3 +263,11 @@ class LogExchange:
         except MeshError as error:
             log.debug("a key log that a peer passed on is left aside: %s", error)
         await asyncio.sleep(0)  # checking a long one takes some ten milliseconds
+
+
+def _share(told: Sequence[bytes], count_max: int, turn: int) -> tuple[bytes, ...]:
+    """As many as one message carries; the next turn begins where this one ends, so that each is told in time."""
+    if len(told) <= count_max:
+        return tuple(told)
+    start = turn * count_max % len(told)
+    return (*told[start:], *told[:start])[:count_max]

@@ -214,12 +214,14 @@ class PeerLogs:
             first, second = sorted((held, claim), key=lambda signed: signed[0].size)
             link = await self._ask_link(node, first[0], second[0])
             async with self._judging:
+                if self.held(node) is None:
+                    return  # meanwhile its key was disowned, or the peer itself
                 if link.base_root != first[0].root:
                     await self._found(node, first, second, link)
-                self._claims[node].pop(key, None)
+                self._claims.get(node, {}).pop(key, None)
                 if second is claim and self.held(node) is held:
                     await self._hold(*claim)
-                held = self._held[node]
+                held = self.held(node)
         if held is not None and not self._claims.get(node):
             await self._thaw(node)
 

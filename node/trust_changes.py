@@ -197,7 +197,7 @@ class TrustChanges:
         async with self._writing:
             record = self.peers.record(node)
             if record is not None and not record.distrusted_ms and record.granted_us != grants:
-                await self._keep(msgspec.structs.replace(record, granted_us=grants))
+                await self._note(msgspec.structs.replace(record, granted_us=grants))
 
     async def saw(self, node: str) -> None:
         """The peer was heard of just now."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from filelock import FileLock
 
 from adapters.browser.home import make_home, own_home, remove_abandoned, remove_home
 from adapters.browser.tunnel import Tunnel
+from protocol.errors import MeshError
 
 
 class Ground:
@@ -25,12 +27,18 @@ class Ground:
     async def made(cls, *, tunnel: bool) -> Ground:
         """A fresh one. Errors: ``browser.launch``."""
         await asyncio.to_thread(remove_abandoned)
-        home = make_home()
-        lock = own_home(home)
-        if not tunnel:
-            return cls(home, lock, None, 0)
-        opened = Tunnel()
-        return cls(home, lock, opened, await opened.start())
+        with contextlib.ExitStack() as undo:
+            home = make_home()
+            undo.callback(remove_home, home)
+            lock = own_home(home)
+            undo.callback(lock.release)
+            opened = Tunnel() if tunnel else None
+            try:
+                port = await opened.start() if opened is not None else 0
+            except OSError as error:
+                raise MeshError("browser.launch", "its way to the network cannot be made", reason="tunnel") from error
+            undo.pop_all()
+        return cls(home, lock, opened, port)
 
     def cut(self) -> None:
         """From now on Chromium sends nothing, if its way leads through the tunnel."""

@@ -45,8 +45,12 @@ def make_home(roots: Sequence[str] = ()) -> Path:
         except OSError:
             continue
         if len(str(home)) <= PATH_CHARS_MAX:
-            (home / "Default").mkdir()
-            (home / "Default" / "Preferences").write_text(json.dumps(PREFERENCES))
+            try:
+                (home / "Default").mkdir()
+                (home / "Default" / "Preferences").write_text(json.dumps(PREFERENCES))
+            except OSError as error:
+                remove_home(home)
+                raise MeshError("browser.launch", "its directory cannot be written", reason="directory") from error
             return home
         home.rmdir()
     detail = f"no directory of at most {PATH_CHARS_MAX} characters for temporary files: set TMPDIR to a shorter one"

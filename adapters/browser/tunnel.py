@@ -48,9 +48,14 @@ class Tunnel:
         with self._kept(here), contextlib.suppress(OSError, EOFError, TimeoutError):
             async with asyncio.timeout(limits.HEADER_TIMEOUT_S):
                 wanted = await _destination(reader, writer)
-            if wanted is None:
+            if wanted is None or reader.at_eof() or here.is_closing():
                 return
             inward, outward = _Relay(), _Relay()
+            # Whoever asks sends nothing before it is told that the way is open: no byte is left in the reader.
+            here.set_protocol(inward)
+            task = asyncio.current_task()
+            assert task is not None
+            inward.ended.add_done_callback(lambda _: task.cancel())  # nobody is there to whom the way could be opened
             loop = asyncio.get_running_loop()
             try:
                 async with asyncio.timeout(limits.NAVIGATION_TIMEOUT_MS / 1000):
@@ -61,11 +66,10 @@ class Tunnel:
             with self._kept(there):
                 inward.lead(there)
                 outward.lead(here)
-                # Whoever asks sends nothing before it is told that the way is open: no byte is left in the reader.
-                here.set_protocol(inward)
                 here.write(_OPEN)
                 there.resume_reading()
-                await asyncio.gather(inward.ended, outward.ended)
+                # Chromium never ends one direction alone. A site may: or never end its own, so it is not waited for.
+                await inward.ended
 
     @contextlib.contextmanager
     def _kept(self, transport: asyncio.Transport) -> Iterator[None]:
@@ -76,7 +80,7 @@ class Tunnel:
             yield
         finally:
             self._open.discard(transport)
-            transport.close()
+            transport.abort()  # what a site does not take would keep it open for ever
 
     def cut(self) -> None:
         """Drop every connection at once, and take no other. What was not sent until now never is."""
@@ -112,9 +116,11 @@ class _Relay(asyncio.Protocol):
         cast(asyncio.Transport, transport).pause_reading()
 
     def data_received(self, data: bytes) -> None:
-        """Pass it on."""
-        assert self._to is not None
-        self._to.write(data)
+        """Pass it on. What comes before the way is open breaks the protocol, and ends it."""
+        if self._to is None:
+            self._end()
+        else:
+            self._to.write(data)
 
     def eof_received(self) -> bool:
         """Pass on the end; the other direction stays open."""

@@ -224,6 +224,7 @@ class Answering:
         answer.
         """
         sending = asyncio.Lock()
+        running: set[asyncio.Task[None]] = set()  # here alone: nobody else waits for a peer that reads no answers
         try:
             while True:
                 call = frames.decode_call(await pipe.receive())
@@ -231,11 +232,12 @@ class Answering:
                     raise MeshError("input.too_large", f"{call.body_bytes} bytes over {call.route}")
                 body = await _receive_body(pipe, call.body_bytes, self._bounds.body_timeout_s)
                 task = asyncio.create_task(self._answer(node, pipe, sending, handler, call, body))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                for tasks in (running, self._tasks):
+                    tasks.add(task)
+                    task.add_done_callback(tasks.discard)
                 # More than the places allow is refused, and more than that is not even read.
-                while len(self._tasks) > 2 * self._bounds.concurrent_requests_max:
-                    await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+                while len(running) > 2 * self._bounds.concurrent_requests_max:
+                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         except EndedError:
             return MeshError("peer.unreachable", "the held connection ended", peer=node)
         except MeshError as error:

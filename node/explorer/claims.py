@@ -22,6 +22,7 @@ _TRIES = 3
 _CRASHES_MAX = 2
 """A browser may crash for another page's sake once; whose replay crashes it again has made a false claim."""
 _PAUSE_S = 3.0
+_LATER_S = 30.0
 
 VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
 """Replays a claimed path in a fresh context and records it; None when it did not hold."""
@@ -38,7 +39,9 @@ class Claims:
         self._me = me
         self._judging = asyncio.Lock()
         self.open = 0
-        """Claims that have come and are not judged yet."""
+        """Claims that have come and are to be judged now: no other work is dealt until they are."""
+        self.postponed = 0
+        """Claims that are to be judged later."""
 
     def is_liar(self, worker: str) -> bool:
         """Whether ``worker`` has made so many false claims that it is not believed any more."""
@@ -63,8 +66,8 @@ class Claims:
         """What a claim comes to, once its replay has ended. One that does not hold counts against its worker.
 
         It does not hold if an action of it fails, the condition does not hold at its end, it takes longer than
-        ``CLAIM_REPLAY_TIMEOUT_S``, or it crashes the browser twice. A browser of ours that does not start, or a full disk,
-        decides nothing.
+        ``CLAIM_REPLAY_TIMEOUT_S``, or it crashes the browser twice. Errors: why this node cannot tell, ``browser.*`` or
+        ``store.*``: a browser of ours that does not start, or a full disk, decides nothing.
         """
         async with self._judging:
             if result.lease in self._progress.claims_checked or self.is_liar(worker):
@@ -74,12 +77,22 @@ class Claims:
                 verified = await self._replay(worker, result.claim)
             except MeshError as error:
                 self._tell({"peer": self._me, "error": error.code})
-                return None
+                raise
             if verified is None:
                 self._refuse(worker, result)
             else:
                 self._progress.claims_checked.append(result.lease)
             return verified
+
+    async def postpone(self) -> None:
+        """Wait, with a claim that could not be judged for want of a browser or of room on the disk; other work goes on."""
+        self.open -= 1
+        self.postponed += 1
+        try:
+            await self._clock.sleep(_LATER_S)
+        finally:
+            self.open += 1
+            self.postponed -= 1
 
     async def _replay(self, worker: str, path: tuple[bytes, ...]) -> Verified | None:
         """None when the claim does not hold. Errors: why this node cannot tell, ``browser.*`` or ``store.*``."""

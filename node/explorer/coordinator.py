@@ -126,7 +126,7 @@ class Coordinator:
                 return
             await self._expire()
             await self._deal(now_ms)
-            if not (self._desk.live() or self._claims.open or self._anything_left()):
+            if not (self._desk.live() or self._claims.open or self._claims.postponed or self._anything_left()):
                 self._exhausted = True
                 return
             if ticks % _PROGRESS_EVERY_TICKS == 0:
@@ -397,17 +397,21 @@ class Coordinator:
 
     async def _judge(self, worker: str, result: BranchResult) -> None:
         try:
-            if self._finished or worker in self.replica.expelled:
+            while not self._finished and worker not in self.replica.expelled:
+                try:
+                    verified = await self._claims.judge(worker, result)
+                except MeshError:
+                    await self._claims.postpone()
+                    continue
+                if worker in self.replica.expelled:  # meanwhile: what it found is not what ends this search
+                    return
+                if verified is not None:
+                    self.progress.verified = verified
+                    self._finished = True
+                    return
+                with contextlib.suppress(MeshError):  # the next tick saves it again
+                    await self._save("running")
                 return
-            verified = await self._claims.judge(worker, result)
-            if worker in self.replica.expelled:  # meanwhile: what it found is not what ends this search
-                return
-            if verified is not None:
-                self.progress.verified = verified
-                self._finished = True
-                return
-            with contextlib.suppress(MeshError):  # the next tick saves it again
-                await self._save("running")
         finally:
             self._claims.open -= 1
             self._wake.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -51,6 +52,25 @@ def test_where_every_directory_is_too_deep_the_error_says_so(tmp_path: Path) -> 
 def deep_entries(root: Path) -> list[Path]:
     """What was left behind."""
     return list(root.rglob("trailmesh-*"))
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"), [("pathlib.Path.write_text", "directory"), ("asyncio.start_server", "tunnel")]
+)
+async def test_what_the_system_refuses_is_an_error_of_the_browser_and_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, broken: str, reason: str
+) -> None:
+    def full(*given: object, **named: object) -> None:
+        raise OSError(errno.EMFILE if reason == "tunnel" else errno.ENOSPC, "no more of it")
+
+    root = Path(tempfile.mkdtemp(dir="/tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", str(root))
+    monkeypatch.setattr(broken, full)
+    with pytest.raises(MeshError) as caught:
+        await launcher(SETTINGS)()
+    left = deep_entries(root)
+    remove_home(root)
+    assert (caught.value.code, caught.value.detail["reason"], left) == ("browser.launch", reason, [])
 
 
 async def test_nothing_of_a_browser_stays_when_it_was_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,6 +286,41 @@ async def test_a_call_with_more_than_its_route_carries_ends_the_connection_befor
     assert (ended.code, pipe.taken, pipe.closed, refusals.reasons) == ("peer.protocol", 1, True, {"frame": 1})
 
 
+class Calling(StuckPipe):
+    """The pipe to an acceptor that calls ``calls`` times, and reads the answers if it ``reads``; ``read`` counts what came."""
+
+    def __init__(self, calls: int, *, reads: bool) -> None:
+        self._left = calls
+        self._reads = reads
+        self.read = 0
+
+    async def send(self, data: bytes) -> None:
+        if not self._reads:
+            await super().send(data)
+        self.read += 1
+
+    async def receive(self) -> bytes:
+        if not self._left:
+            await super().receive()
+        self._left -= 1
+        return frames.encode(CallFrame(number=self._left + 1, route="status", media=MEDIA, body_bytes=0))
+
+
+async def test_a_peer_that_does_not_read_its_answers_keeps_no_other_waiting() -> None:
+    """Guard: adapters/transport/held.py, Answering.serve."""
+    answering = Answering(Bounds(concurrent_requests_max=2))
+    slow, other = Calling(20, reads=False), Calling(20, reads=True)
+    serving = [
+        asyncio.create_task(answering.serve(node, pipe, echo))
+        for node, pipe in ((node_of(ALICE), slow), (node_of(BOB), other))
+    ]
+    await until(lambda: other.read >= 20)
+    for task in serving:
+        task.cancel()
+    await asyncio.gather(*serving, return_exceptions=True)
+    await answering.close()
+
+
 async def test_a_body_that_does_not_come_ends_the_connection() -> None:
     pipe = ToldPipe(frames.encode(CallFrame(number=1, route="status", media=MEDIA, body_bytes=9)))
     async with asyncio.timeout(WAIT_S):

@@ -220,6 +220,27 @@ async def test_a_claim_that_cannot_be_checked_for_want_of_a_browser_is_not_held_
         await asyncio.gather(task, return_exceptions=True)
 
 
+async def test_a_claim_that_could_not_be_checked_is_checked_once_the_browser_starts_again() -> None:
+    """Also when nothing else is left to try: the search is not over before."""
+    site = shop_site(fanout=1, depth=1)
+    async with memory_mesh("anna", "bruno", workers=0, site=site) as (anna, bruno):
+        script = scripted(bruno)
+        task = asyncio.create_task(anna.run(Condition(url=f"{ORIGIN}/")))
+        await until(lambda: script.of("branch/assign"), "an assignment")
+        tries: list[int] = []
+
+        async def broken() -> Any:
+            tries.append(1)
+            raise MeshError("browser.launch")
+
+        starts, anna.browsers._open_browser = anna.browsers._open_browser, broken
+        await anna.browsers.close()
+        await give_back(bruno, anna, assignment_of(script, 0), outcome="claim", claim=())
+        await until(lambda: len(tries) > 3, "it is tried again after it was given up")
+        anna.browsers._open_browser = starts
+        assert (await task).status == "done"
+
+
 async def test_a_claim_from_the_very_last_branch_is_still_judged() -> None:
     site = shop_site(fanout=1, depth=1)
     async with memory_mesh("anna", site=site) as (anna,):

@@ -270,6 +270,17 @@ async def test_connections_stay_when_grants_change(two: list[MemoryNode], monkey
     assert told == []
 
 
+async def test_what_a_peer_says_we_may_is_kept_and_leaves_the_trust_set_as_it_is(
+    two: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checking every peer again takes tens of milliseconds in a large mesh, and any peer could have it done."""
+    anna, bruno = two
+    trust, heard = anna.peers._trust, parse_grants("audit")
+    await anna.changes.heard_grants(bruno.id, heard)
+    assert anna.peers._trust is trust
+    assert [record.granted_us for record in (*anna.peers.records(), *await anna.store.peers())] == [heard, heard]
+
+
 class SlowStore(MemoryStore):
     """A store in which every write of a peer takes a moment."""
 

@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 
 from node.log_exchange import LogExchange
 from node.witness import Witness
-from protocol import keylog, log_proof, witness_log
+from protocol import keylog, limits, log_proof, note, witness_log
 from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveAsk, LogProven, LogSync, SearchClose
@@ -147,6 +147,35 @@ async def test_a_peer_is_only_told_of_nodes_it_knows_itself() -> None:
         assert len(heard[-1].notes) == 1
 
 
+async def test_everything_is_told_in_time_also_when_one_message_does_not_carry_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "LOG_GOSSIP_NOTES_MAX", 1)
+    monkeypatch.setattr(limits, "LOG_GOSSIP_PROOFS_MAX", 1)
+    async with memory_mesh("anna", "bruno", "carla", "dora", "mallory", "malvina", "malik") as nodes:
+        anna, bruno = nodes[:2]
+        honest, liars = nodes[2:4], nodes[4:]
+        for peer in honest:
+            await anna.log_exchange.sync(peer.id)
+        for peer in liars:
+            liar = TwoFaced(peer)
+            await liar.show(anna, signed=2)
+            await anna.log_exchange.sync(peer.id)
+            await liar.show(anna, signed=4)
+            assert await code_of(anna.log_exchange.sync(peer.id)) == "log.equivocation"
+        heard: set[str] = set()
+
+        async def listen(caller: str, ask: LogSync) -> msgspec.Struct:
+            heard.update(witness_log.peek(note.parse(data)).node for data in ask.notes)
+            return await bruno.log_exchange.on_sync(caller, ask)
+
+        bruno.api.serve("log/checkpoint", listen)
+        for _ in range(4):
+            await anna.log_exchange.sync(bruno.id)
+        assert heard == {peer.id for peer in honest}
+        assert bruno.peers.frozen == {peer.id: "log.equivocation" for peer in liars}
+
+
 @pytest.mark.parametrize(("to_anna", "to_bruno"), [(3, 3), (2, 5), (5, 2), (3, 6), (4, 8)])
 async def test_a_split_view_is_found_proved_and_frozen(three: list[MemoryNode], to_anna: int, to_bruno: int) -> None:
     """Guard: node/peer_logs.py, PeerLogs.settle_claims."""
@@ -261,6 +290,49 @@ async def test_what_a_thief_signed_keeps_nobody_from_starting_nor_from_relying_o
     assert size_held(anna, bruno) == 0
     await anna.log_exchange.sync(bruno.id)
     assert (size_held(anna, bruno), anna.peers.frozen) == (3, {})
+
+
+async def test_a_key_that_is_disowned_while_its_log_is_asked_about_leaves_nothing_to_settle(
+    three: list[MemoryNode],
+) -> None:
+    anna, bruno, carla = three
+    now_s = bruno.mesh.clock.now_ms() // 1000
+    begun = log_of(bruno.identity.key, now_s=now_s - 1_000)
+    bruno.identity.become(begun, bruno.identity.key)
+    turn(bruno)
+    for node in (anna, carla):
+        await node.changes.adopt(bruno.identity.log.encode())
+        await sign(bruno, 2)
+        await node.log_exchange.sync(bruno.id)
+    for _ in range(2):
+        await anna.log_exchange.sync(carla.id)
+    assert (size_held(anna, bruno), size_held(carla, bruno)) == (3, 5)
+    bruno.mesh.clock.ahead_ms += 100_000
+
+    async def disown(caller: str, ask: LogConsistencyAsk) -> msgspec.Struct:
+        await anna.changes.adopt(recovered(begun, SECOND, now_s + 50).encode())
+        return await bruno.log_exchange.on_consistency(caller, ask)
+
+    bruno.api.serve("log/consistency", disown)
+    await anna.log_exchange.peer_logs.settle_claims(bruno.id)
+    assert (size_held(anna, bruno), anna.peers.frozen) == (0, {})
+
+
+async def test_a_defect_in_the_sync_with_one_peer_is_logged_and_does_not_concern_the_others(
+    three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    anna, bruno, carla = three
+    settle = anna.log_exchange.peer_logs.settle_claims
+
+    async def broken(node: str) -> None:
+        if node == bruno.id:
+            raise KeyError(node)
+        await settle(node)
+
+    monkeypatch.setattr(anna.log_exchange.peer_logs, "settle_claims", broken)
+    await anna.log_exchange.round()
+    assert [record.levelname for record in caplog.records if record.exc_info] == ["ERROR"]
+    assert size_held(anna, carla) == 1
 
 
 async def test_a_log_is_held_also_when_others_spoke_of_it_first(three: list[MemoryNode]) -> None:
