@@ -42,6 +42,16 @@ def common_options(command: F) -> F:
     return run  # type: ignore[return-value]
 
 
+def passphrase_option(command: F) -> F:
+    """``--passphrase-file`` of a command that opens the witness key."""
+    return click.option(
+        "--passphrase-file",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="The passphrase of a sealed witness key.  [default: $TRAILMESH_PASSPHRASE_FILE, else a prompt]",
+    )(command)
+
+
 def home_path(home: str | None) -> Path:
     """The data directory as a path."""
     from node.config import home_directory
