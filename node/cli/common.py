@@ -7,7 +7,7 @@ import functools
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -19,6 +19,23 @@ from protocol.errors import MeshError
 F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
 BUNDLE_SUFFIX: Final = ".tmsession"
+
+
+class Program(click.Group):
+    """A group that is a program: what is wrong with the words it was given is said as every other error, if by ``--json``."""
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
+        given = sys.argv[1:] if args is None else args
+        if "--json" not in given:
+            return super().main(given, *more, **extra)
+        try:
+            status = super().main(given, *more, **{**extra, "standalone_mode": False})
+        except click.UsageError as error:
+            shown_by = {"help": f"{error.ctx.command_path} --help"} if error.ctx else {}
+            fail(MeshError("input.invalid", error.format_message(), **shown_by), as_json=True)
+        except click.Abort:
+            fail(MeshError("internal.cancelled"), as_json=True)
+        sys.exit(status if isinstance(status, int) else 0)
 
 
 def common_options(command: F) -> F:

@@ -6,6 +6,7 @@ import click
 
 from node.cli import distrust, keys, pairing
 from node.cli.common import (
+    Program,
     Result,
     common_options,
     emit,
@@ -19,7 +20,7 @@ from node.cli.common import (
 from protocol.grants import in_words
 
 
-@click.group(name="node", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(name="node", cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
     """Create, run, pair and check this node."""
 
