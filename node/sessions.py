@@ -29,6 +29,7 @@ from protocol.action import describe
 from protocol.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
+from protocol.replay import unreached
 from protocol.risk import GuardPolicy
 from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 
@@ -59,6 +60,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     standing: str = ""
     """Error code of why its signer is not relied on any more; empty when it is."""
     reports: tuple[ReplayReport, ...] = ()
+    unreached: dict[str, str] = msgspec.field(default_factory=dict)
+    """As ``Replayed.unreached``, by id of those reports that met no page."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are not believed any more."""
 
@@ -80,6 +83,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict = Verdict.PASS
     origin: str = ""
     """Where it was replayed, if that was another origin than the recorded one."""
+    unreached: str = ""
+    """As ``Replayed.unreached``."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +94,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     described: tuple[str, ...]
     signed_by: str
     out: str = ""
+    unreached: str = ""
+    """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
 
 
 class Sessions:
@@ -207,6 +214,7 @@ class Sessions:
             described=tuple(describe(step.action) for step in recorded.steps),
             signed_by=self._witness.node,
             out=out,
+            unreached=unreached(done.report.steps),
         )
 
     async def remove(self, session_id: str) -> Session:
@@ -265,6 +273,7 @@ class Sessions:
             manifest=manifest.hex(),
             standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
             reports=tuple(reports),
+            unreached={report.id: code for report in reports if (code := unreached(report.steps))},
             reports_refused=tuple(refused),
         )
 
@@ -334,6 +343,7 @@ class Sessions:
             matched=report.matched,
             verdict=report.verdict,
             origin=report.origin,
+            unreached=unreached(report.steps),
         )
 
     def _name(self, node: str) -> str:

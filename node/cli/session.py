@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from node.cli.common import BUNDLE_SUFFIX, Result, agree, common_options, emit, is_session_id, moment, run_verb, table
+from node.statuses import exit_code
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -183,7 +184,8 @@ def show(home: str | None, session: str, as_json: bool) -> None:
         for report in r["reports"]:
             matched = f"{report['matched']} of {len(report['steps'])} steps matched{_elsewhere(report['origin'])}"
             refused = _refused("; ", report["blocked"])
-            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}{refused}")
+            why = _unreached(r["unreached"].get(report["id"], ""))
+            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}{refused}{why}")
         for report in r["reports_refused"]:
             click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
@@ -203,7 +205,7 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
     def text(r: Result) -> None:
         matched = (
-            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']}){_elsewhere(r['origin'])}"
+            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']}){_elsewhere(r['origin'])}{_unreached(r['unreached'])}"
             if r["what"] == "replay-report"
             else f", {r['steps']} steps"
         )
@@ -214,6 +216,11 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
 def _elsewhere(origin: str) -> str:
     return f", replayed at {origin}, not where it was recorded" if origin else ""
+
+
+def _unreached(code: str) -> str:
+    """What is to be said of a replay that met no page because of ``code``; empty for one that did."""
+    return f"; the site could not be reached [{code}]: this says nothing about the recording" if code else ""
 
 
 def _target(target: str) -> str:
@@ -273,7 +280,8 @@ def replay(
 ) -> None:
     """Drive a session again in a fresh browser context and sign, step by step, what matched.
 
-    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout.
+    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout, and 3 when the site could not be
+    reached: a report is signed then as well, and says nothing about the recording.
     """
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
@@ -292,12 +300,14 @@ def replay(
         click.echo(
             f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
             f"{_elsewhere(report['origin'])}"
-            f"{_refused('; ', report['blocked'])}"
+            f"{_refused('; ', report['blocked'])}{_unreached(r['unreached'])}"
         )
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
 
     emit(result, as_json=as_json, text=text)
+    if result["unreached"]:
+        raise SystemExit(exit_code(result["unreached"]))
     if result["report"]["verdict"] != "pass":
         raise SystemExit(1)
 
