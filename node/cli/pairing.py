@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -13,7 +14,7 @@ import click
 from node.cli.common import Result, common_options, emit, moment, run_verb
 from protocol.errors import MeshError
 from protocol.grants import in_words
-from protocol.limits import INVITE_MINUTES_MAX, PAIRING_WINDOW_S
+from protocol.limits import INVITE_CHARS_MAX, INVITE_MINUTES_MAX, PAIRING_WINDOW_S
 
 _MINUTES_MAX: Final = PAIRING_WINDOW_S // 60
 
@@ -75,8 +76,11 @@ def invite(
         click.echo(r["invite"])
         if qr or (qr is None and sys.stdout.isatty() and sys.stderr.isatty()):
             _show_qr(r["invite"], always=qr is True)
-        click.echo(f"\nvalid until {moment(r['expires_s'] * 1000)} UTC, once; on the other machine:", err=True)
-        click.echo("  trailmesh node join --peer <the line above>", err=True)
+        click.echo(
+            f"\nvalid until {moment(r['expires_s'] * 1000)} UTC, once; on the other machine, to paste the line above into:",
+            err=True,
+        )
+        click.echo("  trailmesh node join --peer -", err=True)
 
     emit(result, as_json=as_json, text=text)
 
@@ -96,9 +100,10 @@ def _show_qr(text: str, *, always: bool) -> None:
 @click.option(
     "--peer",
     "peer",
-    metavar="INVITE|ADDRESS",
+    metavar="INVITE|ADDRESS|@FILE|-",
     required=True,
-    help="The invite the other node printed (tmi1.…), or the address that `node pair` printed there (https://…).",
+    help="The invite the other node printed (tmi1.…), or the address that `node pair` printed there (https://…); @FILE reads it "
+    "from a file, - from standard input.",
 )
 @_terms
 @_fingerprint_option
@@ -108,14 +113,16 @@ def join(
 ) -> None:
     """Pair with the node that printed an invite, or that waits at an address.
 
-    The invite carries the other node's identity and a one-time token: nothing more is asked. An address alone is never trusted:
+    The invite carries the other node's identity and a one-time token: nothing more is asked. Other users of this machine can see
+    the words of a command: where there are any, give the invite as @FILE or through -. An address alone is never trusted:
     both machines show seven digits, and both people confirm that they are the same. A script gives `--fingerprint` instead.
 
     \b
     Examples:
-      trailmesh node join --peer tmi1.… --grant explore
+      trailmesh node join --peer @invite.txt --grant explore
       trailmesh node join --peer https://192.168.1.20:41873 --grant explore --ask audit
     """
+    peer = read_peer(peer)
     if peer.strip().lower().startswith("https://"):
         _need_person(fingerprint)
         params = {"address": peer.strip(), "grant": grant, "ask": ask, "fingerprint": fingerprint}
@@ -125,6 +132,23 @@ def join(
     else:
         result = run_verb(home, "node.join", {"invite": peer, "grant": grant, "ask": ask}, show=_show_inviter)
     emit(result, as_json=as_json, text=_show_paired)
+
+
+def read_peer(given: str) -> str:
+    """The invite or address itself, where ``given`` may name a file (``@FILE``) or standard input (``-``).
+
+    Errors: ``input.invalid``.
+    """
+    most = 2 * INVITE_CHARS_MAX + 1  # one more than is ever read: too long is said where invites are read
+    try:
+        if given == "-":
+            return sys.stdin.readline(most) if sys.stdin.isatty() else sys.stdin.read(most)
+        if given.startswith("@"):
+            with Path(given[1:]).open(encoding="utf-8") as file:
+                return file.read(most)
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshError("input.invalid", f"the invite cannot be read from {given}") from error
+    return given
 
 
 def _show_inviter(event: dict[str, Any]) -> str:
