@@ -213,8 +213,9 @@ def _confirm(home: str | None, meeting: Result) -> Any:
     def say(agreed: bool) -> Any:
         return run_verb(home, "node.pair_confirm", {"meeting": meeting["meeting"], "agreed": agreed})
 
+    had = {"had": meeting["other"]["had"]}
     if meeting["pinned"]:
-        return say(True)
+        return say(True) | had
     try:
         agreed = click.confirm(
             "Is this the node you mean, and does its screen show the same digits?", default=False, err=True
@@ -225,7 +226,7 @@ def _confirm(home: str | None, meeting: Result) -> Any:
         raise KeyboardInterrupt from None
     if agreed:
         click.echo("waiting for the person there", err=True)
-    return say(agreed)
+    return say(agreed) | had
 
 
 def _described(other: Result) -> str:
@@ -236,6 +237,7 @@ def _described(other: Result) -> str:
         "words": other["fingerprint"],
         "address": ", ".join(other["addresses"]) or "none: it only connects to us",
         "asks for": in_words(other["asks"]) if other.get("asks") else None,
+        "could do here": in_words(other["had"]) + ": replaced by" if other.get("had") is not None else None,
         "may do here": in_words(other["grants"]),
         "lets us do there": in_words(other["granted_us"]),
     }

@@ -98,19 +98,24 @@ class PairingVerbs:
         return {"invite": invite, "expires_s": expires_s}
 
     async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
+        had: Grants | None = None
+
         def found(invite: Invite) -> None:
+            nonlocal had
+            had = self._had(invite.node)
             tell(
                 {
                     "inviter": {
                         **self._names(invite.node),
                         "addresses": [invite.address],
+                        "had": had,
                         "grants": parse_grants(params.grant),
                         "granted_us": invite.grants,
                     }
                 }
             )
 
-        return self._met(await self._rooms.pairing.join(params.invite, params.grant, params.ask, found))
+        return self._met(await self._rooms.pairing.join(params.invite, params.grant, params.ask, found)) | {"had": had}
 
     async def _pair_wait(self, params: PairWaitParams, tell: Tell) -> dict[str, Any]:
         self._rooms.need_serving()
@@ -139,8 +144,13 @@ class PairingVerbs:
             "meeting": meeting.id,
             "digits": meeting.digits,
             "pinned": meeting.pinned,
-            "other": self._met(meeting.other),
+            "other": self._met(meeting.other) | {"had": self._had(meeting.other.node)},
         }
+
+    def _had(self, node: str) -> Grants | None:
+        """What a node that pairs again may do here so far: its grants are replaced. None if it is no peer yet."""
+        record = self._rooms.peers.record(node)
+        return record.grants if record else None
 
     def _names(self, node: str) -> dict[str, Any]:
         """What people tell a node by."""

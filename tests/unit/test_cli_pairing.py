@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from node.cli.pairing import read_peer
+from node.cli.pairing import _described, read_peer
 from protocol.errors import MeshError
 from protocol.invite import parse_invite
 
@@ -34,3 +34,21 @@ def test_a_file_that_holds_no_invite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MeshError) as caught:
         parse_invite(read_peer(f"@{tmp_path / 'long'}"), 0)
     assert caught.value.code == "invite.invalid"
+
+
+def test_a_peer_that_pairs_again_is_shown_with_what_it_had_and_what_it_will_have() -> None:
+    other = {
+        "node": "N",
+        "fingerprint": "six words",
+        "addresses": [],
+        "granted_us": {},
+        "grants": {"peers:read": ("*",)},
+    }
+    lines = _described({**other, "had": {"session:read": ("*",)}}).splitlines()
+    assert [line.split(maxsplit=3)[3] for line in lines if "do here" in line] == [
+        "session:read: replaced by",
+        "peers:read",
+    ]
+    for first_time in ({}, {"had": None}):
+        assert "could do here" not in _described({**other, **first_time})
+    assert "status only: replaced by" in _described({**other, "had": {}})
