@@ -74,6 +74,7 @@ def invite(
 
     def text(r: Result) -> None:
         click.echo(r["invite"])
+        _show_unasked(r)
         if qr or (qr is None and sys.stdout.isatty() and sys.stderr.isatty()):
             _show_qr(r["invite"], always=qr is True)
         click.echo(
@@ -247,6 +248,14 @@ def _described(other: Result) -> str:
 def _show_paired(result: Result) -> None:
     click.echo(f"paired with {result['name']}")
     click.echo(_described(result))
+    _show_unasked(result)
+
+
+def _show_unasked(result: Result) -> None:
+    if scopes := result.get("unasked"):
+        click.echo(
+            f"note: nothing asks for {', '.join(scopes)} yet; granted for later, it changes nothing today", err=True
+        )
 
 
 # --- grants ----------------------------------------------------------------------------------------------------------
@@ -293,6 +302,7 @@ def ungrant(home: str | None, peer: str, grants: tuple[str, ...], as_json: bool)
 def _show_change(result: Result) -> None:
     click.echo(f"before  {in_words(result['before'])}")
     click.echo(f"after   {in_words(result['after'])}")
+    _show_unasked(result)
     if result["ended"]:
         click.echo(f"ended   {', '.join(result['ended'])}")
     if not result["told"]:
