@@ -36,8 +36,8 @@ def group() -> None:
     "--resume",
     "search",
     metavar="SEARCH",
-    help="Follow a running search, or take up one that was stopped; --seconds adds time. Of a search that a peer "
-    "coordinates: take part again.",
+    help="Follow a running search, or take up one that ended without success, for --seconds from now. Of a search that a "
+    "peer coordinates: take part again.",
 )
 @common_options
 def run(

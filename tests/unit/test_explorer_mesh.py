@@ -11,6 +11,7 @@ import pytest
 from adapters.browser.memory import MemoryPage
 from adapters.ports import LeaseRecord
 from adapters.storage.memory import MemoryStore
+from node.explorer.progress import Progress
 from protocol import cbor, envelope, limits
 from protocol.action import Click, Fill, Goto, Locator, Secret, Wait
 from protocol.condition import Condition
@@ -665,6 +666,20 @@ async def test_a_stopped_search_is_resumed_and_finishes() -> None:
         await task
         found = await anna.explorer.resume(search, seconds=400, tell=lambda event: None)
         assert found.status == "done"
+
+
+async def test_a_resumed_search_has_the_seconds_it_is_given_however_long_it_ran_before() -> None:
+    async with memory_mesh("anna") as (anna,):
+        found = await anna.run(NEVER, seconds=5)
+        for seconds in (50, 5):
+            used_ms = cbor.decode_as(found.state, Progress).used_ms
+            said: list[dict[str, Any]] = []
+            found = await anna.explorer.resume(found.id, seconds=seconds, tell=said.append)
+            after = cbor.decode_as(found.state, Progress)
+            assert found.status == "failed"
+            assert after.limit_ms == used_ms + seconds * 1000 <= after.used_ms
+            first = next(event for event in said if "of_seconds" in event)
+            assert seconds - 1 <= first["of_seconds"] - first["seconds"] <= seconds + 1
 
 
 async def test_nothing_is_kept_of_a_search_whose_start_page_does_not_open() -> None:
