@@ -155,6 +155,11 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     sys.exit(exit_code(error.code))
 
 
+def printable(text: str) -> str:
+    """``text`` of a page or a peer without what a terminal would obey."""
+    return "".join(char if char.isprintable() else "�" for char in text)
+
+
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     """Print a table."""
     from rich.console import Console

@@ -173,6 +173,9 @@ def show(home: str | None, search: str | None, html: str, as_json: bool) -> None
         result = run_verb(home, "explore.list", {})
 
         def listed(r: Result) -> None:
+            if not r["searches"]:
+                click.echo("no searches yet: `trailmesh explore run`")
+                return
             rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
             table("searches", ["id", "status", "coordinator", "when (UTC)"], rows)
 

@@ -274,12 +274,14 @@ def _show_refusals(refused: Result) -> None:
 @group.command()
 @common_options
 def metrics(home: str | None, as_json: bool) -> None:
-    """Print the node's metrics in the text format of Prometheus.
+    """Print the node's metrics in the text format of Prometheus, or with --json as values.
 
     What was refused by place, code and peer; peers, searches, queues, disk used for each peer, the longest block of the loop. With
     `metrics: {port: 9464}` in the configuration a serving node gives the same at http://127.0.0.1:9464/metrics.
     """
-    emit(run_verb(home, "node.metrics", {}), as_json=as_json, text=lambda r: click.echo(r["text"], nl=False))
+    result = run_verb(home, "node.metrics", {})
+    text = result.pop("text")
+    emit(result, as_json=as_json, text=lambda r: click.echo(text, nl=False))
 
 
 @group.command()

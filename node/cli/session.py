@@ -7,7 +7,18 @@ from typing import Any
 
 import click
 
-from node.cli.common import BUNDLE_SUFFIX, Result, agree, common_options, emit, is_session_id, moment, run_verb, table
+from node.cli.common import (
+    BUNDLE_SUFFIX,
+    Result,
+    agree,
+    common_options,
+    emit,
+    is_session_id,
+    moment,
+    printable,
+    run_verb,
+    table,
+)
 from node.statuses import exit_code
 from protocol.errors import MeshError
 
@@ -141,14 +152,19 @@ def list_sessions(home: str | None, text: str, limit: int, as_json: bool) -> Non
     """List sessions, newest first; TEXT is searched in title, address and id."""
     result = run_verb(home, "session.list", {"text": text, "limit": limit})
 
-    def show(r: Result) -> None:
-        rows = [
-            [s["id"], s["title"], s["verdict"], str(s["steps"]), s["node"][:7], moment(s["created_ms"])]
-            for s in r["sessions"]
-        ]
-        table("sessions", ["id", "title", "verdict", "steps", "recorded by", "when (UTC)"], rows)
+    emit(result, as_json=as_json, text=lambda r: _show_sessions(r, text))
 
-    emit(result, as_json=as_json, text=show)
+
+def _show_sessions(result: Result, text: str) -> None:
+    if not result["sessions"]:
+        click.echo(
+            f"none of the sessions has {text!r} in it" if text else "no sessions yet: `trailmesh session record`"
+        )
+        return
+    for s in result["sessions"]:
+        steps = f"{s['steps']} step{'' if s['steps'] == 1 else 's'}"
+        click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {s['node'][:7]}")
+        click.echo(f"  {printable(s['title'])}\n  {printable(s['start_url'])}")
 
 
 @group.command()
@@ -160,7 +176,7 @@ def show(home: str | None, session: str, as_json: bool) -> None:
 
     def text(r: Result) -> None:
         s = r["session"]
-        click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
+        click.echo(f"{s['id']}  {s['verdict']}  {printable(s['title'])}")
         click.echo(
             f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})"
         )
