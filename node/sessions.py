@@ -31,7 +31,7 @@ from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.replay import unreached
 from protocol.risk import GuardPolicy
-from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.session import BrowserInfo, ReplayReport, Session, Step, StepMatch, Verdict
 
 _ZIP_START = b"PK"
 
@@ -96,6 +96,22 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     out: str = ""
     unreached: str = ""
     """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
+
+
+class Remains(msgspec.Struct, frozen=True, kw_only=True):
+    """The redacted manifest of a session that was removed: that it was, and nothing of what was seen or done in it."""
+
+    id: str
+    node: str
+    """Node id of the recorder."""
+    created_ms: int
+    duration_ms: int
+    steps: int
+    verdict: Verdict
+    browser: BrowserInfo
+    manifest: str
+    """SHA-256 of the manifest that was signed, hex: a bundle that was exported can be told by it. Empty if none was."""
+    removed_ms: int
 
 
 class Sessions:
@@ -218,7 +234,7 @@ class Sessions:
         )
 
     async def remove(self, session_id: str) -> Session:
-        """Forget a session, with its steps, pictures, signatures and replay reports; what it was.
+        """Forget a session, with its steps, pictures, signatures and replay reports, but for its ``Remains``; what it was.
 
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
         """
@@ -227,7 +243,22 @@ class Sessions:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
-        if not await self._store.remove_session(session.id):
+        try:
+            _, manifest = await signed_manifest(self._store, session.id)
+        except MeshError:
+            manifest = b""
+        remains = Remains(
+            id=session.id,
+            node=session.node,
+            created_ms=session.created_ms,
+            duration_ms=session.duration_ms,
+            steps=session.steps,
+            verdict=session.verdict,
+            browser=session.browser,
+            manifest=manifest.hex(),
+            removed_ms=self._clock.now_ms(),
+        )
+        if not await self._store.remove_session(session.id, cbor.encode(remains)):
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return session
 
@@ -246,6 +277,14 @@ class Sessions:
         steps = await self._store.steps(session.id)
         duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
         return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
+
+    async def remains(self, session_id: str) -> Remains | None:
+        """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
+        session_id = ids.parse_id("ses", session_id)
+        if await self._store.session(session_id) is not None:
+            return None
+        kept = await self._store.session_remains(session_id)
+        return cbor.decode_as(kept, Remains) if kept else None
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""

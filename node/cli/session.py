@@ -171,10 +171,13 @@ def _show_sessions(result: Result, text: str) -> None:
 @click.argument("session")
 @common_options
 def show(home: str | None, session: str, as_json: bool) -> None:
-    """Show a session step by step, who signed it, and its replays."""
+    """Show a session step by step, who signed it, and its replays; of one that was removed, what is left of it."""
     result = run_verb(home, "session.show", {"session": session})
 
     def text(r: Result) -> None:
+        if "removed" in r:
+            _show_remains(r["removed"])
+            return
         s = r["session"]
         click.echo(f"{s['id']}  {s['verdict']}  {printable(s['title'])}")
         click.echo(
@@ -206,6 +209,16 @@ def show(home: str | None, session: str, as_json: bool) -> None:
             click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
     emit(result, as_json=as_json, text=text)
+
+
+def _show_remains(remains: Result) -> None:
+    browser = remains["browser"]
+    click.echo(f"{remains['id']}  removed on {moment(remains['removed_ms'])} UTC; its title, pages and steps are gone")
+    click.echo(f"was      {remains['verdict']}, {remains['steps']} steps in {remains['duration_ms'] / 1000:.1f} s")
+    click.echo(
+        f"recorded {moment(remains['created_ms'])} UTC by {remains['node'][:7]}, {browser['name']} {browser['version']}"
+    )
+    click.echo(f"manifest {remains['manifest'][:16] or 'none: it was not committed'}")
 
 
 @group.command()
@@ -335,8 +348,9 @@ def replay(
 def rm(home: str | None, session: str, yes: bool, as_json: bool) -> None:
     """Remove a session with its steps, pictures, signatures and replay reports.
 
-    Bundles that were exported stay what they are. That the session was signed here stays in the witness log, and that it was
-    removed on the audit trail.
+    Bundles that were exported stay what they are. What stays here is a manifest without what was seen or done (`session show`):
+    when, by whom, how many steps, which verdict, its hash; that it was signed, in the witness log; that it was removed, on the
+    audit trail.
     """
     agree(f"Remove {session} for good?", yes=yes)
     result = run_verb(home, "session.remove", {"session": session})
