@@ -68,6 +68,7 @@ def main() -> int:
                 until={"url": f"*/products/{mug.slug}", "element": {"role": "heading", "name": mug.name}},
                 seconds=options.seconds,
                 unsafe_effects=lambda: count_effects(effects),
+                far=True,
             )
             journey = Journey(directory, task)
             journey.run()

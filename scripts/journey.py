@@ -32,6 +32,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
     unsafe_effects: Callable[[], int]
     """How many state changes the site itself has noticed."""
+    far: bool = False
+    """Whether the goal lies so far that no peer finds it before every other has visited a page."""
 
 
 class Outcome(msgspec.Struct, kw_only=True):
@@ -151,9 +153,11 @@ class Journey:
 
     def _judge(self) -> None:
         done = self.outcome
+        shares = self.search.get("spend", [])
         promises = {
             "two peers joined": done.joined == len(WORKERS),
-            "every peer explored": len(done.visits_per_peer) == done.nodes and all(done.visits_per_peer.values()),
+            "every peer was given a branch": len(shares) == done.nodes and all(peer["branches"] for peer in shares),
+            "every peer explored": all(done.visits_per_peer.values()) or not self.task.far,
             "the goal was reached and verified": done.verified,
             "nothing unsafe happened on the site": done.unsafe_effects == 0,
             "the imported bundle verified": done.imported_verified,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from adapters.browser.home import make_home, remove_home
+from filelock import FileLock
+
+from adapters.browser.home import make_home, own_home, remove_abandoned, remove_home
 from adapters.browser.tunnel import Tunnel
 
 
 class Ground:
     """Ends with the browser."""
 
-    def __init__(self, home: Path, tunnel: Tunnel | None, tunnel_port: int) -> None:
+    def __init__(self, home: Path, lock: FileLock, tunnel: Tunnel | None, tunnel_port: int) -> None:
         self.home = home
+        self._lock = lock
         self._tunnel = tunnel
         self.tunnel_port = tunnel_port
         """0 for none."""
@@ -21,11 +24,13 @@ class Ground:
     @classmethod
     async def made(cls, *, tunnel: bool) -> Ground:
         """A fresh one. Errors: ``browser.launch``."""
+        await asyncio.to_thread(remove_abandoned)
         home = make_home()
+        lock = own_home(home)
         if not tunnel:
-            return cls(home, None, 0)
+            return cls(home, lock, None, 0)
         opened = Tunnel()
-        return cls(home, opened, await opened.start())
+        return cls(home, lock, opened, await opened.start())
 
     def cut(self) -> None:
         """From now on Chromium sends nothing, if its way leads through the tunnel."""
@@ -37,3 +42,4 @@ class Ground:
         if self._tunnel is not None:
             await self._tunnel.close()
         await asyncio.to_thread(remove_home, self.home)
+        self._lock.release()

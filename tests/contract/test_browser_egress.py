@@ -147,15 +147,17 @@ async def title_of_next(browsers: Browsers, site: PageServer) -> str:
     return ""
 
 
+@pytest.mark.timeout(120)
 async def test_after_a_storm_of_requests_the_next_page_opens(site: PageServer) -> None:
     """Guard: adapters/browser/judge.py, BrowserJudge._paused."""
     browsers = Browsers(launcher(SETTINGS), navigation_timeout_ms=5_000)
     try:
-        with contextlib.suppress(MeshError):
-            async with asyncio.timeout(20), browsers.page(Profile(), GuardPolicy()) as page:
+        with pytest.raises(MeshError) as ended:
+            async with asyncio.timeout(60), browsers.page(Profile(), GuardPolicy()) as page:
                 await shown(page, site, STORM)
                 while True:
                     await page.perform(Scroll())
+        assert ended.value.code == "browser.crashed", "the browser was ended, not given up"
         assert await title_of_next(browsers, site) == "Beside"
     finally:
         await browsers.close()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from adapters.browser.chromium import launcher
-from adapters.browser.home import PATH_CHARS_MAX, make_home, remove_home
+from adapters.browser.home import PATH_CHARS_MAX, make_home, own_home, remove_abandoned, remove_home
 from protocol.action import Goto
 from protocol.errors import MeshError
 from protocol.risk import GuardPolicy
@@ -61,6 +62,26 @@ async def test_nothing_of_a_browser_stays_when_it_was_closed(tmp_path: Path, mon
     left = deep_entries(root)
     remove_home(root)
     assert left == []
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    root = Path(tempfile.mkdtemp(dir="/tmp"))
+    homes = {name: make_home([str(root)]) for name in ("used", "left", "new", "link")}
+    used = own_home(homes["used"])
+    for name in ("left", "new", "link"):
+        own_home(homes[name]).release()
+    for name in ("used", "left", "link"):
+        os.utime(homes[name] / "owner.lock", (0, 0))
+    homes["link"].rename(tmp_path / "elsewhere")
+    homes["link"].symlink_to(tmp_path / "elsewhere")
+    foreign = root / "trailmesh-notes"
+    foreign.mkdir()
+    removed = remove_abandoned([str(root)])
+    stays = foreign.is_dir() and all(homes[name].exists() for name in ("used", "new", "link"))
+    used.release()
+    remove_home(root)
+    assert removed == [homes["left"]]
+    assert stays
 
 
 async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
