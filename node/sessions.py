@@ -21,6 +21,7 @@ from node.handover import export_session, import_bundle, signed_manifest
 from node.identity import artefact_record
 from node.peers import Peers
 from node.recorder import Recording, record, record_actions
+from node.remains import Remains, read_remains, remains_of
 from node.replayer import Recorded, ReplayPlan, open_report, replay
 from node.verb import Tell
 from node.witness import Witness
@@ -31,7 +32,7 @@ from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.replay import unreached
 from protocol.risk import GuardPolicy
-from protocol.session import BrowserInfo, ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 
 _ZIP_START = b"PK"
 
@@ -96,22 +97,6 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     out: str = ""
     unreached: str = ""
     """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
-
-
-class Remains(msgspec.Struct, frozen=True, kw_only=True):
-    """The redacted manifest of a session that was removed: that it was, and nothing of what was seen or done in it."""
-
-    id: str
-    node: str
-    """Node id of the recorder."""
-    created_ms: int
-    duration_ms: int
-    steps: int
-    verdict: Verdict
-    browser: BrowserInfo
-    manifest: str
-    """SHA-256 of the manifest that was signed, hex: a bundle that was exported can be told by it. Empty if none was."""
-    removed_ms: int
 
 
 class Sessions:
@@ -243,21 +228,7 @@ class Sessions:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
-        try:
-            _, manifest = await signed_manifest(self._store, session.id)
-        except MeshError:
-            manifest = b""
-        remains = Remains(
-            id=session.id,
-            node=session.node,
-            created_ms=session.created_ms,
-            duration_ms=session.duration_ms,
-            steps=session.steps,
-            verdict=session.verdict,
-            browser=session.browser,
-            manifest=manifest.hex(),
-            removed_ms=self._clock.now_ms(),
-        )
+        remains = await remains_of(self._store, session, self._clock.now_ms())
         if not await self._store.remove_session(session.id, cbor.encode(remains)):
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return session
@@ -280,11 +251,7 @@ class Sessions:
 
     async def remains(self, session_id: str) -> Remains | None:
         """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
-        session_id = ids.parse_id("ses", session_id)
-        if await self._store.session(session_id) is not None:
-            return None
-        kept = await self._store.session_remains(session_id)
-        return cbor.decode_as(kept, Remains) if kept else None
+        return await read_remains(self._store, ids.parse_id("ses", session_id))
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""
