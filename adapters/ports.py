@@ -235,8 +235,14 @@ class Store(Protocol):
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         """Newest first; ``text`` is searched in title, start address and id, without regard to case."""
 
-    async def remove_session(self, session_id: str) -> bool:
-        """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one."""
+    async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
+        """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one.
+
+        remains: what is kept of it, for ``session_remains``.
+        """
+
+    async def session_remains(self, session_id: str) -> bytes | None:
+        """What was kept of a session when it was removed; None of one that never was."""
 
     async def put_artefact(self, artefact: ArtefactRecord) -> None: ...
     async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from node.devtools_recording import parse_devtools
+from node.forms import in_words
 from node.safe_yaml import Node, load
 from protocol import limits
 from protocol.action import Action, Goto
@@ -134,7 +135,7 @@ def _convert(node: Node, plain: dict[str, Any]) -> Action:
         # Not strict: the file's numbers and truth values arrive as the text that was written.
         action: Action = msgspec.convert(plain, Action, strict=False)
     except msgspec.ValidationError as error:
-        raise _bad(node, str(error)[:200]) from error
+        raise _bad(node, in_words(error)) from error
     return action
 
 
@@ -159,7 +160,7 @@ def _profile(node: Node, default: Profile) -> Profile:
     try:
         profile: Profile = msgspec.convert({**msgspec.to_builtins(default), **plain}, Profile, strict=False)
     except msgspec.ValidationError as error:
-        raise _bad(node, str(error)[:200]) from error
+        raise _bad(node, in_words(error)) from error
     return profile
 
 

@@ -15,6 +15,7 @@ import aiohttp
 import msgspec
 
 from node.api.control_file import CONTROL_FILE, ControlInfo, socket_path
+from node.passphrase import Ask, remembered
 from node.plain import plain
 from node.statuses import from_dict
 from node.verb import Tell
@@ -33,8 +34,8 @@ def control_info(home: Path) -> ControlInfo | None:
     return info
 
 
-async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell) -> Any:
-    """Run ``verb`` on the node of ``home``. Errors: those of the verb, ``node.stopped``."""
+async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell, passphrase: Ask | None = None) -> Any:
+    """Run ``verb`` on the node of ``home``. passphrase: as for ``open_node``. Errors: those of the verb, ``node.stopped``."""
     info = control_info(home)
     if info is not None:
         try:
@@ -44,7 +45,7 @@ async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell) -> Any
     from node.wiring import open_node
 
     try:
-        async with open_node(home) as node:
+        async with open_node(home, passphrase) as node:
             return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
     except MeshError as error:
         # A node that was starting up owns the directory by now, and can be asked.
@@ -52,6 +53,27 @@ async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell) -> Any
         if info is None:
             raise
     return await _remote(home, info, verb, params, tell)
+
+
+async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
+    """What the doctor finds; at a node that does not open for want of its key or store, what the parts say by themselves.
+
+    Errors: those of ``call``.
+    """
+    ask = remembered(passphrase)
+    try:
+        return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)
+    except MeshError as error:
+        from node.identity import KEY_FILE, LOG_FILE
+        from node.wiring import examine_apart
+
+        parts_missing = error.code == "node.not_initialised" and (
+            (home / KEY_FILE).exists() or (home / LOG_FILE).exists()
+        )
+        does_not_open = parts_missing or error.code.startswith(("key.", "keylog.", "log.", "store."))
+        if not does_not_open or control_info(home) is not None:
+            raise
+        return plain(await examine_apart(home, error, ask, browser=browser))
 
 
 async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, Any], tell: Tell) -> Any:

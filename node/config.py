@@ -10,6 +10,7 @@ import msgspec
 import platformdirs
 import yaml
 
+from node.forms import NAME_PATTERN, ORIGIN_PATTERN, in_words
 from node.safe_yaml import check_events
 from protocol import limits
 from protocol.errors import MeshError
@@ -20,12 +21,10 @@ HOME_VARIABLE = "TRAILMESH_HOME"
 PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=r"^[\w][\w .-]*\Z")]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=NAME_PATTERN)]
 
 
-Origin = Annotated[
-    str, msgspec.Meta(max_length=300, pattern=r"^https?://(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?\Z")
-]
+Origin = Annotated[str, msgspec.Meta(max_length=300, pattern=ORIGIN_PATTERN)]
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -142,7 +141,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
     except msgspec.ValidationError as error:
-        raise MeshError("config.invalid", f"{source}: {str(error)[:200]}", source=source) from error
+        raise MeshError("config.invalid", f"{source}: {in_words(error)}", source=source) from error
     except (yaml.YAMLError, ValueError) as error:  # a date that is none, a number without end
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from node.forms import in_words
 from protocol import limits
 from protocol.action import (
     Action,
@@ -89,7 +90,7 @@ class _Reader:
             # The constructors do not check lengths and ranges; the conversion does.
             msgspec.convert(msgspec.to_builtins(action), Action)
         except msgspec.ValidationError as error:
-            raise self._bad(str(error)[:200]) from error
+            raise self._bad(in_words(error)) from error
         self.actions.append(action)
 
     def _bad(self, reason: str) -> MeshError:

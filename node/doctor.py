@@ -6,13 +6,18 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from shlex import quote
 
 import msgspec
 
+from adapters.ports import Store
 from node import identity
+from node.browsers import Browsers
+from node.config import Config
 from node.doctor_peers import Check, check_peer
-from node.doctor_remedies import CLOCKS, after_end, for_browser
+from node.doctor_remedies import CLOCKS, after_end, for_browser, for_opening
 from node.plain import counted
 from node.rooms import Rooms
 from protocol import ids, limits
@@ -34,17 +39,62 @@ _Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]
 
 async def examine(rooms: Rooms, *, browser: bool) -> Health:
     """Every check, in the order in which faults explain each other."""
-    checkers: list[_Checker] = [_python, _data_directory, _witness_key, _store, _witness_log, _clock, _peer_listener]
-    if browser:
-        checkers.append(_browser)
-    checkers.append(_peers)
-    found: list[Check] = []
+    found = [*_python(), *await _data_directory(rooms.home)]
+    found += await _witness_key(rooms)
+    found += await _store(rooms.home, rooms.store)
+    checkers: list[_Checker] = [_witness_log, _clock, _peer_listener]
     for checker in checkers:
-        found.extend(await checker(rooms))
+        found += await checker(rooms)
+    if browser:
+        found += await _browser(rooms.home, rooms.config, rooms.browsers)
+    found += await _peers(rooms)
+    return _health(found)
+
+
+class Apart(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a node that does not open, for each to be tried by itself."""
+
+    home: Path
+    config: Config
+    open_identity: Callable[[], identity.Identity]
+    open_store: Callable[[], AbstractAsyncContextManager[Store]]
+    browsers: Browsers
+
+
+async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Health:
+    """The checks that need no key, where ``error`` is why the node did not open."""
+    home = parts.home
+    found = [*_python(), *await _data_directory(home)]
+    opened: list[Check] = []
+    try:
+        own = await asyncio.to_thread(parts.open_identity)
+        opened.append(Check(name="witness key", status="ok", finding=f"Ed25519, node {ids.short(own.node)}"))
+    except MeshError as fault:
+        opened.append(_not_opened("witness key", home, fault))
+    try:
+        async with parts.open_store() as store:
+            opened += await _store(home, store)
+    except MeshError as fault:
+        opened.append(_not_opened("store", home, fault))
+    if all(check.status == "ok" for check in opened):
+        opened.append(_not_opened("node", home, error))
+    found += opened
+    if browser:
+        found += await _browser(home, parts.config, parts.browsers)
+    finding, remedy = "not asked, as this node does not open", next(c.remedy for c in opened if c.status != "ok")
+    return _health([*found, Check(name="peers", status="warn", finding=finding, remedy=remedy)])
+
+
+def _health(found: Sequence[Check]) -> Health:
     return Health(healthy=all(check.status != "fault" for check in found), checks=tuple(found))
 
 
-async def _python(rooms: Rooms) -> list[Check]:
+def _not_opened(name: str, home: Path, fault: MeshError) -> Check:
+    finding = f"{fault.message} [{fault.code}]"
+    return Check(name=name, status="fault", finding=finding, remedy=for_opening(home, fault))
+
+
+def _python() -> list[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info[:2] < (3, 13):
         return [Check(name="python", status="ok", finding=version)]
@@ -58,11 +108,11 @@ async def _python(rooms: Rooms) -> list[Check]:
     ]
 
 
-async def _data_directory(rooms: Rooms) -> list[Check]:
-    free = (await asyncio.to_thread(shutil.disk_usage, rooms.home)).free
-    finding = f"{rooms.home}, {free // limits.MIB} MiB free"
+async def _data_directory(home: Path) -> list[Check]:
+    free = (await asyncio.to_thread(shutil.disk_usage, home)).free
+    finding = f"{home}, {free // limits.MIB} MiB free"
     if free < _FREE_BYTES_MIN:
-        remedy = f"trailmesh explore show --home {quote(str(rooms.home))}; then `trailmesh explore rm`"
+        remedy = f"trailmesh explore show --home {quote(str(home))}; then `trailmesh explore rm`"
         return [Check(name="disk", status="warn", finding=finding, remedy=remedy)]
     return [Check(name="disk", status="ok", finding=finding)]
 
@@ -78,12 +128,12 @@ async def _witness_key(rooms: Rooms) -> list[Check]:
     return [Check(name="witness key", status="fault", finding="others on this machine can read it", remedy=remedy)]
 
 
-async def _store(rooms: Rooms) -> list[Check]:
-    faults = await rooms.store.check()
+async def _store(home: Path, store: Store) -> list[Check]:
+    faults = await store.check()
     if faults:
-        remedy = f"mv {quote(str(rooms.home))} {quote(f'{rooms.home}.damaged')}, and put a backup in its place"
+        remedy = for_opening(home, MeshError("store.corrupt"))
         return [Check(name="store", status="fault", finding=fault, remedy=remedy) for fault in faults]
-    sessions = len(await rooms.store.sessions(limit=1_000_000))
+    sessions = len(await store.sessions(limit=1_000_000))
     return [Check(name="store", status="ok", finding=f"sound, {counted(sessions, 'session')}")]
 
 
@@ -124,12 +174,12 @@ async def _peer_listener(rooms: Rooms) -> list[Check]:
     return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
 
 
-async def _browser(rooms: Rooms) -> list[Check]:
+async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check]:
     try:
-        info = await rooms.browsers.info()
+        info = await browsers.info()
     except MeshError as error:
         finding = f"{error.message} [{error.code}]"
-        return [Check(name="browser", status="fault", finding=finding, remedy=for_browser(rooms, error))]
+        return [Check(name="browser", status="fault", finding=finding, remedy=for_browser(home, config.browser, error))]
     finding = f"{info.name} {info.version} ({info.backend})"
     major = info.version.partition(".")[0]
     if major.isdigit() and int(major) < _BROWSER_MAJOR_MIN:

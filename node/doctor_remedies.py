@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from node.config import CONFIG_FILE
+from node.config import CONFIG_FILE, BrowserConfig
 from node.recovery_file import default_recovery_file
 from node.rooms import Rooms
 from protocol import ids
@@ -76,19 +77,34 @@ def for_peer(rooms: Rooms, name: str, code: str) -> str:
     return told.format(name=shlex.quote(name), me=ids.short(rooms.identity.node), home=shlex.quote(str(rooms.home)))
 
 
-def for_browser(rooms: Rooms, error: MeshError) -> str:
+def for_browser(home: Path, browser: BrowserConfig, error: MeshError) -> str:
     """Against an error as the browser was started."""
-    config = shlex.quote(str(rooms.home / CONFIG_FILE))
-    browser = rooms.config.browser
+    config = shlex.quote(str(home / CONFIG_FILE))
     if error.code == "browser.missing" and browser.executable:
         return f"sed -i \"s|executable: .*|executable: ''|\" {config}; apt-get install chromium"
     if error.code == "browser.launch" and error.detail.get("reason") == "directory":
-        return f"TMPDIR=/tmp trailmesh node serve --home {shlex.quote(str(rooms.home))}"
+        return f"TMPDIR=/tmp trailmesh node serve --home {shlex.quote(str(home))}"
     if error.code == "browser.launch" and browser.sandbox and os.geteuid() == 0:
         return f"run it as another user, or knowingly: sed -i 's/sandbox: true/sandbox: false/' {config}"
     told = _known(BROWSER, error.code) or BROWSER["browser"]
     port = urlsplit(browser.cdp_url).port or 9222
     return told.format(executable=shlex.quote(browser.executable or "chromium"), port=port, config=config)
+
+
+def for_opening(home: Path, error: MeshError) -> str:
+    """Against an error as the witness key, the key log or the store was opened."""
+    quoted = shlex.quote(str(home))
+    if error.code in ("key.locked", "key.passphrase"):
+        return f"in a terminal, where the passphrase can be typed: trailmesh node serve --home {quoted}"
+    if error.code == "key.keyring":
+        return f"unlock the keyring of this user, then: trailmesh node id --home {quoted}"
+    if error.code == "store.full":
+        return "df -h"
+    if error.code == "store.unwritable":
+        return f"ls -ld {quoted} {quoted}/*"
+    if error.code == "store.newer":
+        return "pip install --upgrade trailmesh"
+    return f"mv {quoted} {shlex.quote(f'{home}.damaged')}, and put a backup in its place"
 
 
 def after_end(rooms: Rooms) -> str:

@@ -25,11 +25,28 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 async def exposition(rooms: Rooms) -> bytes:
     """The metrics of now, in the text format of Prometheus. Errors: ``store.*``."""
-    head = await rooms.store.audit_head()
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Snapshot(list(_metrics(rooms, head.number))))
+    registry.register(_Snapshot(await _taken(rooms)))
     # Taken on the loop, where nothing changes meanwhile; written beside it, as that takes a while.
     return await asyncio.to_thread(generate_latest, registry)
+
+
+async def samples(rooms: Rooms) -> list[dict[str, Any]]:
+    """The metrics of now as plain values, with the names and labels Prometheus gives the samples. Errors: ``store.*``."""
+    return [
+        {
+            "name": metric.name,
+            "type": metric.type,
+            "help": metric.documentation,
+            "samples": [{"name": s.name, "labels": dict(s.labels), "value": s.value} for s in metric.samples],
+        }
+        for metric in await _taken(rooms)
+    ]
+
+
+async def _taken(rooms: Rooms) -> list[Metric]:
+    head = await rooms.store.audit_head()
+    return list(_metrics(rooms, head.number))
 
 
 class _Snapshot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
 import sys
 from collections.abc import Callable
@@ -19,6 +20,11 @@ def source(file: str | None) -> Ask:
     """The passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
     path = file or passphrase_file_from_environment()
     return (lambda: read(path)) if path else _prompt
+
+
+def remembered(ask: Ask) -> Ask:
+    """``ask``, which is not asked again once it has answered."""
+    return functools.cache(ask)
 
 
 def new_source(file: str | None) -> Ask | None:

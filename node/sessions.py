@@ -23,6 +23,7 @@ from node.handover import export_session, import_bundle, signed_manifest
 from node.identity import artefact_record
 from node.peers import Peers
 from node.recorder import Recording, record, record_actions
+from node.remains import Remains, read_remains, remains_of
 from node.replayer import Recorded, ReplayPlan, open_report, replay
 from node.verb import Tell
 from node.witness import Witness
@@ -31,7 +32,7 @@ from protocol.action import describe
 from protocol.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.replay import Difference, text_counts
+from protocol.replay import Difference, text_counts, unreached
 from protocol.risk import GuardPolicy
 from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 
@@ -62,6 +63,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     standing: str = ""
     """Error code of why its signer is not relied on any more; empty when it is."""
     reports: tuple[ReplayReport, ...] = ()
+    unreached: dict[str, str] = msgspec.field(default_factory=dict)
+    """As ``Replayed.unreached``, by id of those reports that met no page."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are not believed any more."""
 
@@ -85,6 +88,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict = Verdict.PASS
     origin: str = ""
     """Where it was replayed, if that was another origin than the recorded one."""
+    unreached: str = ""
+    """As ``Replayed.unreached``."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +103,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     secrets_missing: tuple[str, ...]
     """Without these, pages cannot be redacted as the recording was, and ``differences`` is empty."""
     out: str = ""
+    unreached: str = ""
+    """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
 
 
 class Sessions:
@@ -204,6 +211,7 @@ class Sessions:
             differences=done.differences,
             secrets_missing=done.secrets_missing,
             out=out,
+            unreached=unreached(done.report.steps),
         )
 
     @contextlib.contextmanager
@@ -216,7 +224,7 @@ class Sessions:
             self._replaying[session_id] -= 1
 
     async def remove(self, session_id: str) -> Session:
-        """Forget a session, with its steps, pictures, signatures and replay reports; what it was.
+        """Forget a session, with its steps, pictures, signatures and replay reports, but for its ``Remains``; what it was.
 
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
         """
@@ -225,7 +233,8 @@ class Sessions:
             raise MeshError("input.invalid", "the session is being recorded", session=session.id)
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
-        if not await self._store.remove_session(session.id):
+        remains = await remains_of(self._store, session, self._clock.now_ms())
+        if not await self._store.remove_session(session.id, cbor.encode(remains)):
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return session
 
@@ -244,6 +253,10 @@ class Sessions:
         steps = await self._store.steps(session.id)
         duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
         return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
+
+    async def remains(self, session_id: str) -> Remains | None:
+        """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
+        return await read_remains(self._store, ids.parse_id("ses", session_id))
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""
@@ -271,6 +284,7 @@ class Sessions:
             manifest=manifest.hex(),
             standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
             reports=tuple(reports),
+            unreached={report.id: code for report in reports if (code := unreached(report.steps))},
             reports_refused=tuple(refused),
         )
 
@@ -341,6 +355,7 @@ class Sessions:
             text=text_counts(report.steps),
             verdict=report.verdict,
             origin=report.origin,
+            unreached=unreached(report.steps),
         )
 
     def _name(self, node: str) -> str:

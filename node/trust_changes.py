@@ -16,7 +16,7 @@ from node.peers import Peers
 from node.tasks import to_its_end
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.grants import Grants, check_grants, each_in_words
+from protocol.grants import Grants, check_grants, each_in_words, in_words
 from protocol.keylog import KeyLog
 from protocol.pairing import Paired
 
@@ -66,7 +66,10 @@ class TrustChanges:
             had = each_in_words(before.grants) if before else None
             await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
             await self._keep(record)
-        log.info("paired with %s (%s)", record.name, ids.short(record.node))
+        replaced = f" again: it could do {in_words(before.grants)} here" if before else ""
+        log.info(
+            "paired with %s (%s)%s, may do %s", record.name, ids.short(record.node), replaced, in_words(record.grants)
+        )
         return record
 
     def check(self, paired: Paired) -> None:

@@ -17,7 +17,7 @@ from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
-from adapters.ports import Clock, KeyStore, OpenBrowser
+from adapters.ports import Clock, KeyStore, OpenBrowser, Store
 from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
@@ -28,7 +28,7 @@ from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node import config as configuration
-from node import identity
+from node import doctor, identity
 from node.audit import Audit
 from node.browsers import Browsers
 from node.calls import Calls
@@ -123,6 +123,45 @@ async def open_node(
             await rooms.close()
 
 
+async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browser: bool) -> doctor.Health:
+    """What the doctor finds at the node of ``home``, which did not open because of ``error``: each part by itself.
+
+    Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``.
+    """
+    config = configuration.load(home)
+
+    @contextlib.asynccontextmanager
+    async def open_store() -> AsyncIterator[Store]:
+        store = await SqliteStore.open(home)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    with locked(home, wait_s=_LOCK_WAIT_S):
+        browsers = _browsers(config)
+        parts = doctor.Apart(
+            home=home,
+            config=config,
+            open_identity=lambda: identity.load(home, system_clock(), open_key_store(home, passphrase)),
+            open_store=open_store,
+            browsers=browsers,
+        )
+        try:
+            return await doctor.examine_apart(parts, error, browser=browser)
+        finally:
+            await browsers.close()
+
+
+def _browsers(config: configuration.Config, open_browser: OpenBrowser | None = None) -> Browsers:
+    settings = browser_settings(config.browser)
+    return Browsers(
+        open_browser or (attacher(settings) if settings.cdp_url else launcher(settings)),
+        step_timeout_ms=config.browser.step_timeout_ms,
+        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+    )
+
+
 def _assemble(
     home: Path,
     config: configuration.Config,
@@ -149,12 +188,7 @@ def _assemble(
     client = MeshClient(
         own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file, refusals=refusals
     )
-    settings = browser_settings(config.browser)
-    browsers = Browsers(
-        open_browser or (attacher(settings) if settings.cdp_url else launcher(settings)),
-        step_timeout_ms=config.browser.step_timeout_ms,
-        navigation_timeout_ms=config.browser.navigation_timeout_ms,
-    )
+    browsers = _browsers(config, open_browser)
     witness = Witness(own, store, clock)
     peers = Peers(witness, config, store, clock, server)
     changes = TrustChanges(peers, store, clock)

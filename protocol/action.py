@@ -6,7 +6,7 @@ An action is data. It names its element by a ``Locator``; which element that is 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -15,6 +15,7 @@ from protocol import limits
 Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
 Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
 Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
+SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -38,7 +39,7 @@ class Locator(_Record, frozen=True, kw_only=True):
 class Secret(_Record, frozen=True, kw_only=True):
     """A value that is named here and handed in when the action is performed; it is stored nowhere."""
 
-    secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=r"^[A-Za-z0-9_.-]+\Z")]
+    secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
 
 
 class Goto(_Record, frozen=True, kw_only=True, tag="goto", tag_field="type"):

@@ -286,7 +286,7 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The witness key is sealed with a passphrase, and none was given.",
-        "Give `--passphrase-file FILE`, set TRAILMESH_PASSPHRASE_FILE, or run the command in a terminal.",
+        "Set TRAILMESH_PASSPHRASE_FILE, run the command in a terminal, or start `trailmesh node serve --passphrase-file FILE`.",
     ),
     "key.passphrase": Code(_C, False, "The witness key does not open.", "Give the right passphrase."),
     "key.keyring": Code(

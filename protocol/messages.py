@@ -14,7 +14,7 @@ import msgspec
 
 from protocol import limits
 from protocol.condition import Condition
-from protocol.grants import GRANTABLE
+from protocol.grants import GRANTABLE, Grants, Scope
 from protocol.session import Profile
 from protocol.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 
@@ -364,6 +364,15 @@ ROUTES: Final[dict[str, Route]] = {
 
 INTRODUCE: Final = "keys/introduce"
 """The one path for callers whose key nobody here knows (``protocol.introduction``): ``KeysPush``, answered by ``Done``."""
+
+
+_ASKED: Final = frozenset(route.scope for route in ROUTES.values()) | {Scope.PEERS_READ}
+"""The scopes that something needs: a route, or, for ``peers:read``, being told of notices (``node.notices``)."""
+
+
+def unasked(grants: Grants) -> list[str]:
+    """The scopes of ``grants`` that nothing asks for yet: having them changes nothing today."""
+    return sorted(grants.keys() - _ASKED)
 
 
 def request_bytes_max(route: str) -> int:

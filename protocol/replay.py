@@ -13,7 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.action import Action, Goto
-from protocol.errors import MeshError
+from protocol.errors import CODES, Blame, MeshError
 from protocol.observation import Observation
 from protocol.page_text import compare_text, contrast, differing_lines
 from protocol.redaction import redact_address, redact_snapshot, redact_text
@@ -235,6 +235,12 @@ def verdict(done: int, total: int) -> Verdict:
     if total and done == total:
         return Verdict.PASS
     return Verdict.PARTIAL if done else Verdict.FAIL
+
+
+def unreached(matches: Sequence[StepMatch]) -> str:
+    """The code of why no page was met at all, so that a replay says nothing about its recording; empty if one was."""
+    code = matches[0].error if matches and not matches[0].performed else ""
+    return code if code in CODES and CODES[code].blame is Blame.ENVIRONMENT else ""
 
 
 def replayable(steps: Sequence[Step]) -> list[Step]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from protocol import limits
 from protocol.action import Action
 from protocol.time_zones import TIME_ZONES
+
+LOCALE_PATTERN: Final = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z"
 
 
 class Verdict(enum.StrEnum):
@@ -36,7 +38,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     width_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 1280
     height_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 800
-    locale: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z")] = "en-GB"
+    locale: Annotated[str, msgspec.Meta(pattern=LOCALE_PATTERN)] = "en-GB"
     """Language, script, region (BCP 47): ``de``, ``zh-Hant-TW``, ``es-419``."""
     timezone: Annotated[str, msgspec.Meta(max_length=64)] = "UTC"
     """A name of the IANA database, in its case (``protocol/time_zones.py``)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import socket
 from collections.abc import Sequence
 from typing import Final
@@ -23,6 +24,16 @@ from protocol.errors import MeshError
 SERVICE: Final = "_trailmesh._tcp.local."
 _TXT: Final = {"v": "1"}
 _RESOLVE_MS: Final = 1_000
+
+
+def _without_trace(record: logging.LogRecord) -> bool:
+    """That a network is missing is no defect: its warning is one line."""
+    if record.exc_info and isinstance(record.exc_info[1], OSError):
+        record.exc_info = record.exc_text = None
+    return True
+
+
+logging.getLogger("zeroconf").addFilter(_without_trace)
 
 
 class MulticastDiscovery:

@@ -123,7 +123,10 @@ class MemoryStore:
         self._steps[session.id] = bodies
         self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
 
-    async def remove_session(self, session_id: str) -> bool:
+    async def session_remains(self, session_id: str) -> bytes | None:
+        return await self.get_meta(removal.remains_key(session_id))
+
+    async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
         self._open()
         if self._sessions.pop(session_id, None) is None:
             return False
@@ -135,6 +138,7 @@ class MemoryStore:
             self._blobs.pop(digest, None)
         for artefact in about:
             del self._artefacts[artefact.digest]
+        await self.put_meta(removal.remains_key(session_id), remains)
         return True
 
     def _named(self, session_id: str) -> set[bytes]:

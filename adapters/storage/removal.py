@@ -50,7 +50,12 @@ def manifests(envelopes: Iterable[bytes]) -> set[bytes]:
     return {payload for payload in found if len(payload) == DIGEST_BYTES}
 
 
-def remove_session(db: sqlite3.Connection, session_id: str) -> bool:
+def remains_key(session_id: str) -> str:
+    """The one key that stays of a session that was removed."""
+    return f"session/{session_id}/remains"
+
+
+def remove_session(db: sqlite3.Connection, session_id: str, remains: bytes = b"") -> bool:
     """The session, its steps and the artefacts about it; their blobs are doomed. Whether there was one."""
     named = _digests(db.execute("SELECT snapshot, screenshot FROM steps WHERE session = ?", (session_id,)))
     named |= manifests(
@@ -59,6 +64,7 @@ def remove_session(db: sqlite3.Connection, session_id: str) -> bool:
     if not db.execute("DELETE FROM sessions WHERE id = ?", (session_id,)).rowcount:
         return False
     db.execute("DELETE FROM artefacts WHERE subject = ?", (session_id,))
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (remains_key(session_id), remains))
     _doom(db, doomed(db) | named)
     return True
 

@@ -159,8 +159,11 @@ class SqliteStore:
         self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
         self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
 
-    async def remove_session(self, session_id: str) -> bool:
-        removed = await self._database.write(lambda db: removal.remove_session(db, session_id))
+    async def session_remains(self, session_id: str) -> bytes | None:
+        return await self.get_meta(removal.remains_key(session_id))
+
+    async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
+        removed = await self._database.write(lambda db: removal.remove_session(db, session_id, remains))
         if removed:
             await self._database.write(lambda db: removal.sweep(db, self._blobs, self._fresh))
         return removed

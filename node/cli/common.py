@@ -7,7 +7,7 @@ import functools
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -19,6 +19,23 @@ from protocol.errors import MeshError
 F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
 BUNDLE_SUFFIX: Final = ".tmsession"
+
+
+class Program(click.Group):
+    """A group that is a program: what is wrong with the words it was given is said as every other error, if by ``--json``."""
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
+        given = sys.argv[1:] if args is None else args
+        if "--json" not in given:
+            return super().main(given, *more, **extra)
+        try:
+            status = super().main(given, *more, **{**extra, "standalone_mode": False})
+        except click.UsageError as error:
+            shown_by = {"help": f"{error.ctx.command_path} --help"} if error.ctx else {}
+            fail(MeshError("input.invalid", error.format_message(), **shown_by), as_json=True)
+        except click.Abort:
+            fail(MeshError("internal.cancelled"), as_json=True)
+        sys.exit(status if isinstance(status, int) else 0)
 
 
 def common_options(command: F) -> F:
@@ -40,6 +57,16 @@ def common_options(command: F) -> F:
             fail(MeshError("internal.cancelled", "interrupted; what was committed is kept"), as_json=as_json)
 
     return run  # type: ignore[return-value]
+
+
+def passphrase_option(command: F) -> F:
+    """``--passphrase-file`` of a command that opens the witness key."""
+    return click.option(
+        "--passphrase-file",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="The passphrase of a sealed witness key.  [default: $TRAILMESH_PASSPHRASE_FILE, else a prompt]",
+    )(command)
 
 
 def home_path(home: str | None) -> Path:
@@ -126,6 +153,11 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
                 f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then", err=True
             )
     sys.exit(exit_code(error.code))
+
+
+def printable(text: str) -> str:
+    """``text`` of a page or a peer without what a terminal would obey."""
+    return "".join(char if char.isprintable() else "�" for char in text)
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:

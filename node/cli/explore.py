@@ -37,8 +37,8 @@ def group() -> None:
     "--resume",
     "search",
     metavar="SEARCH",
-    help="Follow a running search, or take up one that was stopped; --seconds adds time. Of a search that a peer "
-    "coordinates: take part again.",
+    help="Follow a running search, or take up one that ended without success, for --seconds from now. Of a search that a "
+    "peer coordinates: take part again.",
 )
 @common_options
 def run(
@@ -174,6 +174,9 @@ def show(home: str | None, search: str | None, html: str, as_json: bool) -> None
         result = run_verb(home, "explore.list", {})
 
         def listed(r: Result) -> None:
+            if not r["searches"]:
+                click.echo("no searches yet: `trailmesh explore run`")
+                return
             rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
             table("searches", ["id", "status", "coordinator", "when (UTC)"], rows)
 

@@ -6,6 +6,8 @@ import importlib
 
 import click
 
+from node.cli.common import Program
+
 _GROUPS = {
     "node": ("node.cli.node", "Create, run, pair and check this node."),
     "session": ("node.cli.session", "Record, verify, hand over and replay browser sessions."),
@@ -15,7 +17,7 @@ _GROUPS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Program):
     """A group whose subgroups are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

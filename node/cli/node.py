@@ -5,11 +5,22 @@ from __future__ import annotations
 import click
 
 from node.cli import distrust, keys, pairing
-from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, table
+from node.cli.common import (
+    Program,
+    Result,
+    common_options,
+    emit,
+    home_path,
+    moment,
+    passphrase_option,
+    run_async,
+    run_verb,
+    table,
+)
 from protocol.grants import in_words
 
 
-@click.group(name="node", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(name="node", cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
     """Create, run, pair and check this node."""
 
@@ -90,12 +101,7 @@ def _show_init(result: Result, words: str) -> None:
 
 
 @group.command()
-@click.option(
-    "--passphrase-file",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="The passphrase of a sealed witness key.  [default: $TRAILMESH_PASSPHRASE_FILE, else a prompt]",
-)
+@passphrase_option
 @common_options
 def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     """Run the node until it is stopped, by Ctrl-C or SIGTERM: exit code 0.
@@ -268,20 +274,29 @@ def _show_refusals(refused: Result) -> None:
 @group.command()
 @common_options
 def metrics(home: str | None, as_json: bool) -> None:
-    """Print the node's metrics in the text format of Prometheus.
+    """Print the node's metrics in the text format of Prometheus, or with --json as values.
 
     What was refused by place, code and peer; peers, searches, queues, disk used for each peer, the longest block of the loop. With
     `metrics: {port: 9464}` in the configuration a serving node gives the same at http://127.0.0.1:9464/metrics.
     """
-    emit(run_verb(home, "node.metrics", {}), as_json=as_json, text=lambda r: click.echo(r["text"], nl=False))
+    result = run_verb(home, "node.metrics", {})
+    text = result.pop("text")
+    emit(result, as_json=as_json, text=lambda r: click.echo(text, nl=False))
 
 
 @group.command()
 @click.option("--no-browser", is_flag=True, help="Do not start a browser for the check.")
+@passphrase_option
 @common_options
-def doctor(home: str | None, no_browser: bool, as_json: bool) -> None:
-    """Check everything this node needs; each fault comes with a remedy."""
-    result = run_verb(home, "node.doctor", {"browser": not no_browser})
+def doctor(home: str | None, no_browser: bool, passphrase_file: str | None, as_json: bool) -> None:
+    """Check everything this node needs; each fault comes with a remedy.
+
+    Where the witness key or the store does not open, that is one fault, and what needs neither is checked all the same.
+    """
+    from node.client import examine
+    from node.passphrase import source
+
+    result = run_async(examine(home_path(home), source(passphrase_file), browser=not no_browser))
     emit(result, as_json=as_json, text=_show_doctor)
     if not result["healthy"]:
         raise SystemExit(1)

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -13,7 +14,7 @@ import click
 from node.cli.common import Result, common_options, emit, moment, run_verb
 from protocol.errors import MeshError
 from protocol.grants import in_words
-from protocol.limits import INVITE_MINUTES_MAX, PAIRING_WINDOW_S
+from protocol.limits import INVITE_CHARS_MAX, INVITE_MINUTES_MAX, PAIRING_WINDOW_S
 
 _MINUTES_MAX: Final = PAIRING_WINDOW_S // 60
 
@@ -73,10 +74,14 @@ def invite(
 
     def text(r: Result) -> None:
         click.echo(r["invite"])
+        _show_unasked(r)
         if qr or (qr is None and sys.stdout.isatty() and sys.stderr.isatty()):
             _show_qr(r["invite"], always=qr is True)
-        click.echo(f"\nvalid until {moment(r['expires_s'] * 1000)} UTC, once; on the other machine:", err=True)
-        click.echo("  trailmesh node join --peer <the line above>", err=True)
+        click.echo(
+            f"\nvalid until {moment(r['expires_s'] * 1000)} UTC, once; on the other machine, to paste the line above into:",
+            err=True,
+        )
+        click.echo("  trailmesh node join --peer -", err=True)
 
     emit(result, as_json=as_json, text=text)
 
@@ -96,9 +101,10 @@ def _show_qr(text: str, *, always: bool) -> None:
 @click.option(
     "--peer",
     "peer",
-    metavar="INVITE|ADDRESS",
+    metavar="INVITE|ADDRESS|@FILE|-",
     required=True,
-    help="The invite the other node printed (tmi1.…), or the address that `node pair` printed there (https://…).",
+    help="The invite the other node printed (tmi1.…), or the address that `node pair` printed there (https://…); @FILE reads it "
+    "from a file, - from standard input.",
 )
 @_terms
 @_fingerprint_option
@@ -108,14 +114,16 @@ def join(
 ) -> None:
     """Pair with the node that printed an invite, or that waits at an address.
 
-    The invite carries the other node's identity and a one-time token: nothing more is asked. An address alone is never trusted:
+    The invite carries the other node's identity and a one-time token: nothing more is asked. Other users of this machine can see
+    the words of a command: where there are any, give the invite as @FILE or through -. An address alone is never trusted:
     both machines show seven digits, and both people confirm that they are the same. A script gives `--fingerprint` instead.
 
     \b
     Examples:
-      trailmesh node join --peer tmi1.… --grant explore
+      trailmesh node join --peer @invite.txt --grant explore
       trailmesh node join --peer https://192.168.1.20:41873 --grant explore --ask audit
     """
+    peer = read_peer(peer)
     if peer.strip().lower().startswith("https://"):
         _need_person(fingerprint)
         params = {"address": peer.strip(), "grant": grant, "ask": ask, "fingerprint": fingerprint}
@@ -125,6 +133,23 @@ def join(
     else:
         result = run_verb(home, "node.join", {"invite": peer, "grant": grant, "ask": ask}, show=_show_inviter)
     emit(result, as_json=as_json, text=_show_paired)
+
+
+def read_peer(given: str) -> str:
+    """The invite or address itself, where ``given`` may name a file (``@FILE``) or standard input (``-``).
+
+    Errors: ``input.invalid``.
+    """
+    most = 2 * INVITE_CHARS_MAX + 1  # one more than is ever read: too long is said where invites are read
+    try:
+        if given == "-":
+            return sys.stdin.readline(most) if sys.stdin.isatty() else sys.stdin.read(most)
+        if given.startswith("@"):
+            with Path(given[1:]).open(encoding="utf-8") as file:
+                return file.read(most)
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshError("input.invalid", f"the invite cannot be read from {given}") from error
+    return given
 
 
 def _show_inviter(event: dict[str, Any]) -> str:
@@ -189,8 +214,9 @@ def _confirm(home: str | None, meeting: Result) -> Any:
     def say(agreed: bool) -> Any:
         return run_verb(home, "node.pair_confirm", {"meeting": meeting["meeting"], "agreed": agreed})
 
+    had = {"had": meeting["other"]["had"]}
     if meeting["pinned"]:
-        return say(True)
+        return say(True) | had
     try:
         agreed = click.confirm(
             "Is this the node you mean, and does its screen show the same digits?", default=False, err=True
@@ -201,7 +227,7 @@ def _confirm(home: str | None, meeting: Result) -> Any:
         raise KeyboardInterrupt from None
     if agreed:
         click.echo("waiting for the person there", err=True)
-    return say(agreed)
+    return say(agreed) | had
 
 
 def _described(other: Result) -> str:
@@ -212,6 +238,7 @@ def _described(other: Result) -> str:
         "words": other["fingerprint"],
         "address": ", ".join(other["addresses"]) or "none: it only connects to us",
         "asks for": in_words(other["asks"]) if other.get("asks") else None,
+        "could do here": in_words(other["had"]) + ": replaced by" if other.get("had") is not None else None,
         "may do here": in_words(other["grants"]),
         "lets us do there": in_words(other["granted_us"]),
     }
@@ -221,6 +248,14 @@ def _described(other: Result) -> str:
 def _show_paired(result: Result) -> None:
     click.echo(f"paired with {result['name']}")
     click.echo(_described(result))
+    _show_unasked(result)
+
+
+def _show_unasked(result: Result) -> None:
+    if scopes := result.get("unasked"):
+        click.echo(
+            f"note: nothing asks for {', '.join(scopes)} yet; granted for later, it changes nothing today", err=True
+        )
 
 
 # --- grants ----------------------------------------------------------------------------------------------------------
@@ -267,6 +302,7 @@ def ungrant(home: str | None, peer: str, grants: tuple[str, ...], as_json: bool)
 def _show_change(result: Result) -> None:
     click.echo(f"before  {in_words(result['before'])}")
     click.echo(f"after   {in_words(result['after'])}")
+    _show_unasked(result)
     if result["ended"]:
         click.echo(f"ended   {', '.join(result['ended'])}")
     if not result["told"]:

@@ -8,8 +8,20 @@ from typing import Any
 
 import click
 
-from node.cli.common import BUNDLE_SUFFIX, Result, agree, common_options, emit, is_session_id, moment, run_verb, table
+from node.cli.common import (
+    BUNDLE_SUFFIX,
+    Result,
+    agree,
+    common_options,
+    emit,
+    is_session_id,
+    moment,
+    printable,
+    run_verb,
+    table,
+)
 from node.plain import counted
+from node.statuses import exit_code
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -176,26 +188,34 @@ def list_sessions(home: str | None, text: str, limit: int, as_json: bool) -> Non
     """List sessions, newest first; TEXT is searched in title, address and id."""
     result = run_verb(home, "session.list", {"text": text, "limit": limit})
 
-    def show(r: Result) -> None:
-        rows = [
-            [s["id"], s["title"], s["verdict"], str(s["steps"]), s["node"][:7], moment(s["created_ms"])]
-            for s in r["sessions"]
-        ]
-        table("sessions", ["id", "title", "verdict", "steps", "recorded by", "when (UTC)"], rows)
+    emit(result, as_json=as_json, text=lambda r: _show_sessions(r, text))
 
-    emit(result, as_json=as_json, text=show)
+
+def _show_sessions(result: Result, text: str) -> None:
+    if not result["sessions"]:
+        click.echo(
+            f"none of the sessions has {text!r} in it" if text else "no sessions yet: `trailmesh session record`"
+        )
+        return
+    for s in result["sessions"]:
+        steps = f"{s['steps']} step{'' if s['steps'] == 1 else 's'}"
+        click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {s['node'][:7]}")
+        click.echo(f"  {printable(s['title'])}\n  {printable(s['start_url'])}")
 
 
 @group.command()
 @click.argument("session")
 @common_options
 def show(home: str | None, session: str, as_json: bool) -> None:
-    """Show a session step by step, who signed it, and its replays."""
+    """Show a session step by step, who signed it, and its replays; of one that was removed, what is left of it."""
     result = run_verb(home, "session.show", {"session": session})
 
     def text(r: Result) -> None:
+        if "removed" in r:
+            _show_remains(r["removed"])
+            return
         s = r["session"]
-        click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
+        click.echo(f"{s['id']}  {s['verdict']}  {printable(s['title'])}")
         click.echo(
             f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})"
         )
@@ -219,11 +239,22 @@ def show(home: str | None, session: str, as_json: bool) -> None:
         for report in r["reports"]:
             matched = f"{_report_matched(report)}{_elsewhere(report['origin'])}"
             refused = _refused("; ", report["blocked"])
-            click.echo(f"replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}")
+            why = _unreached(r["unreached"].get(report["id"], ""))
+            click.echo(f"replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
         for report in r["reports_refused"]:
             click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
     emit(result, as_json=as_json, text=text)
+
+
+def _show_remains(remains: Result) -> None:
+    browser = remains["browser"]
+    click.echo(f"{remains['id']}  removed on {moment(remains['removed_ms'])} UTC; its title, pages and steps are gone")
+    click.echo(f"was      {remains['verdict']}, {remains['steps']} steps in {remains['duration_ms'] / 1000:.1f} s")
+    click.echo(
+        f"recorded {moment(remains['created_ms'])} UTC by {remains['node'][:7]}, {browser['name']} {browser['version']}"
+    )
+    click.echo(f"manifest {remains['manifest'][:16] or 'none: it was not committed'}")
 
 
 @group.command()
@@ -240,6 +271,7 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
     def text(r: Result) -> None:
         matched = (
             f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['text'])}{_elsewhere(r['origin'])}"
+            f"{_unreached(r['unreached'])}"
             if r["what"] == "replay-report"
             else f", {counted(r['steps'], 'step')}"
         )
@@ -250,6 +282,11 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
 def _elsewhere(origin: str) -> str:
     return f", replayed at {origin}, not where it was recorded" if origin else ""
+
+
+def _unreached(code: str) -> str:
+    """What is to be said of a replay that met no page because of ``code``; empty for one that did."""
+    return f"; the site could not be reached [{code}]: this says nothing about the recording" if code else ""
 
 
 def _target(target: str) -> str:
@@ -312,7 +349,8 @@ def replay(
     A step matches by address, title, controls and headings without their numbers, and extracted text. How the whole text of its
     page compares is said beside that: same, only numbers differ, differs. What differs is shown, and is not in the report.
 
-    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that.
+    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
+    code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
     """
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
@@ -330,13 +368,15 @@ def replay(
         report = r["report"]
         click.echo(
             f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
-            f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}"
+            f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
         )
         _show_differences(r)
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
 
     emit(result, as_json=as_json, text=text)
+    if result["unreached"]:
+        raise SystemExit(exit_code(result["unreached"]))
     if result["report"]["verdict"] != "pass":
         raise SystemExit(1)
 
@@ -348,8 +388,9 @@ def replay(
 def rm(home: str | None, session: str, yes: bool, as_json: bool) -> None:
     """Remove a session with its steps, pictures, signatures and replay reports.
 
-    Bundles that were exported stay what they are. That the session was signed here stays in the witness log, and that it was
-    removed on the audit trail.
+    Bundles that were exported stay what they are. What stays here is a manifest without what was seen or done (`session show`):
+    when, by whom, how many steps, which verdict, its hash; that it was signed, in the witness log; that it was removed, on the
+    audit trail.
     """
     agree(f"Remove {session} for good?", yes=yes)
     result = run_verb(home, "session.remove", {"session": session})

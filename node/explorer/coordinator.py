@@ -79,7 +79,9 @@ class Coordinator:
         self.record = record
         self.spec = spec
         self.replica = replica
-        self.progress = cbor.decode_as(record.state, Progress) if record.state else Progress()
+        self.progress = (
+            cbor.decode_as(record.state, Progress) if record.state else Progress(limit_ms=spec.seconds * 1000)
+        )
         self._witness = witness
         self._calls, self._peers = calls, calls.peers
         self._store = store
@@ -122,7 +124,7 @@ class Coordinator:
             now_ms = self._clock.now_ms()
             self.progress.used_ms += max(0, now_ms - last_ms)
             last_ms = now_ms
-            if self.progress.used_ms >= self.spec.seconds * 1000:
+            if self.progress.used_ms >= self.progress.limit_ms:
                 return
             await self._expire()
             await self._deal(now_ms)
@@ -202,7 +204,7 @@ class Coordinator:
         return {
             "search": self.spec.id,
             "seconds": self.progress.used_ms // 1000,
-            "of_seconds": self.spec.seconds,
+            "of_seconds": self.progress.limit_ms // 1000,
             "branches": self.progress.branches,
             "live_leases": len(self._desk.live()),
             "nodes": len(tree),
@@ -249,7 +251,7 @@ class Coordinator:
         Leases count as losses in the scores, so workers spread over the tree.
         """
         leased = self._desk.branches
-        first_half = self.progress.used_ms * 2 < self.spec.seconds * 1000
+        first_half = self.progress.used_ms * 2 < self.progress.limit_ms
         if first_half:
             for child in self.replica.choosable(self.replica.root):
                 if child not in leased and not self.replica.visits(child):

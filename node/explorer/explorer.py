@@ -146,7 +146,7 @@ class Explorer:
             created_ms=now_ms,
             updated_ms=now_ms,
             spec=signed.envelope,
-            state=cbor.encode(Progress()),
+            state=cbor.encode(Progress(limit_ms=seconds * 1000)),
         )
         await self._store.put_search(found)
         search = await self._searches.enter(found)
@@ -154,7 +154,7 @@ class Explorer:
         return await self._follow(search, found, tell)
 
     async def resume(self, search_id: str, *, seconds: int, tell: Tell) -> SearchRecord:
-        """Follow a running search, or take up one that stopped; ``seconds`` more if given.
+        """Follow a running search, or take up one that stopped: for ``seconds`` from now, or, if 0, for what it had left.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
         Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``.
@@ -170,7 +170,8 @@ class Explorer:
             return await self._follow(opened, found, tell)
         progress = cbor.decode_as(found.state, Progress)
         progress.error = ""
-        progress.used_ms = max(0, progress.used_ms - seconds * 1000)
+        if seconds:
+            progress.limit_ms = progress.used_ms + seconds * 1000
         found = msgspec.structs.replace(found, status="running", state=cbor.encode(progress))
         async with self._searches.admitting:
             await self._record(search_id)  # it may have been removed meanwhile

@@ -17,6 +17,9 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What the coordinator keeps of its search besides tree and leases; stored with every change."""
 
     used_ms: int = 0
+    """Time searched, all resumptions together."""
+    limit_ms: int = 0
+    """The search ends without success once ``used_ms`` is this; each resumption sets it anew."""
     branches: int = 0
     """Leases granted."""
     reassigned: int = 0

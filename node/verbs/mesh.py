@@ -100,7 +100,8 @@ class MeshVerbs:
         }
 
     async def _metrics(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        return {"text": (await metrics.exposition(self._rooms)).decode()}
+        text = (await metrics.exposition(self._rooms)).decode()
+        return {"text": text, "metrics": await metrics.samples(self._rooms)}
 
     async def _doctor(self, params: DoctorParams, tell: Tell) -> doctor.Health:
         return await doctor.examine(self._rooms, browser=params.browser)

@@ -14,6 +14,7 @@ from protocol import ids, limits, recovery
 from protocol.errors import MeshError
 from protocol.grants import Grants, granted, parse_grants, replaced, withdrawn
 from protocol.invite import Invite
+from protocol.messages import unasked
 from protocol.pairing import Paired
 
 
@@ -95,22 +96,27 @@ class PairingVerbs:
     async def _invite(self, params: InviteParams, tell: Tell) -> dict[str, Any]:
         self._rooms.need_serving()
         invite, expires_s = await self._rooms.pairing.invite(params.grant, params.ask, params.minutes)
-        return {"invite": invite, "expires_s": expires_s}
+        return {"invite": invite, "expires_s": expires_s, "unasked": unasked(parse_grants(params.grant))}
 
     async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
+        had: Grants | None = None
+
         def found(invite: Invite) -> None:
+            nonlocal had
+            had = self._had(invite.node)
             tell(
                 {
                     "inviter": {
                         **self._names(invite.node),
                         "addresses": [invite.address],
+                        "had": had,
                         "grants": parse_grants(params.grant),
                         "granted_us": invite.grants,
                     }
                 }
             )
 
-        return self._met(await self._rooms.pairing.join(params.invite, params.grant, params.ask, found))
+        return self._met(await self._rooms.pairing.join(params.invite, params.grant, params.ask, found)) | {"had": had}
 
     async def _pair_wait(self, params: PairWaitParams, tell: Tell) -> dict[str, Any]:
         self._rooms.need_serving()
@@ -139,8 +145,13 @@ class PairingVerbs:
             "meeting": meeting.id,
             "digits": meeting.digits,
             "pinned": meeting.pinned,
-            "other": self._met(meeting.other),
+            "other": self._met(meeting.other) | {"had": self._had(meeting.other.node)},
         }
+
+    def _had(self, node: str) -> Grants | None:
+        """What a node that pairs again may do here so far: its grants are replaced. None if it is no peer yet."""
+        record = self._rooms.peers.record(node)
+        return record.grants if record else None
 
     def _names(self, node: str) -> dict[str, Any]:
         """What people tell a node by."""
@@ -155,6 +166,7 @@ class PairingVerbs:
             "asks": other.asks,
             "grants": other.grants,
             "granted_us": other.granted_us,
+            "unasked": unasked(other.grants),
         }
 
     async def _grant(self, params: GrantParams, tell: Tell) -> dict[str, Any]:
@@ -162,7 +174,8 @@ class PairingVerbs:
         if not more:
             raise MeshError("input.invalid", "name at least one scope; every peer has status anyway")
         change = replaced if params.only else granted
-        return await self._regrant(params.peer, lambda before: change(before, more))
+        result = await self._regrant(params.peer, lambda before: change(before, more))
+        return result | {"unasked": unasked(more)}
 
     async def _ungrant(self, params: UngrantParams, tell: Tell) -> dict[str, Any]:
         less = parse_grants(params.grants)

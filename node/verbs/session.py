@@ -104,7 +104,8 @@ class SessionVerbs:
         return {"sessions": await self._sessions.sessions(params.text, params.limit)}
 
     async def _show(self, params: SessionParams, tell: Tell) -> Any:
-        return await self._sessions.show(params.session)
+        remains = await self._sessions.remains(params.session)
+        return {"removed": remains} if remains else await self._sessions.show(params.session)
 
     async def _verify(self, params: TargetParams, tell: Tell) -> Any:
         return await self._sessions.verify(params.target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -109,3 +110,12 @@ def test_no_more_addresses_than_a_peer_can_have_are_listed() -> None:
     seen = sighting("ANNA234", [f"10.0.0.{n}" for n in range(1, 100)], 1)
     assert seen is not None
     assert len(seen.addresses) == 8
+
+
+def test_a_missing_network_is_one_line_of_the_log_and_a_defect_keeps_its_trace(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = logging.getLogger("zeroconf")
+    for error in (OSError(101, "Network is unreachable"), ValueError("a defect")):
+        log.warning("Error with socket 7", exc_info=error)
+    assert [record.exc_info is not None for record in caplog.records] == [False, True]

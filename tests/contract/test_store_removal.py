@@ -56,6 +56,14 @@ async def test_a_removed_session_takes_its_steps_artefacts_and_blobs_along(store
     assert not await store.remove_session("ses-1")
 
 
+async def test_what_is_to_remain_of_a_session_remains(store: Store) -> None:
+    for number in (1, 2):
+        await store.put_session(session(number))
+    assert await store.remove_session("ses-1", b"remains")
+    assert not await store.remove_session("ses-1", b"other")
+    assert (await store.session_remains("ses-1"), await store.session_remains("ses-2")) == (b"remains", None)
+
+
 async def test_a_blob_whose_step_is_on_its_way_stays(store: Store) -> None:
     picture = await store.put_blob(b"picture")
     for number in (1, 2):

@@ -466,11 +466,14 @@ def test_scripts_pair_by_fingerprint_and_change_grants(tmp_path: Path) -> None:
         paired = bruno.run("node", "join", "--peer", address, "--fingerprint", of["anna"])
         out, _ = script.communicate(timeout=WAIT_S)
         assert (paired["name"], json.loads(out)["name"]) == ("anna", "bruno")
-        assert set(paired) == {"node", "short", "fingerprint", "name", "addresses", "asks", "grants", "granted_us"}
+        said = {"node", "short", "fingerprint", "name", "addresses", "asks", "grants", "granted_us", "had", "unasked"}
+        assert set(paired) == said
+        assert (paired["had"], paired["unasked"]) == (None, [])
 
         granted = anna.run("node", "grant", "bruno", "audit", "deltas:read=https://a.example")
         assert granted["after"] == {"deltas:read": ["https://a.example"], "session:read": ["*"]}
         assert granted["told"]
+        assert granted["unasked"] == ["session:read"]
         narrowed = anna.run("node", "grant", "bruno", "audit=https://b.example", "--only")
         assert narrowed["after"]["session:read"] == ["https://b.example"]
         (of_anna,) = bruno.run("node", "peers")["peers"]

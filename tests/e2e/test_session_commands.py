@@ -161,3 +161,16 @@ def test_a_recording_that_runs_is_listed_as_open_with_the_steps_so_far(tmp_path:
         assert (listed["verdict"], listed["steps"]) == ("open", 1)
         assert refusal("session", "rm", listed["id"], "--yes", home=node.home)[:2] == ("input.invalid", 2)
         interrupt(running)
+
+
+def test_a_replay_whose_site_is_down_is_signed_and_says_nothing_about_the_recording(tmp_path: Path) -> None:
+    node, report = Node(tmp_path / "anna", "anna").create(tmp_path), tmp_path / "report"
+    file = tmp_path / "look.yaml"
+    with _till() as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - extract: {{as: title, role: heading, name: Till}}\n")
+        session = node.run("session", "record", str(file))["id"]
+    status, out, _ = cli("session", "replay", session, "--out", str(report), home=node.home)
+    said = "; the site could not be reached [browser.navigation]: this says nothing about the recording"
+    assert (status, out.splitlines()[0].endswith(said)) == (3, True)
+    assert node.run("session", "verify", str(report))["unreached"] == "browser.navigation"
+    assert said in cli("session", "show", session, home=node.home)[1]

@@ -103,7 +103,11 @@ def test_the_first_step_may_open_the_address_itself() -> None:
         ("start: http://a/\nsteps:\n- click: {role: link, colour: red}", 3, "unknown key"),
         ("start: http://a/\nsteps:\n- {click: {role: link}, press: a}", 3, "exactly one action"),
         ("start: http://a/\nsteps:\n- press: {role: button}", 3, "key"),
-        ("start: http://a/\nsteps:\n- fill: {role: textbox, name: a, value: {secret: a b}}", 3, "regex"),
+        (
+            "start: http://a/\nsteps:\n- fill: {role: textbox, name: a, value: {secret: a b}}",
+            3,
+            "letters, digits and . _ -",
+        ),
         ("start: http://a/\nsteps:\n- fill: {role: textbox, name: a, value: {}}", 3, "secret"),
         ("start: http://a/\nsteps:\n- fill: {role: textbox, name: a, value: [b]}", 3, "must be text"),
         ("start: http://a/\nsteps:\n- scroll: {amount_px: many}", 3, "int"),

@@ -19,7 +19,7 @@ from protocol.errors import CODES, MeshError
 
 # A command and what it is given, at the start of the remedy or after what says where.
 PASTED = re.compile(
-    r"(^|: |; )(trailmesh (node|log|explore) |timedatectl |apt-get |sed -i |df |pip |(chromium|'/opt/my chromium') "
+    r"(^|: |; )(trailmesh (node|log|explore) |timedatectl |apt-get |sed -i |df |ls |mv |pip |(chromium|'/opt/my chromium') "
     r"|\$\{EDITOR:-vi\} |TMPDIR=)"
 )
 
@@ -29,6 +29,11 @@ def rooms(**browser: Any) -> Rooms:
     config = Config(browser=BrowserConfig(**browser), listen=Listen())
     identity = SimpleNamespace(node=ids.node_id(bytes(32)))
     return cast(Rooms, SimpleNamespace(config=config, home=Path("/data of/node"), identity=identity))
+
+
+def for_browser(error: MeshError, **browser: Any) -> str:
+    """The remedy where a node's browser is configured so."""
+    return doctor_remedies.for_browser(Path("/data of/node"), BrowserConfig(**browser), error)
 
 
 def check(remedy: str, code: str) -> None:
@@ -58,17 +63,24 @@ def test_every_code_of_a_peer_has_a_command_with_its_name(code: str) -> None:
     "browser", [{}, {"executable": "/opt/my chromium"}, {"cdp_url": "http://127.0.0.1:9333"}], ids=str
 )
 def test_every_code_of_the_browser_has_a_command(code: str, browser: dict[str, str]) -> None:
-    told = doctor_remedies.for_browser(rooms(**browser), MeshError(code))
-    check(told, code)
+    check(for_browser(MeshError(code), **browser), code)
+
+
+@pytest.mark.parametrize(
+    "code", [code for code in CODES if code.startswith(("key.", "store.", "node.not_initialised"))]
+)
+def test_every_code_of_what_does_not_open_has_a_command(code: str) -> None:
+    told = doctor_remedies.for_opening(Path("/data of/node"), MeshError(code))
+    assert PASTED.search(told), f"{code}: nothing to paste in “{told}”"
+    assert "/data of" not in told.replace("'/data of/node", ""), "a path is quoted where it is pasted"
 
 
 def test_what_is_known_stands_in_the_command() -> None:
-    said = doctor_remedies.for_browser
-    assert "=9333" in said(rooms(cdp_url="http://127.0.0.1:9333"), MeshError("browser.unreachable"))
-    assert said(rooms(), MeshError("browser.launch", reason="directory")).startswith("TMPDIR=/tmp trailmesh")
-    no_sandbox = said(rooms(sandbox=False, executable="/opt/my chromium"), MeshError("browser.launch"))
+    assert "=9333" in for_browser(MeshError("browser.unreachable"), cdp_url="http://127.0.0.1:9333")
+    assert for_browser(MeshError("browser.launch", reason="directory")).startswith("TMPDIR=/tmp trailmesh")
+    no_sandbox = for_browser(MeshError("browser.launch"), sandbox=False, executable="/opt/my chromium")
     assert no_sandbox.startswith("'/opt/my chromium' --headless")
-    assert "'/data of/node/config.yaml'" in said(rooms(), MeshError("config.invalid"))
+    assert "'/data of/node/config.yaml'" in for_browser(MeshError("config.invalid"))
     assert "trust anna" in doctor_remedies.for_peer(rooms(), "anna", "peer.distrusted")
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from node.explorer.progress import Progress
+from protocol import cbor
 from protocol.errors import MeshError
 from tests.mesh_memory import FOUND, NEVER, memory_mesh, shop_site, until
 from tests.mesh_searches import has_status, leases_of, search_of
@@ -48,6 +51,20 @@ async def test_a_stopped_search_is_resumed_and_finishes() -> None:
         await task
         found = await anna.explorer.resume(search, seconds=400, tell=lambda event: None)
         assert found.status == "done"
+
+
+async def test_a_resumed_search_has_the_seconds_it_is_given_however_long_it_ran_before() -> None:
+    async with memory_mesh("anna") as (anna,):
+        found = await anna.run(NEVER, seconds=5)
+        for seconds in (50, 5):
+            used_ms = cbor.decode_as(found.state, Progress).used_ms
+            said: list[dict[str, Any]] = []
+            found = await anna.explorer.resume(found.id, seconds=seconds, tell=said.append)
+            after = cbor.decode_as(found.state, Progress)
+            assert found.status == "failed"
+            assert after.limit_ms == used_ms + seconds * 1000 <= after.used_ms
+            first = next(event for event in said if "of_seconds" in event)
+            assert seconds - 1 <= first["of_seconds"] - first["seconds"] <= seconds + 1
 
 
 async def test_whoever_follows_a_search_that_another_command_stops_is_told_so() -> None:

@@ -19,6 +19,7 @@ from protocol.grants import (
     replaced,
     withdrawn,
 )
+from protocol.messages import ROUTES, unasked
 from protocol.origin import common, fits, origin_of, parse_pattern, widest
 
 SHOP, BELOW = "https://shop.example", "https://*.shop.example"
@@ -246,3 +247,10 @@ def test_taking_back_never_widens(before: Grants, less: Grants, scope: str, orig
     check_grants(after)
     if fits(after.get(scope, ()), origin):
         assert fits(before.get(scope, ()), origin)
+
+
+def test_scopes_that_nothing_asks_for_yet_are_named() -> None:
+    asked = {route.scope for route in ROUTES.values()} | {"peers:read"}
+    assert unasked(parse_grants(NAMES)) == sorted(set(NAMES) - asked) != []
+    assert unasked(parse_grants("explore, peers:read")) == []
+    assert unasked(parse_grants("audit=https://shop.example")) == ["session:read"]

@@ -63,6 +63,9 @@ async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
     node.rooms.refusals.count("status", node="A", code="peer.scope")
     said = await node.dispatch("node.metrics", b"{}", lambda event: None)
     assert read(said["text"].encode()).keys() >= {"trailmesh_refusals_total", "trailmesh_peers"}
+    values = {s["name"]: (s["labels"], s["value"]) for metric in said["metrics"] for s in metric["samples"]}
+    assert values["trailmesh_refusals_total"] == ({"at": "status", "code": "peer.scope"}, 1.0)
+    assert values.keys() == read(said["text"].encode()).keys()
     status = await node.dispatch("node.status", b"{}", lambda event: None)
     assert status["refusals"] == {
         "total": 1,

@@ -26,6 +26,7 @@ from protocol.replay import (
     replayable,
     text_counts,
     text_words,
+    unreached,
     verdict,
 )
 from protocol.session import ReplayReport, Step, StepMatch, Verdict
@@ -273,3 +274,15 @@ def test_a_report_says_of_every_snapshot_how_it_compared_and_of_nothing_else() -
 
 def test_steps_that_failed_when_they_were_recorded_are_not_driven() -> None:
     assert replayable([step(), step(index=2, ok=False, error="browser.timeout")]) == [step()]
+
+
+@pytest.mark.parametrize("code", ["browser.navigation", "browser.timeout", "browser.crashed"])
+def test_a_replay_that_met_no_page_says_nothing_about_the_recording(code: str) -> None:
+    assert unreached([not_performed(step(), code, 5)]) == code
+
+
+def test_a_replay_that_met_a_page_or_was_refused_says_something() -> None:
+    assert unreached([not_performed(step(), "action.target_missing", 5)]) == ""
+    assert unreached([compared(step()), not_performed(step(index=2), "browser.navigation", 5)]) == ""
+    assert unreached([not_performed(step(), "later.invention", 5)]) == ""
+    assert unreached([]) == ""

@@ -1,0 +1,31 @@
+"""How sessions are listed for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.cli.session import _show_sessions
+
+
+def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixture[str]) -> None:
+    session = {
+        "id": "ses-A",
+        "title": "The mugs\x1b[2J",
+        "start_url": "https://shop.example/mugs",
+        "verdict": "partial",
+        "steps": 3,
+        "node": "NODEIDX-REST",
+        "created_ms": 1_000,
+    }
+    _show_sessions({"sessions": [session]}, "")
+    assert capsys.readouterr().out.splitlines() == [
+        "ses-A  partial, 3 steps, 1970-01-01 00:00:01 UTC, recorded by NODEIDX",
+        "  The mugs�[2J",
+        "  https://shop.example/mugs",
+    ]
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "no sessions yet"), ("mugs", "none of the sessions has 'mugs' in it")])
+def test_that_there_is_none_is_said_in_words(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _show_sessions({"sessions": []}, text)
+    assert capsys.readouterr().out.startswith(said)

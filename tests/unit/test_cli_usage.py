@@ -1,0 +1,45 @@
+"""A wrong call is refused in the form that was asked for: words for a person, the one JSON error with ``--json``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from node.cli import main
+from node.cli.node import group
+from protocol.errors import CODES
+
+WRONG = [
+    (["node", "status", "--nope"], "--nope", "trailmesh node status --help"),
+    (["node", "join"], "--peer", "trailmesh node join --help"),
+    (["node", "discover", "--seconds", "99"], "99", "trailmesh node discover --help"),
+    (["session", "show"], "SESSION", "trailmesh session show --help"),
+    (["session", "shwo"], "shwo", "trailmesh session --help"),
+    (["nod"], "nod", "trailmesh --help"),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "shown_by"), WRONG)
+def test_a_wrong_call_with_json_gives_the_one_form_of_an_error(words: list[str], said: str, shown_by: str) -> None:
+    done = CliRunner().invoke(main, [*words, "--json"], prog_name="trailmesh")
+    error = json.loads(done.stdout)["error"]
+    assert (done.exit_code, error["code"], error["remedy"]) == (2, "input.invalid", CODES["input.invalid"].remedy)
+    assert said in error["message"] and error["detail"] == {"help": shown_by}
+
+
+@pytest.mark.parametrize("words", [words for words, _, _ in WRONG])
+def test_a_wrong_call_without_json_is_said_in_words(words: list[str]) -> None:
+    done = CliRunner().invoke(main, words, prog_name="trailmesh")
+    assert done.exit_code == 2 and "Usage: trailmesh" in done.stderr and not done.stdout
+
+
+def test_the_group_that_is_a_program_of_its_own_does_the_same() -> None:
+    done = CliRunner().invoke(group, ["status", "--json", "--nope"], prog_name="python -m node")
+    assert (done.exit_code, json.loads(done.stdout)["error"]["detail"]["help"]) == (2, "python -m node status --help")
+
+
+def test_help_is_help_with_json_too() -> None:
+    done = CliRunner().invoke(main, ["node", "status", "--json", "--help"])
+    assert done.exit_code == 0 and "Say who this node is" in done.stdout
