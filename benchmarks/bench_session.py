@@ -27,7 +27,7 @@ from adapters.browser.arguments import DETERMINISM_ARGS, HARDENING_ARGS
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.clock.system import SystemClock
-from adapters.ports import Browser
+from adapters.ports import Browser, Store
 from adapters.storage.memory import MemoryStore
 from benchmarks.registry import benchmark
 from node.acting import Gate
@@ -86,21 +86,20 @@ async def _bare(browser: PlaywrightBrowser, url: str) -> float:
     return taken
 
 
-async def _replayed(browser: Browser, recorded: Recorded, witness: Witness) -> float:
+async def _replayed(browser: Browser, recorded: Recorded, store: Store, witness: Witness) -> float:
     """Seconds a replay takes."""
     page = await browser.open(Profile(), GuardPolicy())
     began = time.perf_counter()
-    done = await replay(
-        recorded, page, SystemClock(), witness, ReplayPlan(browser=browser.info, gate=Gate(report=witness.trail.gate))
-    )
+    plan = ReplayPlan(browser=browser.info, gate=Gate(report=witness.trail.gate))
+    done = await replay(recorded, store, page, SystemClock(), witness, plan)
     taken = time.perf_counter() - began
     assert done.report.verdict == Verdict.PASS, "a replay that diverges measures something else"
     await page.close()
     return taken
 
 
-async def _recorded(browser: Browser, witness: Witness, url: str) -> Recorded:
-    store, page = MemoryStore(), await browser.open(Profile(), GuardPolicy())
+async def _recorded(browser: Browser, store: Store, witness: Witness, url: str) -> Recorded:
+    page = await browser.open(Profile(), GuardPolicy())
     actions: list[Action] = [Goto(url=f"{url}/")]
     actions += [Click(target=Locator(role="link", name=name)) for name, _ in LINKS]
     actions.append(Extract(name="heading", target=Locator(selectors=("css=h1",))))
@@ -114,16 +113,17 @@ async def _recorded(browser: Browser, witness: Witness, url: str) -> Recorded:
 
 
 async def _ratio() -> float:
-    witness = Witness(Identity(SigningKey(bytes(32)), SystemClock()), MemoryStore(), SystemClock())
+    store = MemoryStore()
+    witness = Witness(Identity(SigningKey(bytes(32)), SystemClock()), store, SystemClock())
     await witness.load()
     async with _shop() as url, async_playwright() as driver:
         arguments = [*HARDENING_ARGS, *DETERMINISM_ARGS]
         bare = await driver.chromium.launch(executable_path=find_executable(SETTINGS), args=arguments)
         ours = await launcher(SETTINGS)()
         try:
-            recorded = await _recorded(ours, witness, url)
+            recorded = await _recorded(ours, store, witness, url)
             await _bare(bare, url)  # both sides have been through the pages once before anything is measured
-            pairs = [(await _replayed(ours, recorded, witness), await _bare(bare, url)) for _ in range(ROUNDS)]
+            pairs = [(await _replayed(ours, recorded, store, witness), await _bare(bare, url)) for _ in range(ROUNDS)]
         finally:
             await ours.close()
             await bare.close()

@@ -22,6 +22,7 @@ from node.files import write_private
 from node.identity import Identity
 from node.pairing_desk import PairingDesk
 from node.recovery_file import check_recovery_file
+from node.tasks import to_its_end
 from node.verb import Params, Verb, Verbs
 from protocol import ids, keylog, limits, recovery
 from protocol.clocks import apart_in_words
@@ -116,7 +117,7 @@ class OwnKeys:
             await self._check_clock()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
-            return await self._change(changed, new)
+            return await to_its_end(self._change(changed, new))
 
     async def recover(self, params: RecoverParams, tell: Any = None) -> dict[str, Any]:
         """A new witness key, signed in by the recovery key, whatever became of the present one.
@@ -139,7 +140,7 @@ class OwnKeys:
             )
             if next_seed:
                 await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
-            return await self._change(changed, new) | {"recovery_file": params.recovery_out}
+            return await to_its_end(self._change(changed, new)) | {"recovery_file": params.recovery_out}
 
     async def revoke(self, params: RevokeParams, tell: Any = None) -> dict[str, Any]:
         """The end of this node, told to every peer it reaches.
@@ -162,6 +163,8 @@ class OwnKeys:
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
+    # Never left half done by an interrupted command: a node between two keys is understood by nobody.
+
     async def _change(self, changed: KeyLog, new: SigningKey) -> dict[str, Any]:
         old = self._own.key
         await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
@@ -178,6 +181,14 @@ class OwnKeys:
         told, missed = await self._calls.ask_all()
         log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
         return self._result(told, missed)
+
+    async def _end(self, changed: KeyLog) -> dict[str, Any]:
+        await asyncio.to_thread(identity.write_log, self._home, changed)
+        self._own.become(changed, self._own.key)
+        log.warning("this node has revoked itself")
+        await self._end_work()
+        told, missed = await self._calls.push_keys(changed)
+        return self._result(told, missed) | {"revoked_s": changed.revoked_s}
 
     def _result(self, told: list[str], missed: list[str]) -> dict[str, Any]:
         return {

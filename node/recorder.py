@@ -16,8 +16,16 @@ from protocol import cbor, ids, limits
 from protocol.action import Action, describe
 from protocol.bundle import KIND, blobs_of, make_manifest
 from protocol.errors import MeshError
-from protocol.observation import Observation, encode, truncate
-from protocol.redaction import placeholder, redact_action, redact_address, redact_text, secrets_named, without_value
+from protocol.observation import Observation, encode
+from protocol.redaction import (
+    placeholder,
+    redact_action,
+    redact_address,
+    redact_snapshot,
+    redact_text,
+    secrets_named,
+    without_value,
+)
 from protocol.replay import verdict
 from protocol.session import BrowserInfo, Profile, Session, Step, Verdict
 
@@ -121,6 +129,7 @@ class Recorder:
             # What was typed may be a password that was refused, and a replay does not drive failed steps anyway.
             performed = without_value(performed)
         duration_ms = max(0, self.elapsed_ms - started_ms)
+        snapshot = redact_snapshot(page.text, secrets).encode() if page else b""
         step = Step(
             index=len(self.steps) + 1,
             action=performed,
@@ -131,7 +140,7 @@ class Recorder:
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
             started_ms=started_ms,
             duration_ms=duration_ms,
-            snapshot=await self._blob(truncate(redact_text(page.text, secrets)).encode()) if page else b"",
+            snapshot=await self._blob(snapshot) if page else b"",
             screenshot=await self._screenshot(failed=bool(error)),
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted, secrets) if outcome else "",
@@ -139,14 +148,14 @@ class Recorder:
             blocked=tuple(redact_address(item, secrets) for item in outcome.blocked) if outcome else (),
         )
         await self._store.append_step(self.session.id, step)
-        self._note_secrets(step)
+        self._note_secrets(step, snapshot)
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
 
-    def _note_secrets(self, step: Step) -> None:
+    def _note_secrets(self, step: Step, snapshot: bytes) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
-        encoded = cbor.encode(step)
+        encoded = cbor.encode(step) + snapshot
         self._names.update(secrets_named(step.action))
         self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
 

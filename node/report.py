@@ -18,7 +18,7 @@ import msgspec
 from node.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
 from protocol import ids
 from protocol.action import describe
-from protocol.replay import differences
+from protocol.replay import TEXT_WORDS, differences, text_counts, text_words
 from protocol.session import ReplayReport, Session, Step
 
 _TEMPLATE: Final = "report.html.j2"
@@ -157,11 +157,13 @@ def _replays(data: ReportInput) -> list[dict[str, Any]]:
         {
             "name": shown.name,
             "report": shown.report,
+            "text": text_words(text_counts(shown.report.steps)),
             "rows": [
                 {
                     "match": match,
                     "text": texts.get(match.index, ""),
                     "differs": ", ".join(differences(match)),
+                    "wording": TEXT_WORDS[match.text] if match.text else "",
                     "picture": shown.screenshots.get(match.index),
                 }
                 for match in shown.report.steps

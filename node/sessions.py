@@ -29,6 +29,7 @@ from protocol.action import describe
 from protocol.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
+from protocol.replay import Difference, text_counts
 from protocol.risk import GuardPolicy
 from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 
@@ -77,6 +78,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     matched: int = 0
     """Replay reports only."""
+    text: dict[str, int] = {}
+    """How many steps' text was same, numbers, differs; replay reports only."""
     verdict: Verdict = Verdict.PASS
     origin: str = ""
     """Where it was replayed, if that was another origin than the recorded one."""
@@ -88,6 +91,10 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     report: ReplayReport
     described: tuple[str, ...]
     signed_by: str
+    differences: tuple[Difference, ...]
+    """What was not as recorded, the first of each step; not in the report."""
+    secrets_missing: tuple[str, ...]
+    """Without these, pages cannot be redacted as the recording was, and ``differences`` is empty."""
     out: str = ""
 
 
@@ -195,10 +202,11 @@ class Sessions:
         total = len(recorded.steps)
 
         def on_step(match: StepMatch) -> None:
-            tell({"step": match.index, "of": total, "matched": match.matched, "error": match.error})
+            seen = {"matched": match.matched, "text": match.text, "error": match.error}
+            tell({"step": match.index, "of": total, **seen})
 
         async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
-            done = await replay(recorded, page, self._clock, self._witness, plan, on_step=on_step)
+            done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
         await self._store.put_artefact(done.artefact)
         if out:
             await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
@@ -206,6 +214,8 @@ class Sessions:
             report=done.report,
             described=tuple(describe(step.action) for step in recorded.steps),
             signed_by=self._witness.node,
+            differences=done.differences,
+            secrets_missing=done.secrets_missing,
             out=out,
         )
 
@@ -332,6 +342,7 @@ class Sessions:
             manifest=report.manifest.hex(),
             steps=len(report.steps),
             matched=report.matched,
+            text=text_counts(report.steps),
             verdict=report.verdict,
             origin=report.origin,
         )

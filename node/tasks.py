@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,22 @@ class Tasks:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, which is not left half done: who is cancelled meanwhile waits for its end, and is cancelled then."""
+    task = asyncio.ensure_future(work)
+    interrupted = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            interrupted = True
+    if interrupted:
+        if not task.cancelled() and task.exception() is not None:
+            log.error("after a cancel: %s", task.exception())
+        raise asyncio.CancelledError
+    return task.result()
 
 
 async def either(event: asyncio.Event, sleep: Coroutine[Any, Any, None]) -> None:

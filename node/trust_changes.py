@@ -13,6 +13,7 @@ import msgspec
 
 from adapters.ports import Clock, PeerRecord, Store
 from node.peers import Peers
+from node.tasks import to_its_end
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.grants import Grants, check_grants, each_in_words
@@ -39,6 +40,9 @@ class TrustChanges:
 
     async def _keep(self, record: PeerRecord) -> None:
         """Keep a record, then act by it; the caller holds ``_writing``. Errors: ``store.*``."""
+        await to_its_end(self._put(record))
+
+    async def _put(self, record: PeerRecord) -> None:
         await self._store.put_peer(record)
         self.peers.use(record)
 
@@ -102,6 +106,9 @@ class TrustChanges:
 
     async def learn(self, shown: KeyLog) -> bool:
         """As ``adopt``, from a log that was read just now."""
+        return await to_its_end(self._learn(shown))
+
+    async def _learn(self, shown: KeyLog) -> bool:
         async with self._writing:
             record = self._met(shown.node)
             known = self.peers.key_log(shown.node)

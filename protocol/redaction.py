@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus, unquote_plus
 import msgspec
 
 from protocol.action import Action, Fill, Goto, Secret, Select, Wait, target_of, with_target
+from protocol.observation import truncate
 
 REDACTED: Final = "REDACTED"
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
@@ -168,6 +169,11 @@ def reveal_text(text: str, secrets: Mapping[str, str]) -> str:
 def redact_address(url: str, secrets: Mapping[str, str]) -> str:
     """An address as it is recorded: both redactions."""
     return redact_text(redact_url(url), secrets)
+
+
+def redact_snapshot(text: str, secrets: Mapping[str, str]) -> str:
+    """The text of a page as it is recorded, at most ``SNAPSHOT_BYTES_MAX``."""
+    return truncate(redact_text(text, secrets))
 
 
 def redact_action(action: Action, secrets: Mapping[str, str]) -> Action:

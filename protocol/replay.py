@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
+from protocol import limits
 from protocol.action import Action, Goto
 from protocol.errors import MeshError
 from protocol.observation import Observation
-from protocol.redaction import redact_address, redact_text
-from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.page_text import compare_text, contrast, differing_lines
+from protocol.redaction import redact_address, redact_snapshot, redact_text
+from protocol.session import ReplayReport, Session, Step, StepMatch, TextMatch, Verdict
 
+Aspect = Literal["address", "title", "extracted", "text"]
+TEXT_WORDS: Final[Mapping[TextMatch, str]] = {"same": "same", "numbers": "only numbers differ", "differs": "differs"}
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
@@ -37,6 +43,14 @@ class Rebase(msgspec.Struct, frozen=True):
     def homeward(self, url: str) -> str:
         """The address the recording would show for one that was met."""
         return _swap(url, self.replayed, self.recorded)
+
+    def text_homeward(self, text: str) -> str:
+        """What a page that names its own addresses would say on the recorded origin."""
+        if not self.active or not self.recorded:
+            return text
+        # What continues the host or the port is another origin: example.com.evil.example, port 80 of 8080.
+        own = re.compile(rf"{re.escape(self.replayed)}(?![\w-]|[.:][\w-])")
+        return own.sub(lambda _: self.recorded, text)
 
 
 def _swap(url: str, old: str, new: str) -> str:
@@ -74,34 +88,109 @@ def rebased(action: Action, mapping: Rebase) -> Action:
             return action
 
 
-def compare(
-    step: Step,
+class Met(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that a replay met, as its recording would hold it: on the recorded origin, redacted."""
+
+    state: bytes
+    url: str
+    title: str
+    extracted: str
+    text: str
+    digest: bytes
+    """SHA-256 of ``text``: equals ``Step.snapshot`` exactly if the text is the same."""
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as recorded, cut to ``DIFFERENCE_CHARS_MAX`` about the place where it begins to differ."""
+
+    step: int
+    """Index of the step."""
+    what: Aspect
+    """``text``: one line of it."""
+    recorded: str
+    """Empty for a line that came in addition."""
+    met: str
+    """Empty for a line that is gone."""
+
+
+def as_recorded(
     page: Observation,
     *,
     extracted: str = "",
-    duration_ms: int,
     secrets: Mapping[str, str],
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen, so sharing it is safe
-) -> StepMatch:
-    """How ``page``, met after the action of ``step``, compares with what was recorded.
+) -> Met:
+    """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording."""
+    home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
+    text = redact_snapshot(mapping.text_homeward(home.text), secrets)
+    return Met(
+        state=home.state,
+        url=redact_address(home.url, secrets),
+        title=redact_text(home.title, secrets),
+        extracted=redact_text(extracted, secrets),
+        text=text,
+        digest=hashlib.sha256(text.encode()).digest(),
+    )
 
-    Compared, in order: state hash, address, title, extracted text; all after the redactions that the recording went
-    through.
+
+def compare(step: Step, met: Met, *, snapshot: bytes | None = None, duration_ms: int) -> StepMatch:
+    """How the page ``met`` after the action of ``step`` compares with what was recorded.
+
+    Compared, in order: state hash, address, title, extracted text, and the text as a whole, of which ``matched`` is
+    independent. ``snapshot``: the recorded text as it was stored, if it is at hand; without it, a text that is not the same
+    to the byte ``differs``.
     """
-    met = msgspec.structs.replace(page, url=mapping.homeward(page.url))
-    state = met.state == step.state
-    url = redact_address(met.url, secrets) == step.url
-    title = redact_text(met.title, secrets) == step.title
-    same_text = redact_text(extracted, secrets) == step.extracted
+    state, url, title = met.state == step.state, met.url == step.url, met.title == step.title
+    extracted = met.extracted == step.extracted
     return StepMatch(
         index=step.index,
         performed=True,
         state=state,
         url=url,
         title=title,
-        extracted=same_text,
-        matched=state and url and title and same_text,
+        extracted=extracted,
+        matched=state and url and title and extracted,
         duration_ms=duration_ms,
+        text=_text_match(step, met, snapshot),
+    )
+
+
+def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
+    if not step.snapshot:
+        return ""
+    if met.digest == step.snapshot:
+        return "same"
+    recorded = snapshot_text(snapshot)
+    return "differs" if recorded is None else compare_text(recorded, met.text)
+
+
+def snapshot_text(snapshot: bytes | None) -> str | None:
+    """The text of a stored snapshot; None if there is none, or if no recorder of ours can have stored it."""
+    if snapshot is None or len(snapshot) > limits.SNAPSHOT_BYTES_MAX:
+        return None
+    try:
+        return snapshot.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, ...]:
+    """What of the page is not as recorded, in the order of ``compare``: at most ``DIFFERENCES_PER_STEP_MAX``.
+
+    Both sides are redacted as the recording is: a secret that was not given to the replay is in ``met`` as the page said it.
+    """
+    parts: tuple[tuple[Aspect, str, str], ...] = (
+        ("address", step.url, met.url),
+        ("title", step.title, met.title),
+        ("extracted", step.extracted, met.extracted),
+    )
+    found = [(what, contrast(old, new)) for what, old, new in parts if old != new]
+    recorded = snapshot_text(snapshot)
+    if recorded is not None:
+        found += [("text", pair) for pair in differing_lines(recorded, met.text)]
+    return tuple(
+        Difference(step=step.index, what=what, recorded=old, met=new)
+        for what, (old, new) in found[: limits.DIFFERENCES_PER_STEP_MAX]
     )
 
 
@@ -126,6 +215,19 @@ def differences(match: StepMatch) -> tuple[str, ...]:
         return (f"not performed: {match.error}",)
     parts = (("page", match.state), ("address", match.url), ("title", match.title), ("extracted text", match.extracted))
     return tuple(name for name, same in parts if not same)
+
+
+def text_counts(matches: Sequence[StepMatch]) -> dict[str, int]:
+    """How many steps' text was ``same``, ``numbers``, ``differs``; steps without a comparison are in none of them."""
+    counted = Counter(match.text for match in matches)
+    return {text: counted[text] for text in TEXT_WORDS}
+
+
+def text_words(counts: Mapping[str, int]) -> str:
+    """``text: 3 same, 1 only numbers differ, 1 differs``; empty if no text was compared."""
+    words = TEXT_WORDS if counts["differs"] == 1 else {**TEXT_WORDS, "differs": "differ"}
+    said = [f"{counts[text]} {word}" for text, word in words.items() if counts[text]]
+    return "text: " + ", ".join(said) if said else ""
 
 
 def verdict(done: int, total: int) -> Verdict:
@@ -153,20 +255,22 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     """Raise unless ``report`` fits the recording it names.
 
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
-    steps, in order; a step counts as matched only if all of it is; only the last entry may be one that was not
-    performed; the count and the verdict follow from the entries. Errors: ``report.invalid``.
+    steps, in order; a step counts as matched only if all of it is; it says how the text compares exactly if it was performed
+    and its recording has a snapshot; only the last entry may be one that was not performed; the count and the verdict follow
+    from the entries. Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
     if not _is_other_origin(report.origin, session.start_url):
         raise MeshError("report.invalid", "what it names as another origin is none")
-    expected = [step.index for step in replayable(steps)]
+    expected = replayable(steps)
     indices = [match.index for match in report.steps]
-    if indices != expected[: len(indices)]:
+    if indices != [step.index for step in expected[: len(indices)]]:
         raise MeshError("report.invalid", "its steps are not those of the recording")
-    for match in report.steps:
+    for step, match in zip(expected, report.steps, strict=False):
         whole = match.performed and match.state and match.url and match.title and match.extracted
-        if match.matched != whole or match.performed == bool(match.error):
+        compared = match.performed and bool(step.snapshot)
+        if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
     stopped = any(not match.performed for match in report.steps[:-1])
     cut_short = len(indices) < len(expected) and (not report.steps or report.steps[-1].performed)

@@ -100,6 +100,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Requests the network guard refused: method and path."""
 
 
+TextMatch = Literal["", "same", "numbers", "differs"]
+"""How a page's text compares with its recorded snapshot: every line as recorded, only numbers differ, or more. Empty where
+there is nothing to compare."""
+
+
 class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How one step of a replay compares with its recording."""
 
@@ -113,6 +118,9 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     matched: bool
     """Performed, and state, url, title and extracted text equal the recording."""
     duration_ms: int
+    text: TextMatch = ""
+    """How the text of the page compares with the snapshot (docs/protocol/replay.md); empty exactly if the step was not performed or
+    its recording has no snapshot. No part of ``matched``."""
     error: str = ""
     """Error code, if not performed."""
 

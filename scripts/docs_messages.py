@@ -30,7 +30,7 @@ _ELSEWHERE: dict[str, tuple[str, tuple[type[msgspec.Struct], ...]]] = {
     "Key events": ("The statements of a [key log](keylog.md), told by `op`.", (Genesis, Rotate, Recover, Revoke)),
     "Other artefacts": (
         "Payloads of the [witness log](witness-log.md), of [deltas](deltas.md) with the values of their maps, and of what a\n"
-        "[bundle](bundle.md) holds; a replay report is an artefact of kind `replay-report`.",
+        "[bundle](bundle.md) holds; a [replay report](replay.md) is an artefact of kind `replay-report`.",
         (Opening, Delta, NodeEntry, LeaseEntry, Session, Step, ReplayReport),
     ),
     "Frames": ("What travels over a [held connection](reach.md).", (CallFrame, AnswerFrame)),
@@ -150,7 +150,7 @@ def _words(found: types.Type) -> str:
         case types.EnumType():
             return " or ".join(f"`{value.value}`" for value in found.cls)
         case types.LiteralType():
-            return " or ".join(f"`{value}`" for value in found.values)
+            return " or ".join(f"`{value}`" if value else "empty" for value in found.values)
         case types.DictType():
             return f"map of {_words(found.key_type)} to {_words(found.value_type)}"
         case types.BoolType():

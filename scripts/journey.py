@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from protocol.replay import text_words
 from scripts.mesh import CommandFailed, MeshNode, mesh, pair
 
 console = Console(stderr=True)
@@ -62,6 +63,8 @@ class Journey:
         self.task = task
         self.outcome = Outcome()
         self.search: dict[str, Any] = {}
+        self.text = ""
+        """How the text of the steps compared in the re-drive, in words."""
         self._chapter = 0
 
     def run(self) -> Outcome:
@@ -125,7 +128,8 @@ class Journey:
         self.outcome.steps = len(replayed["described"])
         returned = harbour.run("session", "verify", str(report))
         self.outcome.steps_matched = returned["matched"]
-        matched = f"{returned['matched']} of {returned['steps']} steps matched"
+        self.text = text_words(returned["text"])
+        matched = f"{returned['matched']} of {returned['steps']} steps matched; {self.text}"
         console.print(f"   {harbour.name} verified the report signed by {returned['signer_name']}: {matched}")
         return bundle
 
@@ -156,7 +160,7 @@ class Journey:
         shares = self.search.get("spend", [])
         promises = {
             "two peers joined": done.joined == len(WORKERS),
-            "every peer was given a branch": len(shares) == done.nodes and all(peer["branches"] for peer in shares),
+            "every peer was given a branch": len(shares) == done.nodes and all(peer["leases"] for peer in shares),
             "every peer explored": all(done.visits_per_peer.values()) or not self.task.far,
             "the goal was reached and verified": done.verified,
             "nothing unsafe happened on the site": done.unsafe_effects == 0,
@@ -186,6 +190,7 @@ class Journey:
         out.print(table)
         out.print(
             f"verified {done.verified} · unsafe effects {done.unsafe_effects} · steps matched {done.steps_matched}/{done.steps} · "
+            f"{self.text or 'no text compared'} · "
             f"tampering named {done.tamper_named or 'no'} · stranger refused {done.stranger_refused}",
             highlight=False,
         )

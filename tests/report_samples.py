@@ -57,7 +57,15 @@ def sample_report() -> ReportInput:
     shown = {step.screenshot: png(200, 215, 240) for step in steps}
     good = tuple(matched(step, duration_ms=38) for step in steps)
     differing = StepMatch(
-        index=2, performed=True, state=False, url=True, title=False, extracted=True, matched=False, duration_ms=950
+        index=2,
+        performed=True,
+        state=False,
+        url=True,
+        title=False,
+        extracted=True,
+        matched=False,
+        duration_ms=950,
+        text="numbers",
     )
     bad = (good[0], differing, not_performed(steps[2], "action.target_missing", 12))
     replays = tuple(

@@ -116,4 +116,5 @@ def matched(step: Step, duration_ms: int = 1) -> StepMatch:
         extracted=True,
         matched=True,
         duration_ms=duration_ms,
+        text="same" if step.snapshot else "",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from node.cli.common import BUNDLE_SUFFIX, Result, agree, common_options, emit, 
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
+_TEXT_MARKS = {"numbers": "; text: only numbers differ", "differs": "; text differs"}
+_ASPECTS = {"address": "address", "title": "title", "extracted": "extracted text", "text": "text"}
 
 
 @click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})
@@ -128,8 +131,40 @@ def _step_line(event: Result) -> str:
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
         mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}"
-        return f"  {event['step']}/{event['of']} {mark}"
+        return f"  {event['step']}/{event['of']} {mark}{_TEXT_MARKS.get(event['text'], '')}"
     return ""
+
+
+def _matched(matched: int, steps: int, text: dict[str, int]) -> str:
+    """``5 of 5 steps matched; text: 4 same, 1 only numbers differ``."""
+    from protocol.replay import text_words
+
+    words = text_words(text)
+    return f"{matched} of {steps} steps matched{'; ' if words else ''}{words}"
+
+
+def _report_matched(report: Result) -> str:
+    counted = Counter(step["text"] for step in report["steps"])
+    return _matched(report["matched"], len(report["steps"]), counted)
+
+
+def _show_differences(result: Result) -> None:
+    """What was recorded, and below it what was met; or why that is not shown."""
+    above = None
+    for found in result["differences"]:
+        if (found["step"], found["what"]) != above:
+            click.echo(f"step {found['step']}, {_ASPECTS[found['what']]}:")
+            above = (found["step"], found["what"])
+        for name in ("recorded", "met"):
+            if found[name] or found["what"] != "text":
+                click.echo(f"  {name:<8}  {found[name]}")
+    if result["secrets_missing"] and any(_is_other(step) for step in result["report"]["steps"]):
+        names = ", ".join(result["secrets_missing"])
+        click.echo(f"what differs is shown only with the secrets of the recording: --secret NAME=@FILE for {names}")
+
+
+def _is_other(step: Result) -> bool:
+    return step["performed"] and not (step["matched"] and step["text"] in ("", "same"))
 
 
 @group.command(name="ls")
@@ -181,9 +216,9 @@ def show(home: str | None, session: str, as_json: bool) -> None:
             if step["blocked"]:
                 click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
         for report in r["reports"]:
-            matched = f"{report['matched']} of {len(report['steps'])} steps matched{_elsewhere(report['origin'])}"
+            matched = f"{_report_matched(report)}{_elsewhere(report['origin'])}"
             refused = _refused("; ", report["blocked"])
-            click.echo(f"replayed by {report['node'][:7]}: {matched}, {report['verdict']}{refused}")
+            click.echo(f"replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}")
         for report in r["reports_refused"]:
             click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
@@ -203,7 +238,7 @@ def verify(home: str | None, target: str, as_json: bool) -> None:
 
     def text(r: Result) -> None:
         matched = (
-            f", {r['matched']} of {r['steps']} steps matched ({r['verdict']}){_elsewhere(r['origin'])}"
+            f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['text'])}{_elsewhere(r['origin'])}"
             if r["what"] == "replay-report"
             else f", {r['steps']} steps"
         )
@@ -273,7 +308,10 @@ def replay(
 ) -> None:
     """Drive a session again in a fresh browser context and sign, step by step, what matched.
 
-    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout.
+    A step matches by address, title, controls and headings without their numbers, and extracted text. How the whole text of its
+    page compares is said beside that: same, only numbers differ, differs. What differs is shown, and is not in the report.
+
+    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that.
     """
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
@@ -290,10 +328,10 @@ def replay(
     def text(r: Result) -> None:
         report = r["report"]
         click.echo(
-            f"{report['matched']} of {len(report['steps'])} steps matched: {report['verdict']}, signed by {r['signed_by'][:7]}"
-            f"{_elsewhere(report['origin'])}"
-            f"{_refused('; ', report['blocked'])}"
+            f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
+            f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}"
         )
+        _show_differences(r)
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
 

@@ -87,8 +87,10 @@ class Answers:
     async def on_open(self, caller: str, ask: SearchOpen) -> Done:
         """A coordinator wants us to take part.
 
-        Errors: ``envelope.*``, ``peer.scope``, ``peer.limit``, ``policy.refused`` (by the configuration, or the owner stopped it).
+        Errors: ``OpenSearches.check_open``; ``envelope.*``, ``peer.scope``, ``peer.limit``, ``policy.refused`` (by the
+        configuration, or the owner stopped it).
         """
+        self._searches.check_open()
         spec = self._searches.spec_of(ask.spec)
         if spec.coordinator != caller or self._peers.me not in spec.participants:
             raise MeshError("envelope.issuer", "the search is not the caller's, or not for us")

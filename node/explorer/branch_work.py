@@ -74,9 +74,11 @@ class BranchWork:
     async def accept(self, caller: str, sealed: bytes, replica: Replica) -> None:
         """Take a lease and begin. The same assignment twice is taken once, also when it ended long ago.
 
-        Checks, in order: signature of the coordinator; of this search; not expired; a free place; the branch follows from the
-        prefix. Errors: ``envelope.*``, ``lease.unknown``, ``lease.busy``, ``delta.invalid``.
+        Checks, in order: this node signs; signature of the coordinator; of this search; not expired; a free place; the branch
+        follows from the prefix. Errors: ``Witness.check_signs``; ``envelope.*``, ``lease.unknown``, ``lease.busy``,
+        ``delta.invalid``.
         """
+        self._witness.check_signs()
         opened = envelope.verify(sealed, kinds=frozenset({KIND_ASSIGNMENT}), find_key=self._peers.find_key)
         if opened.claims.issuer != caller:
             raise MeshError("envelope.issuer", "an assignment is sent by its coordinator only")
@@ -120,10 +122,12 @@ class BranchWork:
             log.error("defect in the work on %s", lease_id, exc_info=task.exception())
 
     async def revoke(self, lease_id: str) -> None:
-        """Stop working on a lease; one that is not worked on is no error."""
+        """Stop working on a lease; one that is not worked on is no error. Errors: ``store.*``."""
         task = self._tasks.get(lease_id)
-        if task is None:
-            return
+        if task is not None:
+            await self._stop(lease_id, task)
+
+    async def _stop(self, lease_id: str, task: asyncio.Task[None]) -> None:
         keeper = self._keepers.get(lease_id)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -133,10 +137,13 @@ class BranchWork:
             await self._store.put_lease(msgspec.structs.replace(record, status="revoked", spend=spend))
 
     async def close(self) -> None:
-        """Stop working on everything."""
+        """Stop working on everything, also where that cannot be written down. Twice is once."""
         self._closed = True
-        for lease_id in list(self._tasks):
-            await self.revoke(lease_id)
+        async with self._accepting:  # what is being taken right now has begun then, and ends like the rest
+            stopping = [self._stop(lease_id, task) for lease_id, task in self._tasks.items()]
+            for failed in await asyncio.gather(*stopping, return_exceptions=True):
+                if isinstance(failed, Exception):
+                    log.error("the end of a branch is not written down: %s", failed)
 
     async def _work(self, lease: LeaseRecord, assignment: Assignment) -> None:
         keeper = self._keepers[lease.id] = _Keeper(self._calls, self._clock, self._spec.coordinator, assignment)

@@ -113,9 +113,10 @@ class Explorer:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
         ``peers``: names; None takes every peer that lets us assign branches there. Nothing is kept of a search whose start page
-        does not open. Errors: ``Witness.check_signs``; ``input.*``, ``condition.invalid``, ``search.start_failed``, ``browser.*``.
+        does not open. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``, ``search.start_failed``,
+        ``browser.*``.
         """
-        self._witness.check_signs()
+        self._searches.check_open()
         if redact_url(start_url) != start_url:
             told = "every peer of a search is told its start address, and this one holds what looks like a secret"
             raise MeshError("input.invalid", told)
@@ -159,8 +160,9 @@ class Explorer:
         """Follow a running search, or take up one that stopped; ``seconds`` more if given.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
-        Errors: ``input.not_found``, ``search.state``.
+        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``.
         """
+        self._searches.check_open()
         found = await self._record(search_id)
         if found.coordinator != self._witness.node:
             return await self._searches.readmit(found)
@@ -200,12 +202,15 @@ class Explorer:
     async def stop_all(self) -> None:
         """End every open search without a word to anybody: this node revoked itself, and signs nothing any more.
 
-        Its peers learn of that from its key log. Errors: ``store.*``.
+        Its peers learn of that from its key log.
         """
         for search in self._searches.all():
             search.stopped = True
             await self._searches.leave(search)
-            await self._mark_stopped(search.spec.id)
+            try:
+                await self._mark_stopped(search.spec.id)
+            except MeshError as error:
+                log.error("search %s ended, which is not written down: %s", search.spec.id, error)
 
     async def remove(self, search_id: str) -> tuple[SearchRecord, dict[str, int]]:
         """Forget a search that does not run, with all that peers sent about it; what it was, and the bytes each peer gets back.
@@ -228,6 +233,7 @@ class Explorer:
         Errors: ``store.*``.
         """
         await self._expulsions.begin(node, _DISTRUSTED)
+        await self._searches.part(node)
         count = 0
         opened = self._searches.get
         for found in sorted(

@@ -87,6 +87,12 @@ class OpenSearches:
         """The open search of this id."""
         return self._open.get(search_id)
 
+    def check_open(self) -> None:
+        """Nothing, while a search can be entered. Errors: ``Witness.check_signs``; ``node.stopped``."""
+        self._witness.check_signs()
+        if self._closed:
+            raise MeshError("node.stopped", "the node is ending")
+
     def spec_of(self, sealed: bytes) -> SearchSpec:
         """The search in a signed specification. Errors: ``envelope.*``, ``message.invalid``, ``condition.invalid``."""
         opened = envelope.verify(sealed, kinds=frozenset({KIND_SEARCH}), find_key=self._peers.find_key)
@@ -110,15 +116,15 @@ class OpenSearches:
     async def enter(self, found: SearchRecord) -> Open:
         """Load a search and begin to exchange deltas about it; once per search.
 
-        Errors: ``envelope.*``, ``store.*``, ``node.stopped``.
+        Errors: ``Witness.check_signs``; ``envelope.*``, ``store.*``, ``node.stopped``.
         """
+        self.check_open()
         async with self._entering:
             while (left := self._leaving.get(found.id)) is not None:
                 await left.wait()
             if found.id in self._open:
                 return self._open[found.id]
-            if self._closed:
-                raise MeshError("node.stopped", "the node is ending")
+            self.check_open()  # while others were waited for, the node may have ended
             spec = self.spec_of(found.spec)
             replica = Replica(spec, self._witness, self._store, self._new_writer)
             await replica.load(self._peers.find_key, self._peers.genesis_keys())
@@ -151,16 +157,21 @@ class OpenSearches:
             return
         del self._open[search_id]
         left = self._leaving[search_id] = asyncio.Event()
+        # Each part ends whatever becomes of the one before: nobody could reach it afterwards.
         try:
             if search.task is not None and search.task is not asyncio.current_task():
                 search.task.cancel()
                 await asyncio.gather(search.task, return_exceptions=True)
-            if search.work is not None:
-                await search.work.close()
-            await search.exchange.close()
         finally:
-            del self._leaving[search_id]
-            left.set()
+            try:
+                if search.work is not None:
+                    await search.work.close()
+            finally:
+                try:
+                    await search.exchange.close()
+                finally:
+                    del self._leaving[search_id]
+                    left.set()
 
     async def decline(self, found: SearchRecord) -> SearchRecord:
         """Take no part any more in a search of a peer, whatever that one says. Errors: ``store.*``."""
@@ -203,6 +214,15 @@ class OpenSearches:
             if running or (now is not None and now.status == "running"):
                 raise MeshError("search.state", f"it runs: `trailmesh explore stop {found.id}` first", search=found.id)
             await self._store.remove_search(found.id)
+
+    async def part(self, peer: str) -> None:
+        """End at once what is done for ``peer`` and with it in every open search; nothing that loads is waited for."""
+        for search in self.all():
+            if search.spec.coordinator == peer and search.work is not None:
+                await search.work.close()
+            elif search.coordinator is not None:
+                search.exchange.drop(peer)
+                await search.coordinator.dismiss_peer(peer)
 
     async def drop_peer(self, found: SearchRecord, peer: str, code: str) -> bool:
         """Put ``peer`` out of a search; whether it had a part in it. Errors: ``store.*``."""

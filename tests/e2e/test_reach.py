@@ -20,6 +20,7 @@ from node.own_keys import RotateParams
 from node.rooms import Rooms
 from node.setup import init_home
 from protocol.errors import MeshError
+from protocol.keylog import KeyLog
 from protocol.messages import StatusAsk, StatusTell
 from tests.village import Village, WrongClock, pair
 
@@ -290,3 +291,33 @@ def test_an_ipv6_address_to_listen_at_needs_brackets_and_a_port(tmp_path: Path, 
     with pytest.raises(MeshError) as caught:
         init_home(tmp_path / "node", name="n", listen=listen, config_file=None)
     assert caught.value.code == "input.invalid"
+
+
+# --- an interrupted change of key ------------------------------------------------------------------------------------
+
+
+async def test_a_change_of_key_that_is_interrupted_goes_to_its_end(
+    village: Village, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harbour, cabin = await village.node("harbour"), await village.node("cabin")
+    await pair(harbour, cabin)
+    pushing, go_on = asyncio.Event(), asyncio.Event()
+    push = cabin.calls.push_keys
+
+    async def slowly(changed: KeyLog) -> tuple[list[str], list[str]]:
+        pushing.set()
+        await go_on.wait()  # as if another peer did not answer
+        return await push(changed)
+
+    monkeypatch.setattr(cabin.calls, "push_keys", slowly)
+    rotating = asyncio.create_task(cabin.own_keys.rotate(RotateParams()))
+    await pushing.wait()
+    rotating.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await rotating
+    assert cabin.identity.spoken
+    assert harbour.peers.public_key(cabin.identity.node) == cabin.identity.public_key
+    assert (await status(cabin, harbour)).node == harbour.identity.node
+    assert (await status(harbour, cabin)).node == cabin.identity.node

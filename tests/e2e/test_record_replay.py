@@ -29,6 +29,7 @@ from node.witness import Witness
 from protocol.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret
 from protocol.bundle import verify_bundle
 from protocol.errors import MeshError
+from protocol.replay import text_counts
 from protocol.risk import GuardPolicy
 from protocol.session import Profile, Session, Verdict
 from tests.gates import unreported
@@ -135,7 +136,7 @@ async def loaded(node: Node, session_id: str) -> Recorded:
 async def replayed_by(node: Node, browser: Browser, session_id: str, **changes: object) -> Replayed:
     plan = msgspec.structs.replace(ReplayPlan(browser=browser.info, gate=Gate(report=unreported)), **changes)
     async with fresh_page(browser) as page:
-        return await replay(await loaded(node, session_id), page, node.clock, node.witness, plan)
+        return await replay(await loaded(node, session_id), node.store, page, node.clock, node.witness, plan)
 
 
 async def handed_over(giver: Node, taker: Node, session_id: str) -> Session:
@@ -163,6 +164,8 @@ async def test_a_session_recorded_here_is_verified_and_replayed_there(
     replayed = await replayed_by(bruno, browser, session.id)
     assert replayed.report.verdict == Verdict.PASS
     assert replayed.report.matched == 8
+    assert [match.text for match in replayed.report.steps] == ["same"] * 8
+    assert replayed.differences == ()
     assert replayed.report.node == bruno.identity.node
     seen = open_report(replayed.artefact.envelope, bruno.find_key, await loaded(anna, session.id))
     assert seen == replayed.report
@@ -208,6 +211,11 @@ async def test_a_session_is_replayed_at_another_origin(browser: Browser, nodes: 
         at_home = await replayed_by(anna, browser, recorder.session.id)
     assert (replayed.report.verdict, replayed.report.origin) == (Verdict.PASS, elsewhere)
     assert (at_home.report.verdict, at_home.report.origin) == (Verdict.PASS, "")
+    assert (
+        text_counts(replayed.report.steps)
+        == text_counts(at_home.report.steps)
+        == {"same": 2, "numbers": 0, "differs": 0}
+    )
 
 
 async def test_a_site_that_changed_is_told_apart_step_by_step(
@@ -361,6 +369,60 @@ async def test_requests_the_guard_refuses_are_in_the_report(browser: Browser, no
         await runner.cleanup()
     assert len(replayed.report.blocked) == 1
     assert "abc" not in str(replayed.report.blocked)
+
+
+@asynccontextmanager
+async def priced_shop(bodies: list[str]) -> AsyncIterator[str]:
+    """A page that says the first of ``bodies``; what stands in the list may be changed while it is served."""
+
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text=f"<title>Mug</title><h1>Mug</h1>{bodies[0]}", content_type="text/html")
+
+    app = web.Application()
+    app.router.add_get("/", page)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_price_that_changed_is_told_though_the_step_matches(browser: Browser, nodes: tuple[Node, Node]) -> None:
+    anna, bruno = nodes
+    bodies = ["<p>Price: £10.00</p><p>In stock</p>"]
+    async with priced_shop(bodies) as url:
+        recorder = await recorded_by(anna, browser, (Goto(url=url),), url=url)
+        session = (await handed_over(anna, bruno, recorder.session.id)).id
+        replays = [await replayed_by(bruno, browser, session)]
+        bodies[0] = "<p>Price: £99000.00</p><p>In stock</p>"
+        replays.append(await replayed_by(bruno, browser, session))
+        bodies[0] = "<p>Price: £10.00</p><p>Sold out</p>"
+        replays.append(await replayed_by(bruno, browser, session))
+    assert [done.report.verdict for done in replays] == [Verdict.PASS] * 3
+    assert [done.report.steps[0].text for done in replays] == ["same", "numbers", "differs"]
+    shown = [[(found.what, found.recorded, found.met) for found in done.differences] for done in replays]
+    assert shown == [
+        [],
+        [("text", "- paragraph: Price: £10.00", "- paragraph: Price: £99000.00")],
+        [("text", "- paragraph: In stock", "- paragraph: Sold out")],
+    ]
+    known = await loaded(anna, session)
+    for done in replays:
+        assert open_report(done.artefact.envelope, bruno.find_key, known) == done.report
+        assert b"99000" not in done.artefact.envelope
+        assert b"Sold" not in done.artefact.envelope
+
+
+async def test_a_text_that_comes_after_the_state_is_waited_for(browser: Browser, nodes: tuple[Node, Node]) -> None:
+    anna, _ = nodes
+    late = "<p id=p>Wait</p><script>setTimeout(() => {p.textContent = 'Price: £10.00'}, 60)</script>"
+    async with priced_shop([late]) as url:
+        recorder = await recorded_by(anna, browser, (Goto(url=url),), url=url)
+        assert "£10.00" in (await anna.store.blob(recorder.steps[0].snapshot)).decode()
+        replayed = await replayed_by(anna, browser, recorder.session.id)
+    assert replayed.report.steps[0].text == "same"
 
 
 async def test_the_report_of_a_real_run_opens_without_a_policy_violation(

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -17,15 +17,19 @@ from tests.mesh_nodes import COMMAND, ROOT, Node, cli, interrupt, kill_group, re
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
+_PRICED = "<title>Mug</title><h1>Mug</h1><p>Price: {price}</p><p>In stock</p>"
 _PAGE = b"<title>Till</title><h1>Till</h1><form method=post action=/buy><button>Buy now</button></form>"
 
 
 class _Till(http.server.BaseHTTPRequestHandler):
+    prices: ClassVar[list[str]] = []
+    """What ``/mug`` costs, visit by visit."""
+
     def do_GET(self) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
-        self.wfile.write(_PAGE)
+        self.wfile.write(_PRICED.format(price=self.prices.pop(0)).encode() if self.path == "/mug" else _PAGE)
 
     do_POST = do_GET
 
@@ -65,6 +69,34 @@ def test_a_request_that_the_guard_refused_is_told_with_its_step_and_at_the_end(t
         status, out, err = cli(*record, "--allow", f"POST {url}/buy", home=node.home)
         assert status == 0
         assert "refused" not in out + err
+
+
+def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_report(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file, report = tmp_path / "mug.yaml", tmp_path / "report.cose"
+    _Till.prices[:] = ["£10.00", "£99000.00", "£99000.00"]
+    with _till() as url:
+        file.write_text(f"start: {url}/mug\nsteps:\n  - goto: {url}/\n")
+        session = node.run("session", "record", str(file))["id"]
+        status, out, err = cli("session", "replay", session, "--out", str(report), home=node.home)
+        given = node.run("session", "replay", session)
+    assert status == 0
+    assert "1/2 ✓ matched; text: only numbers differ" in err
+    assert out.splitlines()[:4] == [
+        f"pass: 2 of 2 steps matched; text: 1 same, 1 only numbers differ; signed by {given['signed_by'][:7]}",
+        "step 1, text:",
+        "  recorded  - paragraph: Price: £10.00",
+        "  met       - paragraph: Price: £99000.00",
+    ]
+    assert given["differences"] == [
+        {"step": 1, "what": "text", "recorded": "- paragraph: Price: £10.00", "met": "- paragraph: Price: £99000.00"}
+    ]
+    assert [step["text"] for step in given["report"]["steps"]] == ["numbers", "same"]
+    assert b"99000" not in report.read_bytes()
+    told = "pass: 2 of 2 steps matched; text: 1 same, 1 only numbers differ"
+    assert told in cli("session", "verify", str(report), home=node.home)[1]
+    assert node.run("session", "verify", str(report))["text"] == {"same": 1, "numbers": 1, "differs": 0}
+    assert cli("session", "show", session, home=node.home)[1].count(told) == 2
 
 
 def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(

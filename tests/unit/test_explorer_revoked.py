@@ -64,3 +64,14 @@ async def test_a_search_whose_own_branch_cannot_be_signed_stops_without_a_defect
         assert ended.value.code == "keylog.revoked"
         assert [found.status for found in await anna.store.searches()] == ["stopped"]
         assert not [record for record in caplog.records if "defect" in record.message]
+
+
+async def test_a_coordinator_that_was_not_told_opens_nothing_here_again() -> None:
+    async with memory_mesh("anna", "bela") as (anna, bela):
+        _revoke(bela)
+        refused: list[str] = []
+        running = asyncio.create_task(anna.run(NEVER, tell=lambda event: refused.append(event.get("error", ""))))
+        await until(lambda: "keylog.revoked" in refused, "a refusal")
+        assert (bela.explorer.running, bela.pages, await bela.store.searches()) == (0, 0, [])
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
 import pytest
 
-from protocol import ids
+from protocol import ids, limits
 from protocol.action import Goto, Scroll
 from protocol.errors import MeshError
 from protocol.observation import Element, Observation
 from protocol.replay import (
+    Met,
     Rebase,
+    as_recorded,
     check_report,
     compare,
     differences,
+    explain,
     not_performed,
     rebase,
     rebased,
     replayable,
+    text_counts,
+    text_words,
     verdict,
 )
 from protocol.session import ReplayReport, Step, StepMatch, Verdict
@@ -49,8 +55,20 @@ def step(**changes: Any) -> Step:
     return msgspec.structs.replace(recorded, **changes)
 
 
-def compared(recorded: Step, page: Observation = PAGE, **more: Any) -> StepMatch:
-    return compare(recorded, page, extracted="Ann: 3", duration_ms=5, secrets={"user": "Ann"}, **more)
+def met(page: Observation = PAGE, **more: Any) -> Met:
+    return as_recorded(page, extracted="Ann: 3", secrets={"user": "Ann"}, **more)
+
+
+def compared(recorded: Step, page: Observation = PAGE, *, snapshot: bytes | None = None, **more: Any) -> StepMatch:
+    return compare(recorded, met(page, **more), snapshot=snapshot, duration_ms=5)
+
+
+def saying(text: str, url: str = PAGE.url) -> Observation:
+    return msgspec.structs.replace(PAGE, text=text, url=url)
+
+
+def digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def test_a_page_is_compared_after_the_redactions_of_its_recording() -> None:
@@ -82,6 +100,68 @@ def test_a_page_on_another_origin_is_compared_as_if_it_were_at_home() -> None:
     assert rebased(step().action, mapping) == Goto(url="http://127.0.0.1:9000/mugs")
     assert rebased(Goto(url="http://other.example/"), mapping) == Goto(url="http://other.example/")
     assert rebased(Scroll(), mapping) == Scroll()
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("- paragraph: £10.00 for ‹secret:user›", "same"),
+        ("- paragraph: £10.00 for Ann", "same"),
+        ("- paragraph: £99000.00 for Ann", "numbers"),
+        ("- paragraph: £10.00 for Bob", "differs"),
+    ],
+)
+def test_the_text_is_compared_as_it_was_recorded_and_does_not_decide_the_match(said: str, text: str) -> None:
+    recorded = "- paragraph: £10.00 for ‹secret:user›"
+    match = compared(step(snapshot=digest(recorded)), saying(said), snapshot=recorded.encode())
+    assert (match.text, match.matched) == (text, True)
+
+
+def test_a_text_is_compared_as_if_it_stood_at_home() -> None:
+    mapping = rebase("http://shop.example/", "http://127.0.0.1:9000")
+    recorded = "- text: see http://shop.example/help, http://shop.example. http://127.0.0.1:90001/"
+    there = saying("- text: see http://127.0.0.1:9000/help, http://127.0.0.1:9000. http://127.0.0.1:90001/")
+    assert compared(step(snapshot=digest(recorded)), there, mapping=mapping).text == "same"
+    assert compared(step(snapshot=digest(recorded)), there, snapshot=recorded.encode()).text == "differs"
+
+
+def test_without_a_snapshot_there_is_nothing_to_compare_and_without_its_text_only_the_digest_speaks() -> None:
+    assert compared(step()).text == ""
+    assert not_performed(step(snapshot=digest("- text")), "browser.timeout", 1).text == ""
+    assert compared(step(snapshot=digest(PAGE.text))).text == "same"
+    assert compared(step(snapshot=digest("- text: 1")), saying("- text: 2")).text == "differs"
+
+
+@pytest.mark.parametrize("snapshot", [b"\xff", b"1" * (limits.SNAPSHOT_BYTES_MAX + 1)])
+def test_a_snapshot_that_no_recorder_stores_differs_and_is_not_shown(snapshot: bytes) -> None:
+    recorded = step(snapshot=hashlib.sha256(snapshot).digest())
+    assert compared(recorded, saying("2"), snapshot=snapshot).text == "differs"
+    assert explain(recorded, met(saying("2")), snapshot) == ()
+
+
+def test_what_differs_is_shown_redacted_and_only_the_first_of_it() -> None:
+    recorded = step(title="Cups", extracted="‹secret:user›: 4")
+    lines = "\n".join(f"- item {number} of Ann" for number in range(20))
+    found = explain(recorded, met(saying(lines)), b"- nothing")
+    assert [(one.what, one.recorded, one.met) for one in found] == [
+        ("title", "Cups", "Mugs for ‹secret:user›"),
+        ("extracted", "‹secret:user›: 4", "‹secret:user›: 3"),
+        ("text", "- nothing", "- item 0 of ‹secret:user›"),
+        ("text", "", "- item 1 of ‹secret:user›"),
+        ("text", "", "- item 2 of ‹secret:user›"),
+    ]
+    assert explain(step(), met(), None) == ()
+
+
+def test_how_texts_compare_is_said_in_words() -> None:
+    steps, _ = sample_steps()
+    matches = [matched(item) for item in steps]
+    assert text_words(text_counts(matches)) == "text: 4 same"
+    kinds = ("same", "numbers", "differs", "")
+    mixed = [msgspec.structs.replace(match, text=kind) for match, kind in zip(matches, kinds, strict=True)]
+    assert text_words(text_counts(mixed)) == "text: 1 same, 1 only numbers differ, 1 differs"
+    assert text_words(text_counts(mixed[2:3] * 2)) == "text: 2 differ"
+    assert text_words(text_counts(mixed[3:])) == ""
 
 
 def test_without_a_base_address_nothing_is_mapped() -> None:
@@ -165,6 +245,30 @@ def test_reports_that_do_not_add_up_are_refused() -> None:
         with pytest.raises(MeshError) as caught:
             checked(report)
         assert caught.value.code == "report.invalid"
+
+
+def test_a_report_says_of_every_snapshot_how_it_compared_and_of_nothing_else() -> None:
+    """Guard: protocol/replay.py, check_report."""
+    whole = good_report().steps
+    for text in ("numbers", "differs"):
+        checked(good_report(steps=(*whole[:3], msgspec.structs.replace(whole[3], text=text))))
+    steps, _ = sample_steps()
+    stopped = not_performed(steps[1], "browser.timeout", 3)
+    for report in (
+        good_report(steps=(*whole[:3], msgspec.structs.replace(whole[3], text=""))),
+        good_report(
+            steps=(whole[0], msgspec.structs.replace(stopped, text="same")), matched=1, verdict=Verdict.PARTIAL
+        ),
+    ):
+        with pytest.raises(MeshError) as caught:
+            checked(report)
+        assert caught.value.code == "report.invalid"
+    bare = [msgspec.structs.replace(item, snapshot=b"") for item in steps]
+    with pytest.raises(MeshError) as caught:
+        check_report(good_report(), session=sample_session(bare), manifest_digest=bytes(32), steps=bare)
+    assert caught.value.code == "report.invalid"
+    silent = tuple(msgspec.structs.replace(match, text="") for match in whole)
+    check_report(good_report(steps=silent), session=sample_session(bare), manifest_digest=bytes(32), steps=bare)
 
 
 def test_steps_that_failed_when_they_were_recorded_are_not_driven() -> None:

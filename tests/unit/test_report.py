@@ -64,6 +64,8 @@ def test_every_part_is_there() -> None:
         assert text in HTML
     for text in ("action.target_missing", "not verified", "1 later step was not reached", "4 of 4 steps matched"):
         assert text in HTML
+    for text in ("; text: 4 same;", "; text: 1 same, 1 only numbers differ;", "text: only numbers differ</span>"):
+        assert text in HTML
 
 
 def test_parts_that_are_missing_are_left_out() -> None:

@@ -159,7 +159,7 @@ function checkPaths(entries) {
   }
 }
 
-/** Manifest and steps of the bundle in `file`. `keysOf`: as for `open` of an envelope. */
+/** Session, steps and digest of the manifest of the bundle in `file`. `keysOf`: as for `open` of an envelope. */
 export function verifyBundle(file, keysOf) {
   const entries = readDirectory(file)
   checkPaths(entries)
@@ -185,7 +185,7 @@ export function verifyBundle(file, keysOf) {
   demand(session.get('node') === signed.issuer, 'envelope.issuer', 'recorded by another node than the signer')
   check(session.get('steps') === steps.length, 'number of steps')
   elements.forEach((entry, i) => checkElement(entry, dataOf(entry), listed[i][2]))
-  return { session, steps: checkSteps(steps.map(dataOf), elements) }
+  return { session, steps: checkSteps(steps.map(dataOf), elements), manifest: signed.payload }
 }
 
 const isPlausible = ({ index, ok, error, snapshot, screenshot }, number) =>

@@ -21,6 +21,7 @@ import { acquaintance, verifyProof } from './log_proof.mjs'
 import { actionFields, MESSAGES } from './messages.mjs'
 import { openCheckpoint } from './note.mjs'
 import { parse, readWhole } from './records.mjs'
+import { atHome, compareText, readReport } from './replay.mjs'
 import { LOG_OPENING } from './witness_log.mjs'
 
 const load = (name) => JSON.parse(readFileSync(join(process.argv[2], `${name}.json`)))
@@ -256,9 +257,22 @@ for (const vector of load('lease')) {
 }
 
 const bundle = load('bundle')
+const openBundle = (vector) =>
+  verifyBundle(Buffer.from(vector.bundle, 'base64'), (issuer) => (issuer === bundle.node ? [hex(bundle.public_key)] : []))
 for (const vector of bundle.cases) {
-  const keysOf = (issuer) => (issuer === bundle.node ? [hex(bundle.public_key)] : [])
-  hold('bundle', vector, true, () => verifyBundle(Buffer.from(vector.bundle, 'base64'), keysOf).steps.length > 0)
+  hold('bundle', vector, true, () => openBundle(vector).steps.length > 0)
+}
+
+const replay = load('replay')
+const recording = openBundle(bundle.cases[0])
+for (const vector of replay.texts) {
+  hold('replay', vector, vector.text, () => compareText(vector.recorded, vector.met))
+}
+for (const vector of replay.at_home) {
+  hold('replay', vector, vector.home, () => atHome(vector.met, vector.origin, replay.recorded_origin))
+}
+for (const vector of replay.reports) {
+  hold('replay', vector, { matched: vector.matched, text: vector.text }, () => readReport(hex(vector.hex), recording))
 }
 
 console.log(`${checked} vectors, ${wrong} disagree`)

@@ -1,0 +1,38 @@
+"""Laws of comparing texts: numbers are free, nothing else is, and what is shown is bounded and true."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import limits
+from protocol.page_text import compare_text, differing_lines
+
+WORDS = st.text(st.sampled_from("ab £-:\n"), min_size=1, max_size=12)
+NUMBERS = st.from_regex(r"[0-9]{1,4}([.,][0-9]{1,3}){0,2}", fullmatch=True)
+PIECES = st.lists(st.tuples(WORDS, NUMBERS, NUMBERS), max_size=12)
+TEXTS = st.text(st.sampled_from("ab1.\n \x1b\u202e"), max_size=400)
+
+
+@given(PIECES)
+def test_other_numbers_in_the_same_words_are_only_other_numbers(pieces: list[tuple[str, str, str]]) -> None:
+    recorded, met = ("".join(piece[0] + piece[side] for piece in pieces) for side in (1, 2))
+    assert compare_text(recorded, met) == ("same" if recorded == met else "numbers")
+
+
+@given(PIECES, WORDS, st.integers(min_value=0))
+def test_another_word_is_never_only_another_number(pieces: list[tuple[str, str, str]], word: str, place: int) -> None:
+    recorded, met = ([piece[0] + piece[side] for piece in pieces] for side in (1, 2))
+    met.insert(place % (len(met) + 1), word)
+    assert compare_text("".join(recorded), "".join(met)) == "differs"
+
+
+@given(TEXTS, TEXTS)
+def test_what_is_shown_is_bounded_printable_and_there_exactly_if_the_texts_differ(recorded: str, met: str) -> None:
+    assert compare_text(recorded, met) == compare_text(met, recorded)
+    lines = differing_lines(recorded, met)
+    assert bool(lines) == (recorded != met) == (compare_text(recorded, met) != "same")
+    assert len(lines) <= limits.DIFFERENCES_PER_STEP_MAX
+    for line in (side for pair in lines for side in pair):
+        assert line.isprintable()
+        assert len(line) <= limits.DIFFERENCE_CHARS_MAX + 2

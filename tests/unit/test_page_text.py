@@ -1,0 +1,71 @@
+"""Whether a page says what it said when it was recorded, and the first lines that it does not."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from protocol import limits
+from protocol.page_text import compare_text, contrast, differing_lines
+
+
+@pytest.mark.parametrize(
+    ("recorded", "met", "found"),
+    [
+        ("", "", "same"),
+        ("- heading: Mugs", "- heading: Mugs", "same"),
+        ("£10.00", "£99000.00", "numbers"),
+        ("£1,000.00", "£999", "numbers"),
+        ("1 mug, 2 cups\n3", "14 mugs, 2 cups\n3", "differs"),
+        ("1 mug, 2 cups\n3", "14 mug, 7 cups\n4.5", "numbers"),
+        ("3 left", "none left", "differs"),
+        ("3 left", " left", "differs"),
+        ("v1", "v", "differs"),
+        ("1. 2", "1, 2", "differs"),
+        ("1\n2", "1", "differs"),
+        ("1\n2", "12", "differs"),
+        ("-1", "1", "differs"),
+        ("x²", "x³", "differs"),
+    ],
+)
+def test_numbers_are_told_from_words(recorded: str, met: str, found: str) -> None:
+    assert compare_text(recorded, met) == found
+    assert compare_text(met, recorded) == found
+
+
+def test_the_lines_that_differ_stand_side_by_side() -> None:
+    recorded = "- list:\n  - item: A\n  - item: £10\n  - item: B"
+    met = "- list:\n  - item: A\n  - item: £99\n  - item: New\n  - item: B"
+    assert differing_lines(recorded, met) == [("- item: £10", "- item: £99"), ("", "- item: New")]
+    assert differing_lines(met, recorded) == [("- item: £99", "- item: £10"), ("- item: New", "")]
+    assert differing_lines(met, met) == []
+
+
+def test_a_line_that_only_moved_inwards_shows_where_it_moved() -> None:
+    assert differing_lines("  - item", "    - item") == [("- item", "  - item")]
+
+
+def test_no_more_is_shown_than_fits() -> None:
+    long = "word " * 100
+    (pair, *_), shown = contrast(long + "£10", long + "£99"), limits.DIFFERENCE_CHARS_MAX + 2
+    assert pair.endswith("word £10")
+    assert pair.startswith("…")
+    assert len(pair) <= shown
+    assert contrast(long, "short")[0].endswith("…")
+    many = ["\n".join(f"{side} {number}" for number in range(50)) for side in "ab"]
+    assert len(differing_lines(*many)) == limits.DIFFERENCES_PER_STEP_MAX
+
+
+def test_what_a_terminal_obeys_is_not_shown() -> None:
+    assert contrast("\x1b[31mred\u202e", "a\u00a0b") == ("�[31mred�", "a b")
+
+
+@pytest.mark.parametrize("line", ["1.", "1 ", "a\n", "b\na\n"])
+def test_texts_that_are_made_to_cost_do_not_cost_much(line: str) -> None:
+    size = limits.SNAPSHOT_BYTES_MAX // len(line)
+    texts = "2" + line * size, "3" + line * (size - 1) + "end"
+    began = time.process_time()
+    assert compare_text(*texts) == "differs"
+    differing_lines(*texts)
+    assert time.process_time() - began < 5

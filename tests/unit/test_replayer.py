@@ -1,0 +1,115 @@
+"""What a replay says of the text of pages, over the in-memory twins of browser and store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nacl.signing import SigningKey
+
+from adapters.browser.memory import Document, MemoryBrowser, MemorySite
+from adapters.clock.manual import ManualClock
+from adapters.storage.memory import MemoryStore
+from node.acting import Gate
+from node.identity import Identity
+from node.recorder import Recorder, Recording, record, record_actions
+from node.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.witness import Witness
+from protocol import limits
+from protocol.action import Action, Goto
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+from tests.gates import unreported
+
+HOME = "http://shop.test/"
+USER = {"user": "Ann-Marie"}
+GATE = Gate(report=unreported)
+
+
+class Bench:
+    """A node that records a site and replays it, and the site."""
+
+    def __init__(self, *text: str) -> None:
+        self.site = MemorySite({HOME: Document(title="Shop", text=text)})
+        self.browser = MemoryBrowser(self.site)
+        self.store = MemoryStore()
+        self.clock = ManualClock()
+        self.witness = Witness(Identity(SigningKey(bytes(32)), self.clock), self.store, self.clock)
+
+    def says(self, *text: str, at: str = HOME) -> None:
+        """Change the page."""
+        self.site.documents[at] = Document(title="Shop", text=text)
+
+    async def record(
+        self, *, secrets: Mapping[str, str] = USER, actions: Sequence[Action] = (Goto(url=HOME),)
+    ) -> Recorder:
+        """A session of these actions."""
+        await self.witness.load()
+        plan = Recording(
+            title="t", start_url=HOME, profile=Profile(), browser=self.browser.info, gate=GATE, secrets=secrets
+        )
+        page = await self.browser.open(Profile(), GuardPolicy())
+        async with record(self.store, page, self.clock, self.witness, plan) as recorder:
+            await record_actions(recorder, tuple(actions))
+        return recorder
+
+    async def replay(
+        self,
+        recorder: Recorder,
+        *,
+        secrets: Mapping[str, str] = USER,
+        base_url: str = "",
+        store: MemoryStore | None = None,
+    ) -> Replayed:
+        """What was recorded, driven again."""
+        recorded = Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
+        plan = ReplayPlan(browser=self.browser.info, gate=GATE, secrets=secrets, base_url=base_url)
+        page = await self.browser.open(Profile(), GuardPolicy())
+        return await replay(recorded, store or self.store, page, self.clock, self.witness, plan)
+
+
+async def test_a_secret_that_only_the_text_shows_is_named_and_never_shown() -> None:
+    """Guard: node/replayer.py, replay."""
+    bench = Bench("Welcome Ann-Marie", "3 mugs")
+    recorder = await bench.record()
+    assert recorder.session.secrets == ("user",)
+    bench.says("Good bye Ann-Marie", "4 mugs")
+    done = await bench.replay(recorder)
+    assert done.report.steps[0].text == "differs"
+    assert [(one.recorded, one.met) for one in done.differences] == [
+        ("- Welcome ‹secret:user›", "- Good bye ‹secret:user›"),
+        ("- 3 mugs", "- 4 mugs"),
+    ]
+    blind = await bench.replay(recorder, secrets={})
+    assert (blind.report.steps[0].text, blind.differences, blind.secrets_missing) == ("differs", (), ("user",))
+    assert (done.secrets_missing, done.report.verdict, blind.report.verdict) == ((), "pass", "pass")
+
+
+async def test_a_page_elsewhere_that_names_its_own_addresses_says_the_same() -> None:
+    there = "http://127.0.0.1:9000"
+    bench = Bench(f"Tell your friends: {HOME}friends")
+    recorder = await bench.record()
+    bench.says(f"Tell your friends: {there}/friends", at=f"{there}/")
+    assert (await bench.replay(recorder, base_url=there)).report.steps[0].text == "same"
+    bench.says(f"Tell your friends: {HOME}foes", at=f"{there}/")
+    done = await bench.replay(recorder, base_url=there)
+    assert [one.met for one in done.differences] == [f"- Tell your friends: {HOME}foes"]
+
+
+async def test_a_snapshot_that_the_store_has_lost_is_still_known_by_its_digest() -> None:
+    bench = Bench("3 mugs")
+    recorder = await bench.record()
+    empty = MemoryStore()
+    assert (await bench.replay(recorder, store=empty)).report.steps[0].text == "same"
+    bench.says("4 mugs")
+    assert (await bench.replay(recorder)).report.steps[0].text == "numbers"
+    lost = await bench.replay(recorder, store=empty)
+    assert (lost.report.steps[0].text, lost.differences) == ("differs", ())
+
+
+async def test_a_long_replay_shows_the_first_differences_only() -> None:
+    bench = Bench("3 mugs")
+    recorder = await bench.record(actions=[Goto(url=HOME)] * (limits.DIFFERENCES_PER_REPLAY_MAX + 5))
+    bench.says("4 mugs")
+    done = await bench.replay(recorder)
+    assert len(done.differences) == limits.DIFFERENCES_PER_REPLAY_MAX
+    assert {match.text for match in done.report.steps} == {"numbers"}
