@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nacl.signing import SigningKey
@@ -126,10 +127,10 @@ async def test_a_removal_is_finished_for_a_caller_who_no_longer_waits(
     await opened.import_session(session(), [step(1, snapshot=picture)], [])
     began, go, remove = threading.Event(), threading.Event(), removal.remove_session
 
-    def slowly(db: sqlite3.Connection, session_id: str) -> bool:
+    def slowly(db: sqlite3.Connection, session_id: str, *more: Any) -> bool:
         began.set()
         assert go.wait(10)
-        return remove(db, session_id)
+        return remove(db, session_id, *more)
 
     monkeypatch.setattr(removal, "remove_session", slowly)
     removing = asyncio.ensure_future(opened.remove_session("ses-1"))
