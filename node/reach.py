@@ -19,6 +19,7 @@ from node.calls import Calls
 from node.tasks import Tasks
 from protocol import backoff, ids, limits
 from protocol.errors import MeshError
+from protocol.line import one_line
 from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell
 
 log = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ class Reach:
                 reached=False, code="peer.unreachable", message=f"no answer within {limits.ECHO_TIMEOUT_S} s"
             )
         except MeshError as error:
-            return EchoTell(reached=False, code=error.code, message=error.message[:300])
+            return EchoTell(reached=False, code=error.code, message=one_line(error.message)[:300])
         milliseconds = max(0, self._clock.now_ms() - started_ms)
         return EchoTell(reached=True, way=self._client.way(caller)[:300], milliseconds=milliseconds)
 

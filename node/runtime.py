@@ -21,6 +21,7 @@ from node.discover import announcement
 from node.node import Node
 from node.passphrase import Ask
 from node.rooms import Rooms
+from node.terminal import LineFormatter
 from node.wiring import open_node
 from protocol import ids, limits
 from protocol.audit import OWNER
@@ -39,11 +40,9 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
     async with open_node(home, passphrase) as node:
         rooms = node.rooms
         rooms.identity.check_active()
-        logging.basicConfig(
-            stream=sys.stderr,
-            level=rooms.config.log_level.upper(),
-            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        )
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(handlers=[handler], level=rooms.config.log_level.upper())
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         try:
             async with rooms.witness.trail.doing("node.serve", who=OWNER):

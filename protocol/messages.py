@@ -15,6 +15,7 @@ import msgspec
 from protocol import limits
 from protocol.condition import Condition
 from protocol.grants import GRANTABLE, Grants, Scope
+from protocol.line import LINE_PATTERN
 from protocol.session import Profile
 from protocol.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 
@@ -68,7 +69,7 @@ class SearchSpec(_Record, frozen=True, kw_only=True):
 
     id: Id
     coordinator: Id
-    goal: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX)]
+    goal: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX, pattern=LINE_PATTERN)]
     start_url: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
     condition: Condition
     profile: Profile
@@ -179,12 +180,12 @@ class EchoTell(_Record, frozen=True, kw_only=True):
     """How the call back went."""
 
     reached: bool
-    way: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    way: Annotated[str, msgspec.Meta(max_length=300, pattern=LINE_PATTERN)] = ""
     """The address that took the call, or ``held`` for a connection the asker keeps open; empty when nothing did."""
     milliseconds: Count = 0
-    code: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    code: Annotated[str, msgspec.Meta(max_length=64, pattern=LINE_PATTERN)] = ""
     """Why it was not reached."""
-    message: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    message: Annotated[str, msgspec.Meta(max_length=300, pattern=LINE_PATTERN)] = ""
 
 
 class SearchOpen(_Record, frozen=True, kw_only=True):

@@ -61,10 +61,22 @@ class Database:
             raise
         return cls(db, path, executor)
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What ``work`` returned, once it is committed and on disk; if it raises, nothing of it stays."""
-        # IMMEDIATE takes the write lock first: a deferred transaction can fail halfway when it has to upgrade.
-        return await self.run(lambda: self._transaction("BEGIN IMMEDIATE", work))
+    async def write(
+        self, work: Callable[[sqlite3.Connection], T], *, then: Callable[[sqlite3.Connection], None] | None = None
+    ) -> T:
+        """What ``work`` returned, once it is committed and on disk; if it raises, nothing of it stays.
+
+        then: a transaction of its own that follows at once, also for a caller who no longer waits.
+        """
+
+        def both() -> T:
+            # IMMEDIATE takes the write lock first: a deferred transaction can fail halfway when it has to upgrade.
+            result = self._transaction("BEGIN IMMEDIATE", work)
+            if then is not None:
+                self._transaction("BEGIN IMMEDIATE", then)
+            return result
+
+        return await self.run(both)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What ``work`` returned on one consistent state of the database."""

@@ -17,6 +17,7 @@ from adapters.storage.records import integer, pack, unpack
 from adapters.storage.usage import ROW_BYTES, added_up
 from protocol import audit
 from protocol.audit import START, Draft, Head
+from protocol.bundle import KIND
 from protocol.errors import MeshError
 from protocol.session import Session, Step
 
@@ -134,16 +135,22 @@ class MemoryStore:
         about = [artefact for artefact in kept if artefact.subject == session_id]
         gone = self._named(session_id) | removal.manifests(artefact.envelope for artefact in about)
         del self._steps[session_id]
-        for digest in gone - {digest for other in self._steps for digest in self._named(other)} - self._fresh:
-            self._blobs.pop(digest, None)
         for artefact in about:
             del self._artefacts[artefact.digest]
+        named = {digest for other in self._steps for digest in self._named(other)}
+        for digest in gone - named - {digest for _, digest in self._signed()} - self._fresh:
+            self._blobs.pop(digest, None)
         await self.put_meta(removal.remains_key(session_id), remains)
         return True
 
     def _named(self, session_id: str) -> set[bytes]:
         steps = [unpack(body, Step) for body in self._steps[session_id]]
         return {digest for step in steps for digest in (step.snapshot, step.screenshot)}
+
+    def _signed(self) -> list[tuple[str, bytes]]:
+        kept = [unpack(body, ArtefactRecord) for body in self._artefacts.values()]
+        ordered = sorted((a for a in kept if a.kind == KIND), key=lambda a: (a.subject, a.issued_s))
+        return [(a.subject, digest) for a in ordered for digest in removal.manifests([a.envelope])]
 
     async def session(self, session_id: str) -> Session | None:
         self._open()
@@ -361,6 +368,7 @@ class MemoryStore:
                     for digest in (step.snapshot, step.screenshot)
                     if digest and digest not in self._blobs
                 ]
+        faults += [records.missing_manifest(*row) for row in self._signed() if row[1] not in self._blobs]
         return faults
 
     async def close(self) -> None:

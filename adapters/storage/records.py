@@ -104,6 +104,11 @@ def missing_blob(session_id: str, number: int, digest: bytes) -> str:
     return f"step {number} of {session_id} names blob {digest.hex()[:16]}…, which is missing"
 
 
+def missing_manifest(session_id: str, digest: bytes) -> str:
+    """The fault of a signed session whose manifest is not there."""
+    return f"the signature of {session_id} names manifest {digest.hex()[:16]}…, which is missing"
+
+
 def closed() -> MeshError:
     """The error of every method after ``close``."""
     return MeshError("node.stopped", "the store is closed")

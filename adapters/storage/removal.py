@@ -12,11 +12,12 @@ from contextlib import suppress
 from typing import Final
 
 from adapters.storage.blobs import DIGEST_BYTES, Blobs
+from protocol.bundle import KIND
 from protocol.envelope import peek
 from protocol.errors import MeshError
 
 _DOOMED: Final = "blobs/doomed"
-"""Digests of blobs that no step may name any more, one behind the other."""
+"""Digests of blobs that nothing may name any more, one behind the other."""
 
 
 def prefix(search_id: str) -> str:
@@ -50,6 +51,12 @@ def manifests(envelopes: Iterable[bytes]) -> set[bytes]:
     return {payload for payload in found if len(payload) == DIGEST_BYTES}
 
 
+def signed(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
+    """The sessions that were signed, each with the digest of its manifest."""
+    sql = "SELECT subject, envelope FROM artefacts WHERE kind = ? ORDER BY subject, issued_s, seq"
+    return [(subject, digest) for subject, sealed in db.execute(sql, (KIND,)) for digest in manifests([sealed])]
+
+
 def remains_key(session_id: str) -> str:
     """The one key that stays of a session that was removed."""
     return f"session/{session_id}/remains"
@@ -70,11 +77,14 @@ def remove_session(db: sqlite3.Connection, session_id: str, remains: bytes = b""
 
 
 def sweep(db: sqlite3.Connection, blobs: Blobs, fresh: Set[bytes]) -> None:
-    """Remove the doomed blobs that no step names, but for ``fresh`` ones: their step may be on its way."""
+    """Remove the doomed blobs that no step and no signature names, but for ``fresh`` ones: their step may be on its way.
+
+    A session that was removed may have been taken back from its bundle meanwhile.
+    """
     found = doomed(db)
     if not found:
         return
-    named = _digests(db.execute("SELECT snapshot, screenshot FROM steps"))
+    named = _digests(db.execute("SELECT snapshot, screenshot FROM steps")) | {digest for _, digest in signed(db)}
     for digest in found - named - fresh:
         blobs.remove(digest)
     _doom(db, (found & fresh) - named)

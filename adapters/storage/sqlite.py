@@ -163,10 +163,10 @@ class SqliteStore:
         return await self.get_meta(removal.remains_key(session_id))
 
     async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
-        removed = await self._database.write(lambda db: removal.remove_session(db, session_id, remains))
-        if removed:
-            await self._database.write(lambda db: removal.sweep(db, self._blobs, self._fresh))
-        return removed
+        return await self._database.write(
+            lambda db: removal.remove_session(db, session_id, remains),
+            then=lambda db: removal.sweep(db, self._blobs, self._fresh),
+        )
 
     async def session(self, session_id: str) -> Session | None:
         def work(db: sqlite3.Connection) -> Session | None:
@@ -314,7 +314,7 @@ class SqliteStore:
         return await self._database.run(lambda: self._blobs.get(digest))
 
     async def check(self) -> list[str]:
-        """Faults, in order: pages and indexes of the database, references between tables, blobs that steps name."""
+        """Faults, in order: pages and indexes of the database, references between tables, blobs that steps and signatures name."""
         try:
             return await self._database.read(self._faults)
         except MeshError as error:
@@ -331,6 +331,7 @@ class SqliteStore:
             " SELECT session, number, screenshot FROM steps WHERE screenshot <> x'' ORDER BY 1, 2"
         )
         faults += [records.missing_blob(*row) for row in named if not self._blobs.has(row[2])]
+        faults += [records.missing_manifest(*row) for row in removal.signed(db) if not self._blobs.has(row[1])]
         return faults
 
     async def close(self) -> None:

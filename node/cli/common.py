@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
+import logging
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +14,9 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 
 from node.statuses import exit_code
+from node.terminal import LineFormatter, json_text, one_lined
 from protocol.errors import MeshError
+from protocol.line import one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
@@ -84,7 +86,7 @@ def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any =
 
     def tell(event: dict[str, Any]) -> None:
         nonlocal last
-        line = show(event) if show is not None else ""
+        line = show(one_lined(event)) if show is not None else ""
         if line and line != last:
             last = line
             click.echo(line, err=True)
@@ -94,6 +96,9 @@ def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any =
 
 def run_async(work: Any) -> Any:
     """Run a coroutine; Ctrl-C and SIGTERM cancel it so that it can clean up, then raise ``KeyboardInterrupt``."""
+
+    if logging.lastResort is not None:  # what a node in this process warns of goes to standard error
+        logging.lastResort.setFormatter(LineFormatter())
 
     async def guarded() -> Any:
         task = asyncio.ensure_future(work)
@@ -134,30 +139,26 @@ def agree(question: str, *, yes: bool) -> None:
 
 
 def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
-    """Print ``result`` as JSON, or let ``text`` print it for a person."""
+    """Print ``result`` as JSON, or let ``text`` print it for a person, every text in it as one line."""
     if as_json:
-        click.echo(json.dumps(result, ensure_ascii=False, indent=2))
+        click.echo(json_text(result))
     else:
-        text(result)
+        text(one_lined(result))
 
 
 def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     """Print the one form of an error and leave with its exit code."""
     if as_json:
-        click.echo(json.dumps({"error": error.to_dict()}, ensure_ascii=False, indent=2))
+        click.echo(json_text({"error": error.to_dict()}))
     else:
-        click.echo(click.style("error", fg="red", bold=True) + f" [{error.code}] {error.message}", err=True)
-        click.echo(f"  → {error.remedy}", err=True)
+        click.echo(click.style("error", fg="red", bold=True) + one_line(f" [{error.code}] {error.message}"), err=True)
+        click.echo(one_line(f"  → {error.remedy}"), err=True)
         if "session" in error.detail:
             click.echo(
-                f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then", err=True
+                one_line(f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then"),
+                err=True,
             )
     sys.exit(exit_code(error.code))
-
-
-def printable(text: str) -> str:
-    """``text`` of a page or a peer without what a terminal would obey."""
-    return "".join(char if char.isprintable() else "�" for char in text)
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from node.cli.common import Result, common_options, emit, moment, run_verb
+from node.terminal import one_lined
 from protocol.errors import MeshError
 from protocol.grants import in_words
 from protocol.limits import INVITE_CHARS_MAX, INVITE_MINUTES_MAX, PAIRING_WINDOW_S
@@ -208,7 +209,7 @@ def _show_waiting(event: dict[str, Any]) -> str:
 
 def _confirm(home: str | None, meeting: Result) -> Any:
     """The new peer, once this person and the one there have confirmed. Errors: ``pairing.*``, ``peer.*``."""
-    click.echo("the other node\n" + _described(meeting["other"]), err=True)
+    click.echo("the other node\n" + _described(one_lined(meeting["other"])), err=True)
     click.echo(f"\n  digits   {meeting['digits'][:3]} {meeting['digits'][3:]}\n", err=True)
 
     def say(agreed: bool) -> Any:

@@ -16,7 +16,6 @@ from node.cli.common import (
     emit,
     is_session_id,
     moment,
-    printable,
     run_verb,
     table,
 )
@@ -200,7 +199,7 @@ def _show_sessions(result: Result, text: str) -> None:
     for s in result["sessions"]:
         steps = f"{s['steps']} step{'' if s['steps'] == 1 else 's'}"
         click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {s['node'][:7]}")
-        click.echo(f"  {printable(s['title'])}\n  {printable(s['start_url'])}")
+        click.echo(f"  {s['title']}\n  {s['start_url']}")
 
 
 @group.command()
@@ -215,7 +214,7 @@ def show(home: str | None, session: str, as_json: bool) -> None:
             _show_remains(r["removed"])
             return
         s = r["session"]
-        click.echo(f"{s['id']}  {s['verdict']}  {printable(s['title'])}")
+        click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
         click.echo(
             f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})"
         )

@@ -26,6 +26,7 @@ from protocol import cbor, ids
 from protocol.condition import Condition, check
 from protocol.errors import MeshError
 from protocol.grants import Scope
+from protocol.line import one_line
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 from protocol.redaction import redact_url
 
@@ -119,6 +120,8 @@ class Explorer:
         if redact_url(start_url) != start_url:
             told = "every peer of a search is told its start address, and this one holds what looks like a secret"
             raise MeshError("input.invalid", told)
+        if one_line(goal) != goal:
+            raise MeshError("input.invalid", "a goal is one line, without control characters")
         chosen = self._participants(peers, start_url)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from nacl.signing import SigningKey
 
-from adapters.ports import Store
+from adapters.ports import ArtefactRecord, Store
 from adapters.storage import removal
 from adapters.storage.sqlite import SqliteStore
+from node.identity import artefact_record
+from protocol.bundle import KIND
+from protocol.envelope import UNIQUE_ID_BYTES, Claims, seal
 from protocol.errors import MeshError
 from tests.contract.test_store import artefact, delta, lease, search, session, step, store
 
@@ -76,6 +84,73 @@ async def test_a_blob_whose_step_is_on_its_way_stays(store: Store) -> None:
     await store.remove_session("ses-2")
     with pytest.raises(MeshError):
         await store.blob(picture)
+
+
+def signature(manifest: bytes, subject: str = "ses-1") -> ArtefactRecord:
+    """What signs the session ``subject``; manifest: SHA-256 of it."""
+    claims = Claims(issuer="NODE", issued_s=1, unique=bytes(UNIQUE_ID_BYTES))
+    return artefact_record(seal(manifest, kind=KIND, key=SigningKey(bytes(32)), claims=claims), KIND, subject, claims)
+
+
+async def test_the_manifest_of_a_session_stays_whatever_else_named_it(store: Store) -> None:
+    manifest = await store.put_blob(b"manifest")
+    await store.import_session(session(1), [], [signature(manifest)])
+    await store.import_session(session(2), [step(1, snapshot=manifest)], [])
+    await store.remove_session("ses-2")
+    assert await store.blob(manifest) == b"manifest"
+    await store.remove_session("ses-1")
+    with pytest.raises(MeshError):
+        await store.blob(manifest)
+
+
+async def test_the_check_names_sessions_whose_manifest_is_missing(store: Store) -> None:
+    await store.import_session(session(), [], [signature(b"\x01" * 32)])
+    assert await store.check() == ["the signature of ses-1 names manifest 0101010101010101…, which is missing"]
+
+
+async def test_a_session_that_was_taken_back_outlives_what_its_removal_left_to_do(tmp_path: Path) -> None:
+    """Guard: adapters/storage/removal.py, sweep."""
+
+    async def take(opened: SqliteStore) -> tuple[bytes, bytes]:
+        picture, manifest = await opened.put_blob(b"picture"), await opened.put_blob(b"manifest")
+        await opened.import_session(session(), [step(1, snapshot=picture)], [signature(manifest)])
+        return picture, manifest
+
+    opened = await SqliteStore.open(tmp_path)
+    await take(opened)
+    await opened._database.write(lambda db: removal.remove_session(db, "ses-1"))  # and there it was interrupted
+    picture, manifest = await take(opened)
+    await opened.close()
+    again = await SqliteStore.open(tmp_path)
+    assert await again.check() == []
+    assert (await again.blob(picture), await again.blob(manifest)) == (b"picture", b"manifest")
+    await again.close()
+
+
+async def test_a_removal_is_finished_for_a_caller_who_no_longer_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = await SqliteStore.open(tmp_path)
+    picture = await opened.put_blob(b"picture")
+    await opened.import_session(session(), [step(1, snapshot=picture)], [])
+    began, go, remove = threading.Event(), threading.Event(), removal.remove_session
+
+    def slowly(db: sqlite3.Connection, session_id: str, *more: Any) -> bool:
+        began.set()
+        assert go.wait(10)
+        return remove(db, session_id, *more)
+
+    monkeypatch.setattr(removal, "remove_session", slowly)
+    removing = asyncio.ensure_future(opened.remove_session("ses-1"))
+    assert await asyncio.to_thread(began.wait, 10)
+    removing.cancel()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await removing
+    assert await opened.session("ses-1") is None
+    with pytest.raises(MeshError):
+        await opened.blob(picture)
+    await opened.close()
 
 
 async def test_what_a_crash_leaves_between_a_session_and_its_blobs_the_next_start_removes(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ import {
 const MIB = 1_048_576
 const NONE = Buffer.alloc(0)
 const ID = text(80, 1)
+/** Text without what a terminal would obey. */
+const line = (most) => (v) =>
+  text(most)(v) && /^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/.test(v)
 const KEY = exactly(16)
 const PATH = list(bytes(4096), 32)
 const TEXT = text(4096)
@@ -115,17 +118,17 @@ export const MESSAGES = {
   KeysTell: { log: bytes(65_536) },
   EchoTell: {
     reached: bool,
-    way: optional(text(300), ''),
+    way: optional(line(300), ''),
     milliseconds: optional(whole(), 0),
-    code: optional(text(64), ''),
-    message: optional(text(300), ''),
+    code: optional(line(64), ''),
+    message: optional(line(300), ''),
   },
   SearchOpen: { spec: bytes(MIB) },
   SearchClose: { search: ID },
   SearchSpec: {
     id: ID,
     coordinator: ID,
-    goal: text(1000),
+    goal: line(1000),
     start_url: TEXT,
     condition: isCondition,
     profile: record(PROFILE),
