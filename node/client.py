@@ -55,6 +55,20 @@ async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell, passph
     return await _remote(home, info, verb, params, tell)
 
 
+async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
+    """``node.recover`` on the node of ``home``, also when its witness key is lost. Errors: those of ``call``."""
+    try:
+        return await call(home, "node.recover", params, tell)
+    except MeshError as error:
+        from node.identity import KEY_FILE, LOG_FILE
+        from node.wiring import open_node
+
+        if error.code != "node.not_initialised" or (home / KEY_FILE).exists() or not (home / LOG_FILE).exists():
+            raise
+    async with open_node(home, key_lost=True) as node:
+        return plain(await node.dispatch("node.recover", msgspec.json.encode(params), tell))
+
+
 async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
     """What the doctor finds; at a node that does not open for want of its key or store, what the parts say by themselves.
 

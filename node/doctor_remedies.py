@@ -5,6 +5,7 @@ The remedy of an error's code is said wherever the error appears; some of those 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from node import identity
 from node.config import CONFIG_FILE, BrowserConfig
 from node.recovery_file import default_recovery_file
 from node.rooms import Rooms
@@ -104,7 +106,15 @@ def for_opening(home: Path, error: MeshError) -> str:
         return f"ls -ld {quoted} {quoted}/*"
     if error.code == "store.newer":
         return "pip install --upgrade trailmesh"
+    if (home / identity.LOG_FILE).exists() and not (home / identity.KEY_FILE).exists():
+        with contextlib.suppress(MeshError):  # a key log that cannot be read is of no use either
+            return _recover(home, identity.read_log(home).node)
     return f"mv {quoted} {shlex.quote(f'{home}.damaged')}, and put a backup in its place"
+
+
+def _recover(home: Path, node: str) -> str:
+    key_file = shlex.quote(str(default_recovery_file(home, node)))
+    return f"trailmesh node recover --key-file {key_file} --home {shlex.quote(str(home))}"
 
 
 def after_end(rooms: Rooms) -> str:
@@ -114,8 +124,7 @@ def after_end(rooms: Rooms) -> str:
         return ""
     if own.log.revoked_by_recovery:
         return f"trailmesh node init --home {shlex.quote(f'{home}.new')}"
-    key_file = shlex.quote(str(default_recovery_file(home, own.node)))
-    return f"trailmesh node recover --key-file {key_file} --home {shlex.quote(str(home))}"
+    return _recover(home, own.node)
 
 
 def _known(remedies: Mapping[str, str], code: str) -> str:

@@ -27,15 +27,19 @@ SEED_BYTES = 32
 class Identity:
     """A node's id, key log and witness key. The key never leaves this object except to the channel adapter."""
 
-    def __init__(self, key: SigningKey, clock: Clock, log: KeyLog | None = None) -> None:
-        """log: None for a node of this process only, which nobody can recover."""
+    def __init__(self, key: SigningKey, clock: Clock, log: KeyLog | None = None, *, lost: bool = False) -> None:
+        """log: None for a node of this process only, which nobody can recover.
+
+        lost: ``key`` only stands in for the one of ``log``.
+        """
         now_s = clock.now_ms() // 1000
         self._clock = clock
         self.key = key
         # No key is known that hashes to nothing but zeros: nobody recovers this one.
         self.log = log or keylog.begin(key, bytes(HASH_BYTES), now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
         self.node = self.log.node
-        assert self.log.key == bytes(key.verify_key)
+        assert lost or self.log.key == bytes(key.verify_key)
+        self._lost = lost
         self._speaks = key
 
     @property
@@ -56,7 +60,12 @@ class Identity:
         return f"this node revoked itself on {datetime.fromtimestamp(self.log.revoked_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
     def check_active(self) -> None:
-        """Nothing, while what this node signs is believed. Errors: ``keylog.revoked``, ``keylog.fork``."""
+        """Nothing, while what this node signs is believed.
+
+        Errors: ``node.not_initialised`` (its key is lost), ``keylog.revoked``, ``keylog.fork``.
+        """
+        if self._lost:
+            raise MeshError("node.not_initialised", "the witness key is lost", node=self.node)
         if self.end:
             message = f"{self.end}: nothing it signs since is believed"
             raise MeshError("keylog.revoked", message, node=self.node, since_s=self.log.revoked_s)
@@ -68,7 +77,7 @@ class Identity:
         Messages as well once ``speak`` is called: until peers have seen ``log`` they believe only the key before.
         """
         assert log.node == self.node and log.key == bytes(key.verify_key)
-        self.log, self.key = log, key
+        self.log, self.key, self._lost = log, key, False
 
     @property
     def spoken(self) -> bool:
@@ -151,6 +160,14 @@ def load(home: Path, clock: Clock, keys: KeyStore) -> Identity:
         if bytes(key.verify_key) == log.key:
             return Identity(key, clock, log)
     raise MeshError("store.corrupt", f"{home / KEY_FILE} holds another key than {LOG_FILE} says", home=str(home))
+
+
+def without_key(home: Path, clock: Clock) -> Identity:
+    """The identity in ``home`` whose witness key is lost: it signs nothing until it is recovered (``become``).
+
+    Errors: ``node.not_initialised`` (the key log is lost as well), ``store.corrupt``.
+    """
+    return Identity(SigningKey(clock.random(SEED_BYTES)), clock, read_log(home), lost=True)
 
 
 def read_log(home: Path) -> KeyLog:

@@ -97,19 +97,29 @@ fingerprint_words = words.fingerprint
 
 @contextlib.asynccontextmanager
 async def open_node(
-    home: Path, passphrase: Ask | None = None, *, clock: Clock | None = None, open_browser: OpenBrowser | None = None
+    home: Path,
+    passphrase: Ask | None = None,
+    *,
+    clock: Clock | None = None,
+    open_browser: OpenBrowser | None = None,
+    key_lost: bool = False,
 ) -> AsyncIterator[Node]:
     """The node of ``home``, owned by this process until the end of the block; not serving peers yet.
 
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
+    key_lost: open it without its witness key, to recover it; a new one will be kept in the open (mode 0600).
     clock, open_browser: the machine's, and what the configuration names, unless given.
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
     config = configuration.load(home)
     clock = clock or system_clock()
     with locked(home, wait_s=_LOCK_WAIT_S):
-        keys = open_key_store(home, passphrase or source(None))
-        own = identity.load(home, clock, keys)
+        if key_lost:
+            keys: KeyStore = new_key_store(home)
+            own = identity.without_key(home, clock)
+        else:
+            keys = open_key_store(home, passphrase or source(None))
+            own = identity.load(home, clock, keys)
         store = await SqliteStore.open(home)
         rooms = _assemble(home, config, own, keys, store, clock, open_browser)
         try:

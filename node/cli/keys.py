@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from node.cli.common import Result, common_options, emit, home_path, moment, run_verb, utc_seconds
+from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, utc_seconds
 from node.plain import counted
 from protocol.errors import MeshError
 
@@ -90,7 +90,9 @@ def recover(
 ) -> None:
     """Take the node back with its recovery key: a new witness key replaces a lost or stolen one.
 
-    It outranks whatever was signed with the stolen key, rotations and revocations too.
+    It outranks whatever was signed with the stolen key, rotations and revocations too. Only the key log must still be in the data
+    directory: where the witness key is gone, the new one is kept in the open (mode 0600). One that is sealed with a passphrase
+    nobody knows is as good as gone: move witness.key away first.
 
     \b
     Example:
@@ -99,7 +101,10 @@ def recover(
     files = _recovery_files(key_file, words_file)
     out = str(Path(recovery_out).absolute()) if recovery_out else ""
     params = {**files, "since_s": utc_seconds("--since", since), "recovery_out": out}
-    emit(run_verb(home, "node.recover", params), as_json=as_json, text=_show_change)
+    from node.client import recover as recover_node
+
+    found = run_async(recover_node(home_path(home), params, lambda event: None))
+    emit(found, as_json=as_json, text=_show_change)
 
 
 @click.command(name="revoke-self")

@@ -114,6 +114,24 @@ def test_an_owner_takes_a_stolen_node_back(two: list[Node]) -> None:
     assert (status, "peer.refused_us" in finding) == ("fault", True)
 
 
+def test_an_owner_who_lost_the_witness_key_takes_the_node_back(two: list[Node]) -> None:
+    anna, bruno = two
+    before = anna.run("node", "id")
+    anna.stop()
+    (anna.home / "witness.key").unlink()
+    assert refusal("node", "serve", home=anna.home)[0] == "node.not_initialised"
+    checks = {check["name"]: check for check in anna.run("node", "doctor", "--no-browser")["checks"]}
+    assert checks["witness key"]["remedy"].startswith(f"trailmesh node recover --key-file {recovery_file(anna)}")
+    code, _, _ = refusal("node", "recover", "--key-file", recovery_file(bruno), home=anna.home)
+    assert (code, (anna.home / "witness.key").exists()) == ("recovery.invalid", False)
+    assert anna.run("node", "recover", "--key-file", recovery_file(anna))["events"] == 2
+    assert (anna.home / "witness.key").stat().st_mode & 0o777 == 0o600
+    anna.start()
+    assert anna.run("node", "id")["node"] == before["node"]
+    assert (sees(bruno, "anna")[0], sees(anna, "bruno")[0]) == ("ok", "ok")
+    assert "node.recover" in str(anna.run("audit"))
+
+
 def test_a_peer_refuses_a_node_that_revoked_itself(two: list[Node]) -> None:
     anna, bruno = two
     code, _, _ = refusal("node", "revoke-self", home=anna.home)

