@@ -15,7 +15,7 @@ from adapters.browser.chromium import launcher
 from adapters.browser.judge import BrowserJudge
 from adapters.ports import Browser
 from node.browsers import Browsers
-from protocol.action import Click, Goto, Locator, Scroll
+from protocol.action import Action, Click, Goto, Locator, Scroll
 from protocol.errors import MeshError
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
@@ -117,12 +117,16 @@ async def test_after_a_storm_of_requests_the_next_page_opens(site: PageServer) -
     """Guard: adapters/browser/judge.py, BrowserJudge._paused."""
     browsers = Browsers(launcher(SETTINGS), navigation_timeout_ms=5_000)
     try:
-        with pytest.raises(MeshError) as ended:
-            async with asyncio.timeout(60), browsers.page(Profile(), GuardPolicy()) as page:
-                await shown(page, site, STORM)
-                while True:
-                    await page.perform(Scroll())
-        assert ended.value.code == "browser.crashed", "the browser was ended, not given up"
+        code = ""
+        async with asyncio.timeout(60), browsers.page(Profile(), GuardPolicy()) as page:
+            site.extra["/shown.html"] = STORM
+            action: Action = Goto(url=site.origin + "/shown.html")
+            while code != "browser.crashed":  # ended, not given up: on a busy machine a step may time out before
+                try:
+                    await page.perform(action)
+                except MeshError as error:
+                    code = error.code
+                action = Scroll()
         assert await title_of_next(browsers, site) == "Beside"
     finally:
         await browsers.close()
