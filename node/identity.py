@@ -142,11 +142,23 @@ def keep(home: Path, own: Identity, keys: KeyStore) -> None:
 
     Errors: ``node.already_initialised``, ``store.full``, ``store.corrupt``, ``key.*``.
     """
-    path = home / KEY_FILE
-    if path.exists():
-        raise MeshError("node.already_initialised", f"{path} exists", home=str(home))
+    check_vacant(home)
     write_log(home, own.log)
-    keys.save([bytes(own.key)])
+    try:
+        keys.save([bytes(own.key)])
+    except BaseException:
+        (home / LOG_FILE).unlink()
+        raise
+
+
+def check_vacant(home: Path) -> None:
+    """Nothing, if no node lives in ``home``, whole or with its witness key gone. Errors: ``node.already_initialised``."""
+    if (home / KEY_FILE).exists():
+        raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
+    if (home / LOG_FILE).exists():
+        # A new node would take the place of the one thing that its recovery key needs.
+        told = f"{home} holds a node whose witness key is gone: `trailmesh node recover` takes it back"
+        raise MeshError("node.already_initialised", told, home=str(home))
 
 
 def load(home: Path, clock: Clock, keys: KeyStore) -> Identity:

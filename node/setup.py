@@ -36,8 +36,7 @@ def init_home(
     Errors: ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address),
     ``input.invalid``, ``key.*``, ``store.full``.
     """
-    if (home / identity.KEY_FILE).exists():
-        raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
+    identity.check_vacant(home)
     clock = system_clock()
     keys = new_key_store(home, passphrase=passphrase, keyring=keyring)
     seed = clock.random(recovery.SEED_BYTES)

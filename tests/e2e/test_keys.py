@@ -122,6 +122,8 @@ def test_an_owner_who_lost_the_witness_key_takes_the_node_back(two: list[Node]) 
     assert refusal("node", "serve", home=anna.home)[0] == "node.not_initialised"
     checks = {check["name"]: check for check in anna.run("node", "doctor", "--no-browser")["checks"]}
     assert checks["witness key"]["remedy"].startswith(f"trailmesh node recover --key-file {recovery_file(anna)}")
+    code, _, told = refusal("node", "init", home=anna.home)
+    assert (code, "node recover" in told["message"]) == ("node.already_initialised", True), "its key log stays"
     code, _, _ = refusal("node", "recover", "--key-file", recovery_file(bruno), home=anna.home)
     assert (code, (anna.home / "witness.key").exists()) == ("recovery.invalid", False)
     assert anna.run("node", "recover", "--key-file", recovery_file(anna))["events"] == 2
