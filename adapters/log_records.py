@@ -59,9 +59,9 @@ class EquivocationRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     proof: bytes
-    """The file of ``protocol.log_proof``."""
+    """The file of ``protocol.log.log_proof``."""
     found_ms: int
 
 
 Subtree = tuple[int, int]
-"""Level and number of a complete subtree of a log (``protocol.merkle_growth``)."""
+"""Level and number of a complete subtree of a log (``protocol.log.merkle_growth``)."""

@@ -15,15 +15,15 @@ from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from protocol.action import Action
 from protocol.audit import Draft, Head
-from protocol.delta import Delta
-from protocol.entry import TreeUpdate
-from protocol.grants import Grants
 from protocol.messages import Spend
-from protocol.observation import Observation
-from protocol.risk import GuardPolicy
-from protocol.session import BrowserInfo, Profile, Session, Step
+from protocol.page.action import Action
+from protocol.page.observation import Observation
+from protocol.recording.session import BrowserInfo, Profile, Session, Step
+from protocol.risk.classes import GuardPolicy
+from protocol.search.delta import Delta
+from protocol.search.entry import TreeUpdate
+from protocol.trust.grants import Grants
 
 # --- browser ---------------------------------------------------------------------------------------------------------
 

@@ -21,11 +21,12 @@ from benchmarks.live_mesh import LiveNode, live_mesh
 from benchmarks.registry import benchmark
 from node.explorer.open_searches import Open
 from node.explorer.visit import Visit
-from protocol import cbor, envelope, ids, limits
-from protocol.action import Click, Locator
-from protocol.entry import encode_action, node_key
-from protocol.heuristics import Candidate
+from protocol import ids, limits
+from protocol.goal.heuristics import Candidate
 from protocol.messages import KIND_SEARCH, Done, SearchSpec
+from protocol.page.action import Click, Locator
+from protocol.search.entry import encode_action, node_key
+from protocol.wire import cbor, envelope
 
 ROUNDS: Final = 3
 STRANGERS: Final = limits.PEERS_MAX - 2

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from nacl.signing import SigningKey
 
 from benchmarks.registry import benchmark, interleaved
-from protocol import envelope
 from protocol.ids import node_id
+from protocol.wire import envelope
 
 _ROUNDS = 2_000
 _NOW_S = 1_750_000_000

@@ -16,11 +16,11 @@ from adapters.clock.system import SystemClock
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.storage.sqlite import SqliteStore
 from benchmarks.registry import benchmark
-from node.identity import Identity
-from node.witness import Witness
-from protocol import witness_log
-from protocol.merkle_growth import Frontier
-from protocol.witness_log import Checkpoint, entry_hash
+from node.signing.identity import Identity
+from node.signing.witness import Witness
+from protocol.log import witness_log
+from protocol.log.merkle_growth import Frontier
+from protocol.log.witness_log import Checkpoint, entry_hash
 
 SIGNERS = 32
 """Artefacts under way at once; a coordinator with 32 participants signs about as many together."""

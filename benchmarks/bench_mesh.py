@@ -26,8 +26,9 @@ from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from benchmarks.loop import longest_block
 from benchmarks.registry import benchmark
-from protocol import envelope, limits
+from protocol import limits
 from protocol.ids import node_id
+from protocol.wire import envelope
 
 ROUNDS: Final = 1_500
 CONNECT_ROUNDS: Final = 150

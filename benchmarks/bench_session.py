@@ -30,14 +30,14 @@ from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Store
 from adapters.storage.memory import MemoryStore
 from benchmarks.registry import benchmark
-from node.acting import Gate
-from node.identity import Identity
-from node.recorder import Recording, record, record_actions
-from node.replayer import Recorded, ReplayPlan, replay
-from node.witness import Witness
-from protocol.action import Action, Click, Extract, Goto, Locator
-from protocol.risk import GuardPolicy
-from protocol.session import Profile, Verdict
+from node.live.acting import Gate
+from node.sessions.recorder import Recording, record, record_actions
+from node.sessions.replayer import Recorded, ReplayPlan, replay
+from node.signing.identity import Identity
+from node.signing.witness import Witness
+from protocol.page.action import Action, Click, Extract, Goto, Locator
+from protocol.recording.session import Profile, Verdict
+from protocol.risk.classes import GuardPolicy
 
 ROUNDS: Final = 7
 START_TIMEOUT_S: Final = 20

@@ -10,12 +10,12 @@ import numpy as np
 
 from adapters.search.writer import TreeWriter
 from benchmarks.registry import benchmark, interleaved
-from protocol.action import Click, Locator
-from protocol.chunk import decode_change
-from protocol.delta import read_change
-from protocol.entry import SCALE, STATE_UNKNOWN, NodeEntry, Register, TreeUpdate, encode_action, make_update
-from protocol.tree import SearchTree
-from protocol.uct import Uct
+from protocol.page.action import Click, Locator
+from protocol.search.chunk import decode_change
+from protocol.search.delta import read_change
+from protocol.search.entry import SCALE, STATE_UNKNOWN, NodeEntry, Register, TreeUpdate, encode_action, make_update
+from protocol.search.tree import SearchTree
+from protocol.search.uct import Uct
 
 _SEARCH = "sea-benchmark"
 _BRANCHING = 10

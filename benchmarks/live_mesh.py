@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from adapters.ports import OpenBrowser
-from node import wiring
-from node.node import Node
-from node.plain import plain
+from node.api.node import Node
+from node.base.plain import plain
+from node.process import wiring
+from node.process.setup import init_home
 from node.rooms import Rooms
-from node.setup import init_home
 
 
 class LiveNode:

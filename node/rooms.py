@@ -1,4 +1,4 @@
-"""What one installation is made of. Put together by ``node.wiring``."""
+"""What one installation is made of. Put together by ``node.process.wiring``."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 
 from adapters.ports import Clock, Discovery, PeerServer, Store
 from adapters.refusals import Refusals
-from node.audit import Audit
-from node.browsers import Browsers
-from node.calls import Calls
-from node.clock_mark import ClockMark
-from node.config import Config
-from node.distrust import Distrust
+from node.audit.audit import Audit
+from node.base.loop_watch import LoopWatch
+from node.config.settings import Config
+from node.distrust.distrust import Distrust
+from node.distrust.notices import Notices
 from node.explorer.explorer import Explorer
-from node.identity import Identity
-from node.log_exchange import LogExchange
-from node.logs import Logs
-from node.loop_watch import LoopWatch
-from node.notices import Notices
-from node.own_keys import OwnKeys
-from node.pairing_desk import PairingDesk
-from node.peers import Peers
-from node.reach import Reach
-from node.sessions import Sessions
-from node.trust_changes import TrustChanges
-from node.witness import Witness
+from node.live.browsers import Browsers
+from node.log.checkpoints import LogExchange
+from node.log.verbs import Logs
+from node.pairing.pairing_desk import PairingDesk
+from node.sessions.sessions import Sessions
+from node.signing.identity import Identity
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.trust.clock_mark import ClockMark
+from node.trust.own_keys import OwnKeys
+from node.trust.peers import Peers
+from node.trust.reach import Reach
+from node.trust.trust_changes import TrustChanges
 from protocol import ids
 from protocol.errors import MeshError
 

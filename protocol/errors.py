@@ -1,7 +1,7 @@
 """Every failure of trailmesh: one exception type, one register of codes.
 
 A code never changes its meaning and is never reused. ``docs/errors.md`` is printed from ``CODES`` (``make docs``). Exit codes
-and the HTTP status of the control API come from a code in ``node/statuses.py``, the status on the peer channel in
+and the HTTP status of the control API come from a code in ``node/base/statuses.py``, the status on the peer channel in
 ``adapters/transport/answers.py``.
 """
 

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from nacl.signing import VerifyKey
 
-from protocol import cbor, envelope, limits
-from protocol.envelope import Claims
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.keylog import KeyLog
+from protocol.keys.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE, KeysPush
+from protocol.wire import cbor, envelope
+from protocol.wire.envelope import Claims
 
 
 class Introduction(NamedTuple):

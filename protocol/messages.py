@@ -13,11 +13,11 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 
 from protocol import limits
-from protocol.condition import Condition
-from protocol.grants import GRANTABLE, Grants, Scope
-from protocol.line import LINE_PATTERN
-from protocol.session import Profile
-from protocol.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
+from protocol.goal.condition import Condition
+from protocol.log.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
+from protocol.recording.session import Profile
+from protocol.trust.grants import GRANTABLE, Grants, Scope
+from protocol.wire.line import LINE_PATTERN
 
 PROTOCOL_VERSION: Final = 1
 
@@ -46,7 +46,7 @@ LogProof = Annotated[bytes, msgspec.Meta(max_length=limits.LOG_PROOF_BYTES_MAX)]
 _Origin = Annotated[str, msgspec.Meta(max_length=limits.ORIGIN_CHARS_MAX)]
 _Origins = Annotated[tuple[_Origin, ...], msgspec.Meta(min_length=1, max_length=limits.GRANT_ORIGINS_MAX)]
 GrantMap = Annotated[Mapping[str, _Origins], msgspec.Meta(max_length=len(GRANTABLE))]
-"""``protocol.grants.Grants``; ``check_grants`` checks the rest."""
+"""``protocol.trust.grants.Grants``; ``check_grants`` checks the rest."""
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -320,7 +320,7 @@ class LogProveAsk(_Record, frozen=True, kw_only=True):
 
 
 class LogProven(_Record, frozen=True, kw_only=True):
-    """The answer: a file of ``protocol.log_proof``."""
+    """The answer: a file of ``protocol.log.log_proof``."""
 
     proof: LogProof
 

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from protocol import cbor, envelope, ids, limits
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice
+from protocol.wire import cbor, envelope
 
 
 class SignedNotice(msgspec.Struct, frozen=True, kw_only=True):

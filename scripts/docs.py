@@ -15,8 +15,8 @@ from typing import Final
 
 import click
 
+from node.base.statuses import exit_code
 from node.cli import main as cli
-from node.statuses import exit_code
 from protocol import limits
 from protocol.errors import CODES, Blame
 from scripts.docs_messages import messages_page

@@ -11,15 +11,15 @@ import msgspec
 from msgspec import inspect as types
 
 from protocol import messages
-from protocol.action import Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
-from protocol.delta import Delta
-from protocol.entry import LeaseEntry, NodeEntry
-from protocol.frames import AnswerFrame, CallFrame
-from protocol.key_event import Genesis, Recover, Revoke, Rotate
+from protocol.keys.key_event import Genesis, Recover, Revoke, Rotate
 from protocol.limits import KIB
+from protocol.log.witness_log import Opening
 from protocol.messages import ROUTES
-from protocol.session import ReplayReport, Session, Step
-from protocol.witness_log import Opening
+from protocol.page.action import Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
+from protocol.recording.session import ReplayReport, Session, Step
+from protocol.search.delta import Delta
+from protocol.search.entry import LeaseEntry, NodeEntry
+from protocol.wire.frames import AnswerFrame, CallFrame
 
 _ELSEWHERE: dict[str, tuple[str, tuple[type[msgspec.Struct], ...]]] = {
     "Actions": (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CRASHERS = ROOT / "tests" / "fuzz" / "crashers"
-INSTRUMENTED = ("protocol", "adapters.browser.aria", "adapters.transport.answers", "node.action_files")
+INSTRUMENTED = ("protocol", "adapters.browser.aria", "adapters.transport.answers", "node.sessions.action_files")
 INPUT_BYTES_MAX = 4_096
 INPUT_SECONDS_MAX = 5
 MEMORY_MB_MAX = 2_048

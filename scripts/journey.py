@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from protocol.replay import text_words
+from protocol.recording.replay import text_words
 from scripts.mesh import CommandFailed, MeshNode, mesh, pair
 
 console = Console(stderr=True)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from protocol.chunk import MAPS
-from protocol.delta import actor_of
+from protocol.search.chunk import MAPS
+from protocol.search.delta import actor_of
 from tests.trees import public_key
 
 MAGIC = b"\x85oJ\x83"

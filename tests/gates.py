@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from protocol.action import Action
-from protocol.risk import Risk
+from protocol.page.action import Action
+from protocol.risk.classes import Risk
 
 
 async def unreported(action: Action, risk: Risk, admitted: bool) -> None:

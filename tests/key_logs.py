@@ -7,9 +7,9 @@ import itertools
 
 from nacl.signing import SigningKey
 
-from protocol import keylog
-from protocol.key_event import EVENT_RANDOM_BYTES, recovery_commitment
-from protocol.keylog import KeyLog
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment
+from protocol.keys.keylog import KeyLog
 
 START_S = 1_000
 _counter = itertools.count()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from nacl.signing import SigningKey
 
-from protocol import ids, witness_log
-from protocol.merkle import leaf_hash
-from protocol.merkle_growth import Frontier, Part, Place, consistency_parts, folded, inclusion_parts, root_parts
-from protocol.witness_log import Checkpoint, Link
+from protocol import ids
+from protocol.log import witness_log
+from protocol.log.merkle import leaf_hash
+from protocol.log.merkle_growth import Frontier, Part, Place, consistency_parts, folded, inclusion_parts, root_parts
+from protocol.log.witness_log import Checkpoint, Link
 
 KEY = SigningKey(bytes([1]) * 32)
 PUBLIC = bytes(KEY.verify_key)

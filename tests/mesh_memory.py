@@ -23,27 +23,27 @@ from adapters.storage.memory import MemoryStore
 from adapters.transport.listener import Bounds
 from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
-from node.browsers import Browsers
-from node.calls import Calls
-from node.clock_mark import ClockMark
-from node.config import Config, ExploreConfig
-from node.distrust import Distrust
+from node.config.settings import Config, ExploreConfig
+from node.distrust.distrust import Distrust
+from node.distrust.notices import Notices
 from node.explorer.explorer import Explorer
 from node.explorer.replica import Replica
-from node.identity import Identity
-from node.log_exchange import LogExchange
-from node.notices import Notices
-from node.peers import Peers
-from node.trust_changes import TrustChanges
-from node.witness import Witness
-from protocol.action import Action
-from protocol.condition import Condition
+from node.live.browsers import Browsers
+from node.log.checkpoints import LogExchange
+from node.signing.identity import Identity
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.trust.clock_mark import ClockMark
+from node.trust.peers import Peers
+from node.trust.trust_changes import TrustChanges
 from protocol.errors import MeshError
-from protocol.grants import Grants, parse_grants
+from protocol.goal.condition import Condition
 from protocol.messages import Done, KeysPush
-from protocol.observation import Element
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Action
+from protocol.page.observation import Element
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
+from protocol.trust.grants import Grants, parse_grants
 
 ORIGIN = "http://shop.test"
 SHELVES = ("oak", "elm", "ash", "fir", "yew")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.ports import LeaseRecord
-from protocol import cbor, envelope
 from protocol.messages import KIND_RESULT, Assignment, BranchResult, BranchReturn, DeltaBatch, DeltaHave, Done, Spend
+from protocol.wire import cbor, envelope
 from tests.mesh_memory import MemoryNode, Script, until
 
 

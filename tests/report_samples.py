@@ -5,11 +5,11 @@ from __future__ import annotations
 import struct
 import zlib
 
-from node.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow
-from node.tree_picture import TreeNode
+from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow
+from node.explorer.tree_picture import TreeNode
 from protocol import ids
-from protocol.replay import not_performed, verdict
-from protocol.session import ReplayReport, StepMatch
+from protocol.recording.replay import not_performed, verdict
+from protocol.recording.session import ReplayReport, StepMatch
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 NAMES = ("Anna", "Bruno", "Chiara")

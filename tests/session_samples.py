@@ -9,11 +9,12 @@ from pathlib import Path
 
 from nacl.signing import SigningKey, VerifyKey
 
-from protocol import envelope, ids
-from protocol.action import Action, Click, Extract, Fill, Goto, Locator, Secret
-from protocol.bundle import KIND, make_manifest, write_bundle
-from protocol.replay import verdict
-from protocol.session import BrowserInfo, Profile, Session, Step, StepMatch
+from protocol import ids
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret
+from protocol.recording.bundle import KIND, make_manifest, write_bundle
+from protocol.recording.replay import verdict
+from protocol.recording.session import BrowserInfo, Profile, Session, Step, StepMatch
+from protocol.wire import envelope
 
 DIRECTORY = Path(__file__).parent
 KEY = SigningKey(bytes(range(32)))

@@ -16,18 +16,18 @@ from adapters.storage.memory import MemoryStore
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from node.api.federation import FederationApi, Handler
-from node.calls import PATH_PREFIX, Calls
-from node.clock_mark import ClockMark
-from node.config import Config
-from node.identity import Identity
-from node.peers import Peers
-from node.trust_changes import TrustChanges
-from node.witness import Witness
-from protocol import keylog
-from protocol.envelope import content_type
+from node.config.settings import Config
+from node.signing.identity import Identity
+from node.signing.witness import Witness
+from node.trust.calls import PATH_PREFIX, Calls
+from node.trust.clock_mark import ClockMark
+from node.trust.peers import Peers
+from node.trust.trust_changes import TrustChanges
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES, recovery_commitment
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment
 from protocol.messages import KIND_MESSAGE, Done, KeysTell, StatusAsk
+from protocol.wire.envelope import content_type
 from tests.key_logs import RECOVERY, public
 
 ROUTES = ("status", "reach/echo", "keys/push")

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import msgspec
 
 from adapters.search.writer import TreeWriter
-from protocol.action import Click, Locator
-from protocol.delta import Delta, DeltaReader, encode_delta
-from protocol.entry import (
+from protocol.errors import MeshError
+from protocol.page.action import Click, Locator
+from protocol.search.delta import Delta, DeltaReader, encode_delta
+from protocol.search.entry import (
     SCALE,
     STATE_UNKNOWN,
     LeaseEntry,
@@ -20,8 +21,7 @@ from protocol.entry import (
     make_update,
     root_key,
 )
-from protocol.errors import MeshError
-from protocol.tree import SearchTree
+from protocol.search.tree import SearchTree
 
 SEARCH = "sea-AAAAAAAAAAAAAAAAAAAAA"
 ROOT_KEY = root_key(SEARCH)

@@ -8,10 +8,10 @@ from pathlib import Path
 import yaml
 
 from adapters.clock.system import SystemClock
-from node import wiring
-from node.node import Node
+from node.api.node import Node
+from node.process import wiring
+from node.process.setup import init_home
 from node.rooms import Rooms
-from node.setup import init_home
 
 
 class WrongClock(SystemClock):

@@ -19,8 +19,8 @@ from adapters.browser.page import ChromiumPage
 from adapters.browser.routing import Routing
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.risk import GuardPolicy
-from protocol.session import BrowserInfo, Profile
+from protocol.recording.session import BrowserInfo, Profile
+from protocol.risk.classes import GuardPolicy
 
 _CLOSE_TIMEOUT_S = 5.0
 

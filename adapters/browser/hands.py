@@ -15,9 +15,9 @@ from adapters.browser import scripts
 from adapters.browser.activity import Activity
 from adapters.browser.worlds import Worlds
 from protocol import limits
-from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.observation import Element
+from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.observation import Element
 
 _SELECTORS: Final = ("css=", "xpath=", "text=")
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes

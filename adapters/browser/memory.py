@@ -14,11 +14,11 @@ import msgspec
 from adapters.browser.address import require_web
 from adapters.browser.view import Mask, masker
 from adapters.ports import Outcome
-from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.observation import Element, Observation, truncate
-from protocol.risk import GuardPolicy, judge_request
-from protocol.session import BrowserInfo, Profile
+from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.observation import Element, Observation, truncate
+from protocol.recording.session import BrowserInfo, Profile
+from protocol.risk.classes import GuardPolicy, judge_request
 
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
 _TOGGLES = frozenset({"checkbox", "radio", "switch"})

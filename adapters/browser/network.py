@@ -15,7 +15,7 @@ from playwright.async_api import BrowserContext, CDPSession, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
-from protocol.risk import GuardPolicy, judge_request
+from protocol.risk.classes import GuardPolicy, judge_request
 
 _BLOCKED_MAX: Final = 200
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})

@@ -22,9 +22,9 @@ from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
 from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import Outcome
 from protocol import limits
-from protocol.action import Action, Goto, Wait
 from protocol.errors import MeshError
-from protocol.observation import Observation
+from protocol.page.action import Action, Goto, Wait
+from protocol.page.observation import Observation
 
 _POLL_S: Final = (0.016, 0.032)
 _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer

@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus, urljoin
 
 from adapters.browser.aria import Node
 from protocol import limits
-from protocol.observation import INTERACTIVE_ROLES, Element, Observation, Traits, truncate
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, truncate
 
 Mask = Callable[[str], str]
 

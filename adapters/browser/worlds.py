@@ -17,7 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser import scripts
 from adapters.browser.view import Facts, well_formed
-from protocol.observation import INTERACTIVE_ROLES, Traits
+from protocol.page.observation import INTERACTIVE_ROLES, Traits
 
 _WORLD: Final = "__playwright_utility_world_"
 _FACTS: Final = scripts.FACTS.replace("ROLES", json.dumps(sorted(INTERACTIVE_ROLES | {"generic", "img", "cell"})), 1)

@@ -11,11 +11,12 @@ from typing import Final
 
 from automerge.core import ROOT, Document, ObjType, ScalarType
 
-from protocol import cbor, limits
-from protocol.chunk import MAPS
-from protocol.delta import Delta, actor_of
-from protocol.entry import TreeUpdate, key_text
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.search.chunk import MAPS
+from protocol.search.delta import Delta, actor_of
+from protocol.search.entry import TreeUpdate, key_text
+from protocol.wire import cbor
 
 _OP_BYTES: Final = 48
 """More than what a put takes in a chunk besides its value: key, value length, operation columns."""

@@ -17,9 +17,9 @@ from adapters.storage.records import integer, pack, unpack
 from adapters.storage.usage import ROW_BYTES, added_up
 from protocol import audit
 from protocol.audit import START, Draft, Head
-from protocol.bundle import KIND
 from protocol.errors import MeshError
-from protocol.session import Session, Step
+from protocol.recording.bundle import KIND
+from protocol.recording.session import Session, Step
 
 
 class MemoryStore:

@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
-from protocol import cbor
 from protocol.errors import MeshError
+from protocol.wire import cbor
 
 APPLICATION_ID: Final = 0x74_6D_73_68
 """``tmsh`` in the header of the database file: tells a store from any other SQLite file."""

@@ -9,9 +9,10 @@ import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import DeltaRecord
-from protocol import cbor, limits
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.session import Session, Step
+from protocol.recording.session import Session, Step
+from protocol.wire import cbor
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import Final
 
 from adapters.storage.blobs import DIGEST_BYTES, Blobs
-from protocol.bundle import KIND
-from protocol.envelope import peek
 from protocol.errors import MeshError
+from protocol.recording.bundle import KIND
+from protocol.wire.envelope import peek
 
 _DOOMED: Final = "blobs/doomed"
 """Digests of blobs that nothing may name any more, one behind the other."""

@@ -21,7 +21,7 @@ from adapters.storage.records import pack, unpack
 from adapters.storage.usage import usage_of
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
-from protocol.session import Session, Step
+from protocol.recording.session import Session, Step
 
 DATABASE_FILE: Final = "store.db"
 BLOBS_DIRECTORY: Final = "blobs"

@@ -10,9 +10,10 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import PeerHandler
-from protocol import cbor, ids, limits
+from protocol import ids, limits
 from protocol.errors import CODES, Blame, MeshError
 from protocol.messages import INTRODUCE
+from protocol.wire import cbor
 
 MEDIA_TYPE: Final = "application/cbor"
 _log = logging.getLogger(__name__)

@@ -35,12 +35,12 @@ from adapters.transport.visitors import visitor
 from adapters.transport.ways import HELD, Ways
 from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
 from protocol import limits
-from protocol.address import parse_peer_address
-from protocol.clocks import apart_in_words
-from protocol.envelope import content_type
 from protocol.errors import MeshError
 from protocol.ids import short
 from protocol.messages import INTRODUCE, KIND_MESSAGE
+from protocol.wire.address import parse_peer_address
+from protocol.wire.clocks import apart_in_words
+from protocol.wire.envelope import content_type
 
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2

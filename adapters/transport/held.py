@@ -18,10 +18,11 @@ from adapters.transport import answers
 from adapters.transport.failures import LostError, NotReachedError
 from adapters.transport.listener import Bounds
 from adapters.transport.quota import Quota
-from protocol import frames, limits
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.frames import AnswerFrame, CallFrame
 from protocol.messages import request_bytes_max
+from protocol.wire import frames
+from protocol.wire.frames import AnswerFrame, CallFrame
 
 
 class EndedError(Exception):

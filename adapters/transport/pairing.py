@@ -27,8 +27,8 @@ from adapters.transport.leaf import fetch_leaf
 from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.server import url_of
 from protocol import limits
-from protocol.address import parse_address
 from protocol.errors import MeshError
+from protocol.wire.address import parse_address
 
 PAIRING_PATH: Final = "/pair/v1"
 PAIRING_BOUNDS: Final = Bounds(

@@ -14,10 +14,10 @@ from adapters.ports import PeerHandler
 from adapters.refusals import Refusals
 from adapters.transport.listener import Bounds, Connection, Listener
 from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
-from protocol import http_signature as signed
-from protocol.envelope import ReplayWindow
 from protocol.errors import MeshError
 from protocol.messages import request_bytes_max
+from protocol.wire import http_signature as signed
+from protocol.wire.envelope import ReplayWindow
 
 
 class SignedServer(MeshServer):

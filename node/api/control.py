@@ -19,10 +19,10 @@ from aiohttp import web
 
 from adapters.ports import Clock
 from node.api.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
-from node.files import write_private
-from node.plain import plain
-from node.statuses import http_status
-from node.verb import Tell
+from node.base.files import write_private
+from node.base.plain import plain
+from node.base.statuses import http_status
+from node.verbs.verb import Tell
 from protocol import limits
 from protocol.errors import MeshError
 

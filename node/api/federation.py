@@ -15,15 +15,15 @@ import msgspec
 
 from adapters.ports import Clock
 from adapters.refusals import Refusals
-from node import privileged
-from node.calls import PATH_PREFIX
-from node.clock_mark import ClockMark
-from node.trust_changes import TrustChanges
-from protocol import cbor
-from protocol.envelope import ReplayWindow, route_binding, verify_message
+from node.audit import privileged
+from node.trust.calls import PATH_PREFIX
+from node.trust.clock_mark import ClockMark
+from node.trust.trust_changes import TrustChanges
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
 from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
+from protocol.wire import cbor
+from protocol.wire.envelope import ReplayWindow, route_binding, verify_message
 
 Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
 """``(node id of the caller, record) -> answer record``"""

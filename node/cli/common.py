@@ -13,10 +13,10 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from node.statuses import exit_code
-from node.terminal import LineFormatter, json_text, one_lined
+from node.base.statuses import exit_code
+from node.base.terminal import LineFormatter, json_text, one_lined
 from protocol.errors import MeshError
-from protocol.line import one_line
+from protocol.wire.line import one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
@@ -73,14 +73,14 @@ def passphrase_option(command: F) -> F:
 
 def home_path(home: str | None) -> Path:
     """The data directory as a path."""
-    from node.config import home_directory
+    from node.config.settings import home_directory
 
     return home_directory(home)
 
 
 def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any = None) -> Any:
     """The result of ``verb``; progress goes to standard error, through ``show(event) -> line``; a line is said once."""
-    from node.client import call
+    from node.process.client import call
 
     last = ""
 

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
+from node.base.plain import counted
 from node.cli.common import Result, common_options, emit, moment, run_verb, table
-from node.plain import counted
-from protocol.grants import in_words
+from protocol.trust.grants import in_words
 
 
 @click.command()

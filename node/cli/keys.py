@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import click
 
+from node.base.plain import counted
 from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, utc_seconds
-from node.plain import counted
 from protocol.errors import MeshError
 
 _File = click.Path(exists=True, dir_okay=False)
@@ -37,9 +37,9 @@ def _since_option(command: Callable[..., Any]) -> Callable[..., Any]:
 @common_options
 def show_id(home: str | None, as_json: bool) -> None:
     """Say who this node is: full id, short form, and six words to compare over the telephone."""
-    from node.own_keys import describe
-    from node.passphrase import source
-    from node.wiring import fingerprint_words, open_key_store
+    from node.config.passphrase import source
+    from node.process.wiring import fingerprint_words, open_key_store
+    from node.trust.own_keys import describe
 
     path = home_path(home)
     result = describe(path, open_key_store(path, source(None)).form, fingerprint_words)
@@ -101,7 +101,7 @@ def recover(
     files = _recovery_files(key_file, words_file)
     out = str(Path(recovery_out).absolute()) if recovery_out else ""
     params = {**files, "since_s": utc_seconds("--since", since), "recovery_out": out}
-    from node.client import recover as recover_node
+    from node.process.client import recover as recover_node
 
     found = run_async(recover_node(home_path(home), params, lambda event: None))
     emit(found, as_json=as_json, text=_show_change)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from node.base.plain import counted
 from node.cli.common import BUNDLE_SUFFIX, Result, common_options, emit, moment, run_verb, table
-from node.plain import counted
 from protocol.errors import MeshError
 
 _PROOF_SUFFIX = ".tmproof"
@@ -86,8 +86,9 @@ def verify(home: str | None, file: str, bundle: str | None, as_json: bool) -> No
 
     The file carries the signer's key, which must be the one its node id stands for: compare the printed id with the one you know.
     """
-    from node.plain import plain
-    from protocol import limits, log_proof
+    from node.base.plain import plain
+    from protocol import limits
+    from protocol.log import log_proof
 
     with open(file, "rb") as opened:
         proof = log_proof.decode(opened.read(limits.LOG_PROOF_BYTES_MAX + 1))
@@ -105,8 +106,8 @@ def check_bundle(proof: object, path: str) -> str:
 
     Errors: ``bundle.*``, ``envelope.*``, ``log.not_logged`` when the proof is about something else.
     """
-    from protocol import log_proof
-    from protocol.bundle import verify_bundle
+    from protocol.log import log_proof
+    from protocol.recording.bundle import verify_bundle
 
     assert isinstance(proof, log_proof.InclusionProof)
     with open(path, "rb") as file:

@@ -17,7 +17,7 @@ from node.cli.common import (
     run_verb,
     table,
 )
-from protocol.grants import in_words
+from protocol.trust.grants import in_words
 
 
 @click.group(name="node", cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,8 +71,8 @@ def init(
     Example:
       trailmesh node init --name laptop --listen 192.168.1.20:7443 --recovery-out /media/stick/laptop-recovery.txt
     """
-    from node.passphrase import new_source
-    from node.setup import init_home
+    from node.config.passphrase import new_source
+    from node.process.setup import init_home
 
     result = init_home(
         home_path(home),
@@ -109,8 +109,8 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
     when the node last stopped are resumed. A sealed witness key is opened once.
     """
-    from node.passphrase import source
-    from node.runtime import serve as run
+    from node.config.passphrase import source
+    from node.process.runtime import serve as run
 
     def ready(info: Result) -> None:
         emit(
@@ -293,8 +293,8 @@ def doctor(home: str | None, no_browser: bool, passphrase_file: str | None, as_j
 
     Where the witness key or the store does not open, that is one fault, and what needs neither is checked all the same.
     """
-    from node.client import examine
-    from node.passphrase import source
+    from node.config.passphrase import source
+    from node.process.client import examine
 
     result = run_async(examine(home_path(home), source(passphrase_file), browser=not no_browser))
     emit(result, as_json=as_json, text=_show_doctor)

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import click
 
+from node.base.terminal import one_lined
 from node.cli.common import Result, common_options, emit, moment, run_verb
-from node.terminal import one_lined
 from protocol.errors import MeshError
-from protocol.grants import in_words
 from protocol.limits import INVITE_CHARS_MAX, INVITE_MINUTES_MAX, PAIRING_WINDOW_S
+from protocol.trust.grants import in_words
 
 _MINUTES_MAX: Final = PAIRING_WINDOW_S // 60
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from node.base.plain import counted
+from node.base.statuses import exit_code
 from node.cli.common import (
     BUNDLE_SUFFIX,
     Result,
@@ -19,8 +21,6 @@ from node.cli.common import (
     run_verb,
     table,
 )
-from node.plain import counted
-from node.statuses import exit_code
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -149,7 +149,7 @@ def _step_line(event: Result) -> str:
 
 def _matched(matched: int, steps: int, text: dict[str, int]) -> str:
     """``5 of 5 steps matched; text: 4 same, 1 only numbers differ``."""
-    from protocol.replay import text_words
+    from protocol.recording.replay import text_words
 
     words = text_words(text)
     return f"{matched} of {steps} steps matched{'; ' if words else ''}{words}"

@@ -12,12 +12,11 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, SearchRecord, Store
-from node.config import Config
+from node.config.settings import Config
 from node.explorer.open_searches import DECLINED, Open, OpenSearches
-from node.peers import Peers
-from protocol import cbor, envelope, limits
+from node.trust.peers import Peers
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.grants import Scope
 from protocol.messages import (
     KIND_RESULT,
     Assignment,
@@ -36,7 +35,9 @@ from protocol.messages import (
     SearchOpen,
     SearchSpec,
 )
-from protocol.origin import fits, origin_of
+from protocol.trust.grants import Scope
+from protocol.trust.origin import fits, origin_of
+from protocol.wire import cbor, envelope
 
 
 class Answers:

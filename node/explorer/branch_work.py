@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, Store
-from node.calls import Calls
-from node.config import Config
+from node.base.tasks import either
+from node.config.settings import Config
 from node.explorer.replica import Replica
-from node.tasks import either
-from node.witness import Witness
-from protocol import cbor, envelope, ids, limits
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import (
     KIND_ASSIGNMENT,
@@ -28,6 +28,7 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
+from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock
 from node.explorer.progress import Progress, Verified
 from node.explorer.worker import BROWSER_GONE
-from node.verb import Tell
+from node.verbs.verb import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.lease import check_claim
 from protocol.messages import Assignment, BranchResult
+from protocol.search.lease import check_claim
 
 log = logging.getLogger(__name__)
 

@@ -11,20 +11,17 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
-from node.calls import Calls
-from node.config import Config
+from node.base.tasks import Tasks, either
+from node.config.settings import Config
 from node.explorer.claims import Claims, VerifyClaim
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
-from node.tasks import Tasks, either
-from node.verb import Tell
-from node.witness import Witness
-from protocol import cbor, envelope, ids
-from protocol.entry import SCALE
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.verbs.verb import Tell
+from protocol import ids
 from protocol.errors import MeshError
-from protocol.grants import Scope
-from protocol.lease import Event, Lease
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_RESULT,
@@ -41,7 +38,11 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.tree import BEST
+from protocol.search.entry import SCALE
+from protocol.search.lease import Event, Lease
+from protocol.search.tree import BEST
+from protocol.trust.grants import Scope
+from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
 

@@ -7,13 +7,13 @@ import logging
 from typing import Any
 
 from adapters.ports import Clock, DeltaRecord, Store
-from node.calls import Calls
+from node.base.tasks import Tasks
 from node.explorer.replica import Replica
-from node.tasks import Tasks
+from node.trust.calls import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.grants import Scope
 from protocol.messages import DeltaBatch, DeltaHave, DeltaPull, DeltaPush
+from protocol.trust.grants import Scope
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,7 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
-from node.browsers import Browsers
-from node.calls import Calls
-from node.config import Config
+from node.config.settings import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
@@ -20,15 +18,18 @@ from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
-from node.verb import Tell
-from node.witness import Witness
-from protocol import cbor, ids
-from protocol.condition import Condition, check
+from node.live.browsers import Browsers
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.verbs.verb import Tell
+from protocol import ids
 from protocol.errors import MeshError
-from protocol.grants import Scope
-from protocol.line import one_line
+from protocol.goal.condition import Condition, check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
-from protocol.redaction import redact_url
+from protocol.page.redaction import redact_url
+from protocol.trust.grants import Scope
+from protocol.wire import cbor
+from protocol.wire.line import one_line
 
 log = logging.getLogger(__name__)
 

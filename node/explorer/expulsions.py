@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from adapters.ports import Store
-from protocol import cbor
+from protocol.wire import cbor
 
 _PENDING_KEY = "explorer/dropping"
 

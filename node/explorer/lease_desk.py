@@ -9,10 +9,11 @@ import msgspec
 
 from adapters.ports import Clock, LeaseRecord, Store
 from node.explorer.replica import Replica
-from protocol import cbor, envelope, ids
+from protocol import ids
 from protocol.errors import MeshError
-from protocol.lease import Event, Lease, LeaseBook
 from protocol.messages import Assignment, Spend
+from protocol.search.lease import Event, Lease, LeaseBook
+from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
 

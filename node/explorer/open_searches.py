@@ -8,21 +8,22 @@ from collections.abc import Sequence
 import msgspec
 
 from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
-from node.calls import Calls
-from node.config import Config
+from node.config.settings import Config
 from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
-from node.verb import Tell
-from node.witness import Witness
-from protocol import cbor, envelope, ids
-from protocol.condition import check
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.verbs.verb import Tell
+from protocol import ids
 from protocol.errors import MeshError
-from protocol.grants import Scope
+from protocol.goal.condition import check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
+from protocol.trust.grants import Scope
+from protocol.wire import cbor, envelope
 
 DECLINED = "declined"
 """Status of a search of a peer that the owner of this node stopped: only the owner lifts it."""

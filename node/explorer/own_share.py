@@ -9,7 +9,9 @@ import msgspec
 
 from node.explorer.visit import Visit, register_of
 from protocol import limits
-from protocol.entry import (
+from protocol.errors import MeshError
+from protocol.goal.heuristics import Candidate
+from protocol.search.entry import (
     SCALE,
     LeaseEntry,
     NodeEntry,
@@ -19,8 +21,6 @@ from protocol.entry import (
     encode_action,
     make_update,
 )
-from protocol.errors import MeshError
-from protocol.heuristics import Candidate
 
 log = logging.getLogger(__name__)
 

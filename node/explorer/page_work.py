@@ -6,22 +6,22 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Store
-from node.acting import Driver, Gate
-from node.browsers import Browsers
-from node.config import Config
+from node.config.settings import Config
 from node.explorer.progress import Verified
 from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
-from node.recorder import Recording, record
-from node.witness import Witness
-from protocol.action import Action, Goto
-from protocol.condition import holds
-from protocol.entry import decode_action
+from node.live.acting import Driver, Gate
+from node.live.browsers import Browsers
+from node.sessions.recorder import Recording, record
+from node.signing.witness import Witness
 from protocol.errors import MeshError
+from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
-from protocol.origin import ANY, common
-from protocol.risk import GuardPolicy
-from protocol.session import Verdict
+from protocol.page.action import Action, Goto
+from protocol.recording.session import Verdict
+from protocol.risk.classes import GuardPolicy
+from protocol.search.entry import decode_action
+from protocol.trust.origin import ANY, common
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})

@@ -16,14 +16,15 @@ from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
-from node.witness import Witness
-from protocol import envelope, ids, limits
-from protocol.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
-from protocol.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
+from node.signing.witness import Witness
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
-from protocol.tree import CLOSED, VISITS, SearchTree
-from protocol.uct import Uct
+from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
+from protocol.search.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
+from protocol.search.tree import CLOSED, VISITS, SearchTree
+from protocol.search.uct import Uct
+from protocol.wire import envelope
 
 log = logging.getLogger(__name__)
 

@@ -11,19 +11,20 @@ import msgspec
 import numpy as np
 
 from adapters.ports import LeaseRecord
+from node.base.files import write_atomic
+from node.base.plain import counted
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
-from node.files import write_atomic
-from node.plain import counted
-from node.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
+from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
+from node.explorer.tree_picture import TreeNode
 from node.rooms import Rooms
-from node.tree_picture import TreeNode
-from protocol import envelope, ids
-from protocol.action import describe
-from protocol.entry import SCALE, decode_action, node_key
+from protocol import ids
 from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec
-from protocol.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
+from protocol.page.action import describe
+from protocol.search.entry import SCALE, decode_action, node_key
+from protocol.search.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
+from protocol.wire import envelope
 
 _MARKS: Final = {
     "peer.distrusted": " (distrusted)",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from protocol.entry import SCALE, Register
+from protocol.search.entry import SCALE, Register
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapters.ports import Outcome, Page
-from node.acting import Driver, Gate
-from protocol.action import Action, Goto
+from node.live.acting import Driver, Gate
 from protocol.errors import MeshError
-from protocol.observation import Observation
+from protocol.page.action import Action, Goto
+from protocol.page.observation import Observation
 
 
 class WalkStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,19 +8,19 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Page
-from node.acting import Gate
-from node.config import Config
+from node.config.settings import Config
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
 from node.explorer.walker import Walker, WalkStep
+from node.live.acting import Gate
 from protocol import limits
-from protocol.condition import holds
-from protocol.entry import decode_action
 from protocol.errors import MeshError
-from protocol.goal import parse_goal
-from protocol.heuristics import candidates, value
+from protocol.goal.condition import holds
+from protocol.goal.goal import parse_goal
+from protocol.goal.heuristics import candidates, value
 from protocol.messages import Assignment, BranchOutcome, BranchResult, Spend
-from protocol.observation import Observation
+from protocol.page.observation import Observation
+from protocol.search.entry import decode_action
 
 _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""

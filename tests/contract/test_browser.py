@@ -8,11 +8,11 @@ import pytest
 import pytest_asyncio
 
 from adapters.ports import Outcome, Page
-from protocol.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.observation import BLANK, Observation, encode
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
+from protocol.page.observation import BLANK, Observation, encode
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
 
@@ -179,7 +179,7 @@ async def test_a_ref_that_was_never_seen_is_missing(page: Page, world: Backend) 
 
 
 async def test_a_post_is_refused_reported_and_never_reaches_the_site(page: Page, world: Backend) -> None:
-    """Guard: protocol/risk.py, judge_request."""
+    """Guard: protocol/risk/classes.py, judge_request."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Send")
     assert outcome.blocked == ("POST /send",)

@@ -16,11 +16,11 @@ from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser, Page
-from protocol.action import Click, Fill, Goto, Locator, Scroll, Secret, Select
 from protocol.errors import MeshError
-from protocol.observation import encode
-from protocol.risk import GuardPolicy, classify
-from protocol.session import Profile
+from protocol.page.action import Click, Fill, Goto, Locator, Scroll, Secret, Select
+from protocol.page.observation import encode
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy, classify
 from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown

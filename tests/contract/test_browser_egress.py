@@ -14,11 +14,11 @@ from adapters.browser import browser as browsers_of
 from adapters.browser.chromium import launcher
 from adapters.browser.judge import BrowserJudge
 from adapters.ports import Browser
-from node.browsers import Browsers
-from protocol.action import Action, Click, Goto, Locator, Scroll
+from node.live.browsers import Browsers
 from protocol.errors import MeshError
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Action, Click, Goto, Locator, Scroll
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import shown

@@ -11,9 +11,9 @@ from playwright.async_api import CDPSession
 
 from adapters.browser.judge import BrowserJudge
 from adapters.ports import Browser, Page
-from protocol.action import Click, Goto, Locator, Scroll
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Click, Goto, Locator, Scroll
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.server import PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]

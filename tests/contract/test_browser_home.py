@@ -12,11 +12,11 @@ import pytest
 
 from adapters.browser.chromium import launcher
 from adapters.browser.home import PATH_CHARS_MAX, make_home, own_home, remove_abandoned, remove_home
-from protocol.action import Goto
 from protocol.errors import MeshError
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
-from protocol.time_zones import TIME_ZONES
+from protocol.page.action import Goto
+from protocol.recording.session import Profile
+from protocol.recording.time_zones import TIME_ZONES
+from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.backends import SETTINGS
 from tests.sites.pages.server import PageServer
 

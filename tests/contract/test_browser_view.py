@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.browser.aria import parse
 from adapters.browser.view import Facts, assemble, masker
-from protocol.observation import Traits
+from protocol.page.observation import Traits
 
 CARDS = """\
 - generic [active] [ref=e1]:

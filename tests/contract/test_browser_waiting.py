@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from adapters.ports import Browser
-from protocol.action import Goto
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Goto
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.server import PageServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]

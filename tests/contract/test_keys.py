@@ -15,7 +15,7 @@ from adapters.keys.file import FileKeyStore, MemoryKeyStore
 from adapters.keys.os_keyring import KeyringKeyStore
 from adapters.keys.passphrase import Cost, PassphraseKeyStore
 from adapters.ports import KeyStore
-from node.files import write_private
+from node.base.files import write_private
 from protocol.errors import MeshError
 
 CURRENT, NEXT = b"\x01" * 32, b"\x02" * 32

@@ -13,9 +13,9 @@ import pytest
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord, Store
 from adapters.storage.memory import MemoryStore
 from adapters.storage.sqlite import SqliteStore
-from protocol.action import Click, Fill, Goto, Locator, Secret
 from protocol.errors import MeshError
-from protocol.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.page.action import Click, Fill, Goto, Locator, Secret
+from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
 
 
 @pytest.fixture(params=["sqlite", "memory"])

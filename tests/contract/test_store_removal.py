@@ -14,10 +14,10 @@ from nacl.signing import SigningKey
 from adapters.ports import ArtefactRecord, Store
 from adapters.storage import removal
 from adapters.storage.sqlite import SqliteStore
-from node.identity import artefact_record
-from protocol.bundle import KIND
-from protocol.envelope import UNIQUE_ID_BYTES, Claims, seal
+from node.signing.identity import artefact_record
 from protocol.errors import MeshError
+from protocol.recording.bundle import KIND
+from protocol.wire.envelope import UNIQUE_ID_BYTES, Claims, seal
 from tests.contract.test_store import artefact, delta, lease, search, session, step, store
 
 __all__ = ["store"]  # the fixture: SQLite and its twin in memory

@@ -16,9 +16,9 @@ from adapters.transport.listener import Bounds
 from adapters.transport.memory import Leg, MemoryNetwork
 from adapters.transport.server import MeshServer
 from protocol import ids, limits
-from protocol.envelope import content_type
 from protocol.errors import MeshError
 from protocol.messages import INTRODUCE, ROUTES
+from protocol.wire.envelope import content_type
 
 WAIT_S = 5
 MEDIA = content_type("probe")

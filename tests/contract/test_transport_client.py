@@ -14,8 +14,8 @@ from adapters.transport.certificates import server_context
 from adapters.transport.client import MeshClient
 from adapters.transport.pairing import TlsPairingClient
 from adapters.transport.server import MeshServer
-from protocol import cbor
 from protocol.errors import CODES, MeshError
+from protocol.wire import cbor
 from tests.e2e.channel import (
     ALICE,
     BOB,

@@ -16,8 +16,8 @@ from adapters.transport.pairing import PAIRING_PATH, TlsPairingClient, TlsPairin
 from adapters.transport.server import MeshServer
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.invite import make_invite, parse_invite
-from protocol.pairing import Inviter, Joiner, Paired
+from protocol.pairing.by_invite import Inviter, Joiner, Paired
+from protocol.pairing.invite import make_invite, parse_invite
 from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, Raw, credentials, echo, node_of, request, tls
 from tests.key_logs import log_of
 
@@ -96,7 +96,7 @@ async def test_an_invite_works_once(alice: Inviting) -> None:
 
 
 async def test_a_wrong_token_is_refused_and_three_close_the_invite(alice: Inviting) -> None:
-    """Guard: protocol/pairing.py, Inviter.is_open."""
+    """Guard: protocol/pairing/by_invite.py, Inviter.is_open."""
     for _ in range(limits.PAIRING_FAILURES_MAX):
         assert await refused(alice.invite(token=b"x" * 16)) == "invite.refused"
     assert await refused(alice.invite()) == "invite.refused"
@@ -105,7 +105,7 @@ async def test_a_wrong_token_is_refused_and_three_close_the_invite(alice: Inviti
 
 
 async def test_another_inviter_at_the_address_learns_nothing(alice: Inviting) -> None:
-    """Guard: protocol/pairing.py, Joiner.request."""
+    """Guard: protocol/pairing/by_invite.py, Joiner.request."""
     carol = Inviting(CAROL)
     url = await carol.server.start(carol.answer)
     try:

@@ -10,10 +10,10 @@ import pytest
 
 from adapters.search.writer import TreeWriter
 from protocol import limits
-from protocol.chunk import decode_change
-from protocol.delta import DeltaReader, actor_of, decode_delta, encode_delta, read_change
-from protocol.entry import SCALE, Register, TreeUpdate, make_update
 from protocol.errors import MeshError
+from protocol.search.chunk import decode_change
+from protocol.search.delta import DeltaReader, actor_of, decode_delta, encode_delta, read_change
+from protocol.search.entry import SCALE, Register, TreeUpdate, make_update
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node, public_key
 
 KEY = public_key("alice")

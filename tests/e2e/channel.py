@@ -22,7 +22,7 @@ from adapters.transport.contexts import Contexts
 from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from protocol import ids
-from protocol.envelope import content_type
+from protocol.wire.envelope import content_type
 
 WAIT_S = 5
 MEDIA = content_type("probe")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
-from protocol.action import Action, Goto, describe, target_of
-from protocol.condition import Condition, holds
-from protocol.goal import parse_goal
-from protocol.heuristics import candidates
-from protocol.locator import resolve
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.goal.condition import Condition, holds
+from protocol.goal.goal import parse_goal
+from protocol.goal.heuristics import candidates
+from protocol.page.action import Action, Goto, describe, target_of
+from protocol.page.locator import resolve
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 
 
 async def walk(start: str, goal_text: str, condition: Condition, *, steps_max: int) -> list[str]:

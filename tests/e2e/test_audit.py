@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from node.setup import free_port
+from node.process.setup import free_port
 from tests.mesh_nodes import CONFIG, Node, cli, refusal, serving, shop
 from tests.sites.shop import ShopConfig
 
@@ -50,7 +50,7 @@ def test_both_sides_of_a_pairing_and_what_followed_are_on_the_trail(tmp_path: Pa
 
 @pytest.mark.browser
 def test_each_approval_is_on_the_trail_and_no_secret_is(tmp_path: Path) -> None:
-    """Guard: node/privileged.py, _allowed."""
+    """Guard: node/audit/privileged.py, _allowed."""
     config = ShopConfig()
     node = Node(tmp_path / "anna", "anna").create(tmp_path)
     actions = tmp_path / "actions.yaml"

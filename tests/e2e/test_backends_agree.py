@@ -6,11 +6,11 @@ from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Page
-from protocol.action import Action, Click, Fill, Goto, Locator, Press
-from protocol.locator import resolve
-from protocol.observation import encode
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Action, Click, Fill, Goto, Locator, Press
+from protocol.page.locator import resolve
+from protocol.page.observation import encode
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.backends import SETTINGS, running_chromium
 from tests.sites.shop import ShopConfig, serve_shop
 

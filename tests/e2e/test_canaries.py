@@ -21,10 +21,10 @@ from aiohttp import web
 
 from adapters.transport.listener import Connection
 from node.api.control_file import CONTROL_FILE
-from node.runtime import serve
-from protocol.envelope import content_type
-from protocol.invite import parse_invite
+from node.process.runtime import serve
 from protocol.messages import KIND_MESSAGE
+from protocol.pairing.invite import parse_invite
+from protocol.wire.envelope import content_type
 from tests.canaries import files_with, forms, found_in, layers
 from tests.mesh_nodes import CONFIG, Node, cli
 
@@ -135,8 +135,8 @@ def seed_of(home: Path) -> bytes:
 async def test_no_canary_is_in_a_byte_that_leaves_or_in_a_file_but_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: protocol/redaction.py, redact_url.
-    Guard: node/pairing_desk.py, PairingDesk.invite.
+    """Guard: protocol/page/redaction.py, redact_url.
+    Guard: node/pairing/pairing_desk.py, PairingDesk.invite.
     """
     ear, site = Ear(monkeypatch), Site()
     anna = Node(tmp_path / "anna" / "home", "anna")

@@ -16,10 +16,11 @@ from adapters.transport.failures import LostError
 from adapters.transport.held import Answering, HeldLink, HeldTable
 from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
-from protocol import frames, limits
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.frames import AnswerFrame, CallFrame
 from protocol.messages import request_bytes_max
+from protocol.wire import frames
+from protocol.wire.frames import AnswerFrame, CallFrame
 from tests.e2e.channel import (
     ALICE,
     BOB,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adapters.storage.records import unpack
-from protocol.session import Session, Verdict
+from protocol.recording.session import Session, Verdict
 from scripts.mesh import pair
 from tests.mesh_nodes import CONFIG, Node, effects_of, kill_group, shop, until
 

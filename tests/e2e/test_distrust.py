@@ -120,7 +120,7 @@ def code(call: Awaitable[Any]) -> Awaitable[str]:
 
 
 async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: Mesh) -> None:
-    """Guard: node/peers.py, Peers._use."""
+    """Guard: node/trust/peers.py, Peers._use."""
     anna, bruno, carla = mesh.anna, mesh.bruno, mesh.carla
     server, holds = anna.rooms.server, anna.rooms.reach.holds
     await until(lambda: {bruno.id, carla.id} <= server.held, "both keep a connection open to anna")
@@ -142,7 +142,7 @@ async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: M
 
 
 async def test_a_call_that_runs_to_it_ends(mesh: Mesh) -> None:
-    """Guard: node/calls.py, Calls.hang_up."""
+    """Guard: node/trust/calls.py, Calls.hang_up."""
     anna, bruno = mesh.anna, mesh.bruno
     entered = asyncio.Event()
 
@@ -244,7 +244,7 @@ async def test_what_it_signed_stays_and_is_not_relied_on_any_more(mesh: Mesh, tm
 
 
 async def test_its_cosignatures_are_in_no_proof_any_more(mesh: Mesh) -> None:
-    """Guard: node/distrust.py, Distrust._part."""
+    """Guard: node/distrust/distrust.py, Distrust._part."""
     anna, bruno, carla = mesh.anna, mesh.bruno, mesh.carla
     session = (await anna.run("session.record", actions=ACTIONS, name="oak"))["id"]
     await anna.rooms.log_exchange.round()
@@ -261,7 +261,7 @@ async def test_its_cosignatures_are_in_no_proof_any_more(mesh: Mesh) -> None:
 
 
 async def test_no_invite_brings_it_back_in_either_direction_and_the_invite_is_not_used_up(mesh: Mesh) -> None:
-    """Guard: node/peers.py, Peers.check_welcome."""
+    """Guard: node/trust/peers.py, Peers.check_welcome."""
     anna, bruno = mesh.anna, mesh.bruno
     ours = (await anna.run("node.invite"))["invite"]
     theirs = (await bruno.run("node.invite"))["invite"]

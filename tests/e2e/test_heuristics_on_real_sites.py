@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.condition import parse
+from protocol.goal.condition import parse
 from tests.e2e.greedy import walk
 from tests.sites.real.datasette import serve_datasette
 from tests.sites.real.django_admin import PASSWORD_FILE, serve_django_admin

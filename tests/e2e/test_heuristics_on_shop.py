@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.condition import parse
+from protocol.goal.condition import parse
 from tests.e2e.greedy import walk
 from tests.sites.shop.app import make_app, serve_shop
 from tests.sites.shop.catalogue import cheapest_blue_mug_over_four

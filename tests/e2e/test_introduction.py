@@ -12,13 +12,14 @@ from nacl.signing import SigningKey
 
 from adapters.transport.listener import Bounds
 from adapters.transport.visitors import VISITOR, VISITOR_KEY, visitor
-from node.calls import PATH_PREFIX
-from protocol import keylog, limits
-from protocol.envelope import content_type
+from node.trust.calls import PATH_PREFIX
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import INTRODUCE, KIND_MESSAGE, Done, KeysPush, StatusAsk
-from protocol.trust import TrustedPeer, TrustSet
+from protocol.trust.trust_set import TrustedPeer, TrustSet
+from protocol.wire.envelope import content_type
 from tests.e2e.channel import ALICE, BOB, Bench, Raw, drip, request, tls, until
 from tests.key_logs import STRANGER
 from tests.socket_nodes import SocketNode, socket_nodes

@@ -94,7 +94,7 @@ def test_nodes_pair_after_both_have_rotated(tmp_path: Path) -> None:
 def test_an_owner_takes_a_stolen_node_back(two: list[Node]) -> None:
     """The thief has the whole data directory, rotates, and is believed, until the recovery key has spoken.
 
-    Guard: protocol/keylog.py, KeyLog._weigh.
+    Guard: protocol/keys/keylog.py, KeyLog._weigh.
     """
     anna, bruno = two
     anna.stop()
@@ -191,7 +191,7 @@ def test_json_holds_no_word_of_the_recovery_key(tmp_path: Path) -> None:
 def test_the_recovery_key_is_not_written_into_the_home_nor_over_a_file(tmp_path: Path) -> None:
     """Guards: both checks of ``check_recovery_file``.
 
-    Guard: node/recovery_file.py, check_recovery_file.
+    Guard: node/signing/recovery_file.py, check_recovery_file.
     """
     home, taken = tmp_path / "home", tmp_path / "taken"
     taken.write_text("mine")

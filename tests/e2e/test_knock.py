@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from node.setup import free_port
+from node.process.setup import free_port
 from tests.mesh_nodes import Node, cli, refusal, serving
 
 

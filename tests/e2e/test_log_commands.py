@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from protocol import log_proof
-from protocol.log_proof import Equivocation, KeyOf
+from protocol.log import log_proof
+from protocol.log.log_proof import Equivocation, KeyOf
 from tests.logs import NODE, PUBLIC, tree
 from tests.mesh_nodes import Node, cli, refusal, serving, shop
 

@@ -18,10 +18,10 @@ from nacl.signing import SigningKey
 from adapters.clock.system import SystemClock
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
-from node.identity import Identity
-from node.log_audit import audit_own
-from node.witness import Witness
-from protocol import log_proof, witness_log
+from node.signing.identity import Identity
+from node.signing.log_check import audit_own
+from node.signing.witness import Witness
+from protocol.log import log_proof, witness_log
 
 ROOT = Path(__file__).parents[2]
 SEED = 20_260_731

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from protocol import keylog, limits
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import Done, KeysPush, StatusAsk
 from tests.key_logs import RECOVERY, SECOND
 from tests.socket_nodes import SocketNode, socket_nodes
@@ -22,7 +23,7 @@ async def three() -> AsyncIterator[list[SocketNode]]:
 
 
 async def test_a_message_that_is_sent_twice_is_heard_once(three: list[SocketNode]) -> None:
-    """Guard: protocol/envelope.py, ReplayWindow.admit."""
+    """Guard: protocol/wire/envelope.py, ReplayWindow.admit."""
     anna, bruno, _ = three
     body = bruno.message(anna)
     assert await bruno.post(anna, body) == ""
@@ -31,7 +32,7 @@ async def test_a_message_that_is_sent_twice_is_heard_once(three: list[SocketNode
 
 
 async def test_a_message_that_is_sent_again_after_a_restart_is_refused(three: list[SocketNode]) -> None:
-    """Guard: protocol/envelope.py, ReplayWindow.admit."""
+    """Guard: protocol/wire/envelope.py, ReplayWindow.admit."""
     anna, bruno, _ = three
     body = bruno.message(anna)
     assert await bruno.post(anna, body) == ""
@@ -47,7 +48,7 @@ async def test_a_message_that_is_sent_again_after_a_restart_is_refused(three: li
 async def test_a_message_that_is_sent_again_after_a_restart_with_the_clock_set_back_is_refused(
     three: list[SocketNode], back_s: int, crashed: bool
 ) -> None:
-    """Guard: node/clock_mark.py, ClockMark.opens_s."""
+    """Guard: node/trust/clock_mark.py, ClockMark.opens_s."""
     anna, bruno, _ = three
     body = bruno.message(anna)
     assert await bruno.post(anna, body) == ""
@@ -61,14 +62,14 @@ async def test_a_message_that_is_sent_again_after_a_restart_with_the_clock_set_b
 
 
 async def test_a_message_for_another_peer_is_refused(three: list[SocketNode]) -> None:
-    """Guard: protocol/envelope.py, verify_message."""
+    """Guard: protocol/wire/envelope.py, verify_message."""
     anna, bruno, carla = three
     assert await bruno.post(carla, bruno.message(anna)) == "envelope.audience"
     assert carla.heard == []
 
 
 async def test_a_message_for_another_route_is_refused(three: list[SocketNode]) -> None:
-    """Guard: protocol/envelope.py, route_binding."""
+    """Guard: protocol/wire/envelope.py, route_binding."""
     anna, bruno, _ = three
     assert await bruno.post(anna, bruno.message(anna, "status"), "reach/echo") == "envelope.signature"
     assert anna.heard == []
@@ -85,7 +86,7 @@ async def test_a_message_of_another_peer_is_not_passed_on(three: list[SocketNode
 async def test_a_message_from_ahead_of_our_clock_is_heard_within_a_minute(
     three: list[SocketNode], apart_s: int, code: str
 ) -> None:
-    """Guard: protocol/envelope.py, check_time."""
+    """Guard: protocol/wire/envelope.py, check_time."""
     anna, bruno, _ = three
     bruno.clock.move(apart_s)
     assert await bruno.post(anna, bruno.message(anna)) == code
@@ -93,7 +94,7 @@ async def test_a_message_from_ahead_of_our_clock_is_heard_within_a_minute(
 
 @pytest.mark.parametrize(("over_s", "code"), [(59, ""), (61, "envelope.time")])
 async def test_a_message_that_is_over_is_heard_for_a_minute(three: list[SocketNode], over_s: int, code: str) -> None:
-    """Guard: protocol/envelope.py, check_time."""
+    """Guard: protocol/wire/envelope.py, check_time."""
     anna, bruno, _ = three
     anna.clock.move(-1_000)
     await anna.open_api()  # it has been up for long
@@ -102,7 +103,7 @@ async def test_a_message_that_is_over_is_heard_for_a_minute(three: list[SocketNo
 
 
 async def test_a_revoked_peer_that_goes_on_serving_is_not_asked(three: list[SocketNode]) -> None:
-    """Guard: node/calls.py, Calls.call."""
+    """Guard: node/trust/calls.py, Calls.call."""
     anna, bruno, _ = three
     now_s = bruno.clock.now_ms() // 1000
     ended = keylog.revoke(bruno.identity.log, bruno.key, since_s=now_s, now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
@@ -115,7 +116,7 @@ async def test_a_revoked_peer_that_goes_on_serving_is_not_asked(three: list[Sock
 async def test_a_stolen_key_is_not_followed_to_the_thief_s_server(three: list[SocketNode]) -> None:
     """Bruno's key is stolen and used: the owner's recovery says since when, and nothing signed since then is believed.
 
-    Guard: protocol/trust.py, TrustSet.keys.
+    Guard: protocol/trust/trust_set.py, TrustSet.keys.
     """
     anna, bruno, _ = three
     now_s = bruno.clock.now_ms() // 1000

@@ -7,9 +7,9 @@ from aiohttp import web
 
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
-from protocol.action import Goto
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Goto
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 
 pytestmark = pytest.mark.browser
 

@@ -14,13 +14,13 @@ import pytest_asyncio
 from nacl.signing import SigningKey
 
 from adapters.transport.server import MeshServer
-from node import doctor
-from node.doctor_peers import Check
-from node.own_keys import RotateParams
+from node.health import doctor
+from node.health.doctor_peers import Check
+from node.process.setup import init_home
 from node.rooms import Rooms
-from node.setup import init_home
+from node.trust.own_keys import RotateParams
 from protocol.errors import MeshError
-from protocol.keylog import KeyLog
+from protocol.keys.keylog import KeyLog
 from protocol.messages import StatusAsk, StatusTell
 from tests.village import Village, WrongClock, pair
 

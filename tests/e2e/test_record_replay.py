@@ -18,20 +18,20 @@ from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Page
 from adapters.storage.sqlite import SqliteStore
-from node.acting import Gate
-from node.action_files import parse_actions
-from node.handover import export_session, import_bundle, signed_manifest
-from node.identity import Identity
-from node.recorder import Recorder, Recording, record, record_actions
-from node.replayer import Recorded, Replayed, ReplayPlan, open_report, replay
-from node.report import ReportInput, ShownReplay, render_report
-from node.witness import Witness
-from protocol.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret
-from protocol.bundle import verify_bundle
+from node.explorer.report import ReportInput, ShownReplay, render_report
+from node.live.acting import Gate
+from node.sessions.action_files import parse_actions
+from node.sessions.handover import export_session, import_bundle, signed_manifest
+from node.sessions.recorder import Recorder, Recording, record, record_actions
+from node.sessions.replayer import Recorded, Replayed, ReplayPlan, open_report, replay
+from node.signing.identity import Identity
+from node.signing.witness import Witness
 from protocol.errors import MeshError
-from protocol.replay import text_counts
-from protocol.risk import GuardPolicy
-from protocol.session import Profile, Session, Verdict
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret
+from protocol.recording.bundle import verify_bundle
+from protocol.recording.replay import text_counts
+from protocol.recording.session import Profile, Session, Verdict
+from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
 from tests.sites.shop.app import serve_shop
 from tests.sites.shop.config import ShopConfig
@@ -193,7 +193,7 @@ async def test_exports_of_both_nodes_are_the_same_bytes_and_importing_twice_chan
 async def test_a_bundle_cannot_replace_another_session_of_the_same_id(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
-    """Guard: node/handover.py, import_bundle."""
+    """Guard: node/sessions/handover.py, import_bundle."""
     anna, bruno = nodes
     recorder = await recorded_by(anna, browser, (Goto(url=shop),), url=shop)
     await bruno.store.put_session(recorder.session)
@@ -287,7 +287,7 @@ def approving(word: str) -> Gate:
 async def test_a_risky_action_is_refused_recorded_and_done_only_with_approval(
     browser: Browser, nodes: tuple[Node, Node], shop: str
 ) -> None:
-    """Guard: node/acting.py, Gate.admit."""
+    """Guard: node/live/acting.py, Gate.admit."""
     anna, _ = nodes
     actions = (Goto(url=f"{shop}/"), Click(target=Locator(role="button", name="Sign up")))
     with pytest.raises(MeshError) as caught:

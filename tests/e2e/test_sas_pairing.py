@@ -19,13 +19,13 @@ import pytest
 import pytest_asyncio
 
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
+from node.pairing.verbs import PairBeginParams, PairConfirmParams, PairingVerbs, PairWaitParams
 from node.rooms import Rooms
-from node.verbs.pairing import PairBeginParams, PairConfirmParams, PairingVerbs, PairWaitParams
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.invite import parse_invite
 from protocol.messages import StatusAsk, StatusTell
-from protocol.sas import Party, SasJoiner, SasWindow
+from protocol.pairing.by_digits import Party, SasJoiner, SasWindow
+from protocol.pairing.invite import parse_invite
 from tests.e2e.channel import CAROL
 from tests.key_logs import log_of
 from tests.mesh_nodes import COMMAND, ROOT, Node, refusal
@@ -212,7 +212,7 @@ class Between:
 
 
 async def test_somebody_in_between_with_a_key_of_its_own_shows_in_the_digits(two: list[Rooms]) -> None:
-    """Guard: protocol/sas.py, transcript."""
+    """Guard: protocol/pairing/by_digits.py, transcript."""
     alice, bob = two
     between = Between()
     waiting = Waiting(alice)
@@ -231,7 +231,7 @@ async def test_somebody_in_between_with_a_key_of_its_own_shows_in_the_digits(two
 
 
 async def test_somebody_in_between_who_passes_every_byte_on_is_found_by_the_channel(two: list[Rooms]) -> None:
-    """Guard: protocol/sas.py, SasJoiner.reveal."""
+    """Guard: protocol/pairing/by_digits.py, SasJoiner.reveal."""
     alice, bob = two
     waiting = Waiting(alice)
     address, relay = await waiting.address(), TlsPairingServer(CAROL)

@@ -21,8 +21,8 @@ from nacl.signing import SigningKey
 from adapters.transport.client import MeshClient
 from adapters.transport.listener import Bounds
 from adapters.transport.signed_server import SignedServer
-from node import wiring
-from node.config import Listen
+from node.config.settings import Listen
+from node.process import wiring
 from protocol.errors import MeshError
 from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, WAIT_S, Raw, echo, keys_of, node_of, peer, request
 
@@ -195,7 +195,7 @@ async def test_a_request_without_a_signature_is_refused(street: Street) -> None:
 
 
 async def test_a_request_that_is_sent_twice_is_answered_once(street: Street) -> None:
-    """Guard: protocol/http_signature.py, verify."""
+    """Guard: protocol/wire/http_signature.py, verify."""
     server = await street.open()
     await street.ask(street.client())
     raw = await Raw.open(f"https://127.0.0.1:{server.port}", None)
@@ -288,7 +288,7 @@ async def test_signatures_are_no_way_around_mutual_tls(street: Street) -> None:
     ids=["no address", "an address for mutual TLS", "plain HTTP beyond loopback"],
 )
 def test_a_configuration_that_would_weaken_the_channel_is_refused(listen: Listen) -> None:
-    from node.identity import Identity
+    from node.signing.identity import Identity
     from tests.village import WrongClock
 
     with pytest.raises(MeshError) as caught:

@@ -9,14 +9,15 @@ from typing import Any, Final
 
 import msgspec
 
-from protocol import cbor, ids
-from protocol.condition import Condition
-from protocol.delta import decode_delta
+from protocol import ids
 from protocol.errors import MeshError
+from protocol.goal.condition import Condition
 from protocol.messages import ROUTES, Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
-from protocol.observation import Element, Observation
-from protocol.replay import verdict
-from protocol.session import Profile, ReplayReport, Session, Step
+from protocol.page.observation import Element, Observation
+from protocol.recording.replay import verdict
+from protocol.recording.session import Profile, ReplayReport, Session, Step
+from protocol.search.delta import decode_delta
+from protocol.wire import cbor
 from tests.session_samples import (
     BROWSER,
     NODE,

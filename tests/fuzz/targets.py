@@ -16,35 +16,27 @@ from nacl.signing import SigningKey
 from adapters.browser import aria
 from adapters.browser.view import well_formed
 from adapters.transport import answers, certificates
-from node.action_files import parse_actions
-from node.config import parse as parse_config
-from node.replayer import Recorded, open_report
-from protocol import (
-    address,
-    cbor,
-    condition,
-    delta,
-    entry,
-    envelope,
-    flat_zip,
-    grants,
-    graphql,
-    ids,
-    invite,
-    limits,
-    origin,
-    pairing,
-    redaction,
-    replay,
-    sas,
-)
-from protocol.action import Locator, describe
-from protocol.bundle import MEDIA_TYPE, open_bundle, verify_bundle
-from protocol.chunk import decode_change
+from node.config.settings import parse as parse_config
+from node.sessions.action_files import parse_actions
+from node.sessions.replayer import Recorded, open_report
+from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.locator import resolve
+from protocol.goal import condition
 from protocol.messages import KIND_REPLAY_REPORT, SearchSpec
-from protocol.observation import Observation, state_hash, truncate
+from protocol.page import redaction
+from protocol.page.action import Locator, describe
+from protocol.page.locator import resolve
+from protocol.page.observation import Observation, state_hash, truncate
+from protocol.pairing import by_digits as sas
+from protocol.pairing import by_invite as pairing
+from protocol.pairing import invite
+from protocol.recording import flat_zip, replay
+from protocol.recording.bundle import MEDIA_TYPE, open_bundle, verify_bundle
+from protocol.risk import graphql
+from protocol.search import delta, entry
+from protocol.search.chunk import decode_change
+from protocol.trust import grants, origin
+from protocol.wire import address, cbor, envelope
 from tests.chunks import reseal
 from tests.fuzz import seeds
 from tests.key_logs import log_of
@@ -318,7 +310,7 @@ def _config(data: bytes) -> object:
     try:
         return parse_config(data.decode())
     except UnicodeDecodeError:
-        return None  # ``node.config.load`` says so before it parses
+        return None  # ``node.config.settings.load`` says so before it parses
 
 
 def _condition(data: bytes) -> object:

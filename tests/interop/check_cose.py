@@ -20,9 +20,9 @@ from pycose.keys import OKPKey
 from pycose.keys.curves import Ed25519
 from pycose.messages import Sign1Message
 
-from protocol import envelope
 from protocol.errors import MeshError
 from protocol.ids import node_id
+from protocol.wire import envelope
 
 ALICE, BOB = (SigningKey(bytes([seed]) * 32) for seed in (1, 2))
 PUBLIC: Final = bytes(ALICE.verify_key)

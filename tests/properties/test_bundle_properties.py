@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol import flat_zip
-from protocol.bundle import verify_bundle
 from protocol.errors import MeshError
-from protocol.redaction import redact_text, redact_url
+from protocol.page.redaction import redact_text, redact_url
+from protocol.recording import flat_zip
+from protocol.recording.bundle import verify_bundle
 from tests.session_samples import find_key, sample_bundle
 
 BUNDLE = sample_bundle()

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import limits
-from protocol.chunk import Change, decode_change
-from protocol.delta import Delta, DeltaReader, decode_delta, encode_delta
 from protocol.errors import MeshError
-from protocol.tree import SearchTree
+from protocol.search.chunk import Change, decode_change
+from protocol.search.delta import Delta, DeltaReader, decode_delta, encode_delta
+from protocol.search.tree import SearchTree
 from tests.chunks import Shape, reseal, sleb, uleb
 from tests.trees import ROOT_KEY, SEARCH, Peer, node, public_key
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nacl.signing import SigningKey
 
-from protocol import cbor, envelope, ids
+from protocol import ids
 from protocol.errors import MeshError
-from protocol.invite import make_invite, parse_invite
-from protocol.pairing import Inviter, Joiner
+from protocol.pairing.by_invite import Inviter, Joiner
+from protocol.pairing.invite import make_invite, parse_invite
+from protocol.wire import cbor, envelope
 from tests.key_logs import log_of
 from tests.vectors import generate
 
@@ -98,7 +99,7 @@ def test_any_bytes_are_no_envelope(data: bytes) -> None:
 @given(damaged(bytes.fromhex(generate.envelope(binding=b""))))
 @settings(max_examples=300)
 def test_no_damaged_envelope_verifies(data: bytes) -> None:
-    """Guard: protocol/envelope.py, verify."""
+    """Guard: protocol/wire/envelope.py, verify."""
     code, _ = outcome(lambda: envelope.verify(data, kinds=KINDS, find_key=FIND))
     unchanged = data.hex() == generate.envelope(binding=b"")
     assert code == "" if unchanged else code.startswith("envelope.")

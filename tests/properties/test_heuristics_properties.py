@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import limits
-from protocol.action import target_of
-from protocol.goal import parse_goal
-from protocol.heuristics import candidates, value
-from protocol.locator import locate, resolve
-from protocol.observation import Element, Observation, Traits
-from protocol.risk import APPROVAL_CLASS
+from protocol.goal.goal import parse_goal
+from protocol.goal.heuristics import candidates, value
+from protocol.page.action import target_of
+from protocol.page.locator import locate, resolve
+from protocol.page.observation import Element, Observation, Traits
+from protocol.risk.classes import APPROVAL_CLASS
 
 WORDS = st.sampled_from(
     ["Blue mug", "Mugs", "Price: low to high", "4 and up", "Search", "Delete", "Help", "Next", "", "Größe", "Red 12"]

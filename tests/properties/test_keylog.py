@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.errors import MeshError
-from protocol.keylog import KeyLog
+from protocol.keys.keylog import KeyLog
 from tests.key_logs import FIRST, RECOVERY, SECOND, START_S, THIEF, key, log_of, recovered, revoked, rotated
 
 LOG = rotated(log_of(), FIRST, SECOND, 2_000)

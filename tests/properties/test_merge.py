@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol import tree as tree_module
 from protocol.errors import MeshError
-from protocol.tree import SearchTree
-from protocol.uct import Uct
+from protocol.search import tree as tree_module
+from protocol.search.tree import SearchTree
+from protocol.search.uct import Uct
 from tests.trees import PEERS, ROOT_KEY, SEARCH, Peer, Receiver, lease, node
 
 Message = tuple[str, bytes]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import limits
-from protocol.page_text import compare_text, differing_lines
+from protocol.recording.page_text import compare_text, differing_lines
 
 WORDS = st.text(st.sampled_from("ab £-:\n"), min_size=1, max_size=12)
 NUMBERS = st.from_regex(r"[0-9]{1,4}([.,][0-9]{1,3}){0,2}", fullmatch=True)

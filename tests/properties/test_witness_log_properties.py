@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nacl.signing import SigningKey
 
-from protocol import log_proof, merkle, note, witness_log
 from protocol.errors import MeshError
-from protocol.witness_log import Standing, judge
+from protocol.log import log_proof, merkle, note, witness_log
+from protocol.log.witness_log import Standing, judge
 from tests.logs import NODE, PUBLIC, Tree, tree
 
 hashes = st.binary(min_size=32, max_size=32)

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from node.distrust import DistrustParams
+from node.distrust.distrust import DistrustParams
 from node.explorer.explorer import Explorer
-from node.own_keys import RevokeParams, RotateParams
 from node.rooms import Rooms
+from node.trust.own_keys import RevokeParams, RotateParams
 from protocol import limits
 from protocol.errors import MeshError
 from tests.sim.machine import Machine

@@ -13,16 +13,14 @@ from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
 from adapters.search.writer import TreeWriter
-from node.calls import PATH_PREFIX
-from node.log_exchange import LogExchange
-from node.witness import Witness
-from protocol import cbor, envelope, keylog
-from protocol.action import Click, Locator
-from protocol.delta import KIND as KIND_DELTA
-from protocol.delta import Delta, encode_delta
-from protocol.entry import LeaseEntry, NodeEntry, Register, encode_action, make_update, node_key, root_key
+from node.log.checkpoints import LogExchange
+from node.signing.witness import Witness
+from node.trust.calls import PATH_PREFIX
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
+from protocol.log.note import Note
+from protocol.log.witness_log import Checkpoint
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_RESULT,
@@ -42,8 +40,11 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.note import Note
-from protocol.witness_log import Checkpoint
+from protocol.page.action import Click, Locator
+from protocol.search.delta import KIND as KIND_DELTA
+from protocol.search.delta import Delta, encode_delta
+from protocol.search.entry import LeaseEntry, NodeEntry, Register, encode_action, make_update, node_key, root_key
+from protocol.wire import cbor, envelope
 from tests.sim.machine import Life, Machine
 
 if TYPE_CHECKING:

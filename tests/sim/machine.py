@@ -26,28 +26,29 @@ from adapters.storage.memory import MemoryStore
 from adapters.storage.records import unpack
 from adapters.transport.memory import Leg, MemoryClient, MemoryServer
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
-from node import identity
-from node.audit import Audit
-from node.browsers import Browsers
-from node.calls import Calls
-from node.clock_mark import ClockMark
-from node.config import Config, ExploreConfig
-from node.distrust import Distrust
+from node.api.node import Node
+from node.audit.audit import Audit
+from node.config.settings import Config, ExploreConfig
+from node.distrust.distrust import Distrust
+from node.distrust.notices import Notices
 from node.explorer.explorer import Explorer
-from node.log_exchange import LogExchange
-from node.logs import Logs
-from node.node import Node
-from node.notices import Notices
-from node.own_keys import OwnKeys
-from node.pairing_desk import PairingDesk
-from node.peers import Peers
-from node.reach import Reach
+from node.live.browsers import Browsers
+from node.log.checkpoints import LogExchange
+from node.log.verbs import Logs
+from node.pairing.pairing_desk import PairingDesk
 from node.rooms import Rooms
-from node.sessions import Sessions
-from node.trust_changes import TrustChanges
-from node.witness import Witness
-from protocol import limits, recovery
+from node.sessions.sessions import Sessions
+from node.signing import identity
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.trust.clock_mark import ClockMark
+from node.trust.own_keys import OwnKeys
+from node.trust.peers import Peers
+from node.trust.reach import Reach
+from node.trust.trust_changes import TrustChanges
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.keys import recovery
 from tests.mesh_memory import SlowBrowser, shop_site
 from tests.sim.truth import WRITE_S_MAX
 
@@ -264,7 +265,7 @@ class Life:
         return task
 
     async def serve(self) -> None:
-        """As ``node.runtime.serve`` begins: what was stored is taken up, then the door opens."""
+        """As ``node.process.runtime.serve`` begins: what was stored is taken up, then the door opens."""
         rooms = self.rooms
         await rooms.witness.load()
         await rooms.peers.load()

@@ -12,14 +12,16 @@ from adapters.ports import ArtefactRecord
 from node.explorer import lease_desk
 from node.explorer.exchange import Exchange
 from node.explorer.replica import Replica
-from node.peer_logs import PeerLogs
-from node.witness import OwnLog, Witness
-from protocol import envelope, trust, witness_log
-from protocol.envelope import ReplayWindow
-from protocol.grants import Scope
-from protocol.lease import LeaseBook
-from protocol.merkle_growth import Frontier
-from protocol.witness_log import Checkpoint, Standing, entry_hash
+from node.log.peer_logs import PeerLogs
+from node.signing.witness import OwnLog, Witness
+from protocol.log import witness_log
+from protocol.log.merkle_growth import Frontier
+from protocol.log.witness_log import Checkpoint, Standing, entry_hash
+from protocol.search.lease import LeaseBook
+from protocol.trust import trust_set as trust
+from protocol.trust.grants import Scope
+from protocol.wire import envelope
+from protocol.wire.envelope import ReplayWindow
 
 
 @contextlib.contextmanager
@@ -81,7 +83,7 @@ def overlooks_two_histories() -> Iterator[None]:
         return None
 
     with (
-        mock.patch("node.peer_logs.judge", blind),
+        mock.patch("node.log.peer_logs.judge", blind),
         mock.patch.object(PeerLogs, "hear_claim", deaf),
         mock.patch.object(PeerLogs, "hear_proof", deaf),
     ):

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import PeerRecord
 from node.explorer.open_searches import Open
 from protocol import limits
-from protocol.condition import Condition
 from protocol.errors import MeshError
-from protocol.grants import parse_grants
-from protocol.origin import ANY
-from protocol.tree import SearchTree
+from protocol.goal.condition import Condition
+from protocol.search.tree import SearchTree
+from protocol.trust.grants import parse_grants
+from protocol.trust.origin import ANY
 from tests.mesh_memory import ORIGIN
 from tests.sim.faults import Faults
 from tests.sim.hostile import Mallory

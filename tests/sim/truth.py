@@ -18,12 +18,14 @@ from nacl.signing import VerifyKey
 from adapters.log_records import EquivocationRecord, HeadRecord, LeafRecord, LogRecord
 from adapters.ports import DeltaRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.transport.memory import Leg
-from protocol import cbor, envelope, limits, log_proof, note, witness_log
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.keylog import KeyLog
-from protocol.merkle_growth import Frontier
+from protocol.keys.keylog import KeyLog
+from protocol.log import log_proof, note, witness_log
+from protocol.log.merkle_growth import Frontier
+from protocol.log.witness_log import Checkpoint, entry_hash
 from protocol.messages import ROUTES, BranchAssign, BranchReturn, DeltaBatch, DeltaPush, LogSync, SearchOpen
-from protocol.witness_log import Checkpoint, entry_hash
+from protocol.wire import cbor, envelope
 
 if TYPE_CHECKING:
     from tests.sim.machine import Life, Machine

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from adapters.transport.memory import MemoryNetwork
-from node.tasks import Tasks
+from node.base.tasks import Tasks
 from tests.sim.loop import SimLoop
 from tests.sim.truth import Truth
 from tests.sim.weather import Weather

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from adapters.browser.memory import Document, MemoryPage, MemorySite
-from node.acting import Driver, Gate
-from protocol.action import Action, Goto
+from node.live.acting import Driver, Gate
 from protocol.errors import MeshError
-from protocol.risk import GuardPolicy, Risk
+from protocol.page.action import Action, Goto
+from protocol.risk.classes import GuardPolicy, Risk
 
 NODE = Path(__file__).parents[2] / "node"
 MAY_REACH = {

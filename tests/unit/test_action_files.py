@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from node.action_files import parse_actions, read_action_file
+from node.sessions.action_files import parse_actions, read_action_file
 from protocol import limits
-from protocol.action import Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.session import Profile
+from protocol.page.action import Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
+from protocol.recording.session import Profile
 
 RECORDINGS = Path(__file__).parents[1] / "vectors" / "recordings"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.browser.aria import parse
 from adapters.browser.view import Facts, assemble
-from protocol.observation import encode
+from protocol.page.observation import encode
 
 
 def test_lone_surrogates_of_a_page_do_not_reach_an_observation() -> None:

@@ -12,8 +12,11 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import cbor, flat_zip, ids, limits, merkle
-from protocol.bundle import (
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.log import merkle
+from protocol.recording import flat_zip
+from protocol.recording.bundle import (
     MEDIA_TYPE,
     Manifest,
     Writer,
@@ -24,8 +27,8 @@ from protocol.bundle import (
     verify_bundle,
     write_bundle,
 )
-from protocol.errors import MeshError
-from protocol.session import Verdict
+from protocol.recording.session import Verdict
+from protocol.wire import cbor
 from tests.session_samples import (
     NODE,
     PUBLIC,
@@ -148,8 +151,8 @@ def test_every_flipped_byte_of_an_element_names_exactly_that_element() -> None:
 def test_an_element_that_was_exchanged_with_its_checksum_is_found() -> None:
     """The archive is right throughout, and only what was signed tells.
 
-    Guard: protocol/bundle.py, Bundle.element.
-    Guard: protocol/bundle.py, open_bundle.
+    Guard: protocol/recording/bundle.py, Bundle.element.
+    Guard: protocol/recording/bundle.py, open_bundle.
     """
     parts = parts_of(BUNDLE)
     for place, (name, data) in enumerate(parts[2:], 2):
@@ -256,7 +259,7 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_file_that_is_not_canonical_is_refused(name: str) -> None:
-    """Guard: protocol/flat_zip.py, read_directory."""
+    """Guard: protocol/recording/flat_zip.py, read_directory."""
     assert refusal(HOSTILE[name](BUNDLE)).code == "bundle.invalid"
 
 
@@ -267,7 +270,7 @@ def test_another_media_type_is_refused() -> None:
 
 
 def test_only_a_trusted_key_of_the_recorder_opens_it() -> None:
-    """Guard: protocol/bundle.py, _check_session."""
+    """Guard: protocol/recording/bundle.py, _check_session."""
     other = SigningKey(bytes(32))
     stranger = resigned(lambda manifest: manifest, key=other)
     assert refusal(stranger).code == "envelope.key_unknown"

@@ -8,8 +8,9 @@ import tracemalloc
 
 import pytest
 
-from protocol import cbor, limits
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.wire import cbor
 
 SIZE = limits.MIB
 CPU_S_MAX = 0.05
@@ -43,7 +44,7 @@ def _refused(data: bytes) -> str:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_megabyte_of_cbor_takes_little_time(name: str) -> None:
-    """Guard: protocol/cbor.py, scan."""
+    """Guard: protocol/wire/cbor.py, scan."""
     data, best = BOMBS[name](), float("inf")
     for _ in range(5):
         began = time.process_time()
@@ -54,7 +55,7 @@ def test_a_megabyte_of_cbor_takes_little_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_megabyte_of_cbor_takes_little_memory(name: str) -> None:
-    """Guard: protocol/cbor.py, scan."""
+    """Guard: protocol/wire/cbor.py, scan."""
     data = BOMBS[name]()
     tracemalloc.start()
     try:
@@ -66,7 +67,7 @@ def test_a_megabyte_of_cbor_takes_little_memory(name: str) -> None:
 
 
 def test_a_body_over_its_size_is_refused_unread() -> None:
-    """Guard: protocol/cbor.py, scan."""
+    """Guard: protocol/wire/cbor.py, scan."""
     with pytest.raises(MeshError) as caught:
         cbor.decode(bytes(limits.ENVELOPE_BYTES_MAX + 1))
     assert caught.value.code == "cbor.limit"
@@ -78,7 +79,7 @@ def test_a_body_over_its_size_is_refused_unread() -> None:
     ids=["shared reference", "huge decimal", "regular expression", "big number"],
 )
 def test_a_tag_that_would_build_something_is_refused(data: bytes) -> None:
-    """Guard: protocol/cbor.py, scan."""
+    """Guard: protocol/wire/cbor.py, scan."""
     with pytest.raises(MeshError) as caught:
         cbor.decode(data)
     assert (caught.value.code, "tag" in caught.value.message) == ("cbor.invalid", True)

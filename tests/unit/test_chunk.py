@@ -9,9 +9,9 @@ from itertools import pairwise
 import pytest
 
 from protocol import limits
-from protocol.chunk import decode_change
-from protocol.delta import decode_delta
 from protocol.errors import MeshError
+from protocol.search.chunk import decode_change
+from protocol.search.delta import decode_delta
 from tests.chunks import ALICE, Shape, change_hash, literal, sleb, uleb
 from tests.trees import Peer, node
 
@@ -69,7 +69,7 @@ def test_the_largest_change_is_decoded_in_well_under_a_second() -> None:
 def test_a_long_run_is_refused_before_it_takes_memory(as_nulls: bool) -> None:
     """Eight bytes that say ten million values.
 
-    Guard: protocol/chunk.py, _column.
+    Guard: protocol/search/chunk.py, _column.
     """
     run = 10_000_000
     chunk = Shape(columns={0x02: b"\x00" + uleb(run) if as_nulls else sleb(run) + b"\x00"}).encode()

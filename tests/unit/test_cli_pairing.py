@@ -9,7 +9,7 @@ import pytest
 
 from node.cli.pairing import _described, read_peer
 from protocol.errors import MeshError
-from protocol.invite import parse_invite
+from protocol.pairing.invite import parse_invite
 
 
 def test_an_invite_is_taken_from_a_file_or_standard_input_where_no_other_user_sees_it(

@@ -8,10 +8,10 @@ import pytest
 
 from adapters.clock.manual import ManualClock
 from adapters.storage.memory import MemoryStore
-from node.clock_mark import ClockMark
+from node.trust.clock_mark import ClockMark
 from protocol import limits
-from protocol.envelope import UNIQUE_ID_BYTES, Claims, ReplayWindow
 from protocol.errors import MeshError
+from protocol.wire.envelope import UNIQUE_ID_BYTES, Claims, ReplayWindow
 
 AHEAD_S = limits.CLOCK_MARK_AHEAD_S
 BACK_S = limits.CLOCK_SET_BACK_S_MAX
@@ -79,7 +79,7 @@ def refused(window: ReplayWindow, claims: Claims, clock: SetClock) -> str:
 async def test_what_was_heard_is_refused_after_any_restart(
     store: CountedStore, clock: SetClock, stopped: bool, ahead_s: int
 ) -> None:
-    """Guard: node/clock_mark.py, ClockMark.opens_s."""
+    """Guard: node/trust/clock_mark.py, ClockMark.opens_s."""
     mark, window = await started(store, clock)
     heard = said(clock, ahead_s=ahead_s)
     assert refused(window, heard, clock) == ""
@@ -138,7 +138,7 @@ async def test_it_is_written_rarely(store: CountedStore, clock: SetClock) -> Non
 async def test_a_node_whose_clock_was_ahead_hears_again_when_a_peer_agrees_with_it(
     store: CountedStore, clock: SetClock
 ) -> None:
-    """Guard: protocol/envelope.py, ReplayWindow._opens_for."""
+    """Guard: protocol/wire/envelope.py, ReplayWindow._opens_for."""
     clock.move(BACK_S + 3_600)
     mark, window = await started(store, clock)
     await mark.heard(said(clock, by="greta", ahead_s=30), clock.now_s)

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from node.cli import main
-from node.config import Config, parse, render
-from node.setup import init_home
+from node.config.settings import Config, parse, render
+from node.process.setup import init_home
 from protocol.errors import CODES, MeshError
 from scripts.docs import ROOT, commands, help_text
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from protocol import cbor
-from protocol.delta import DeltaReader, actor_of, decode_delta
 from protocol.errors import MeshError
+from protocol.search.delta import DeltaReader, actor_of, decode_delta
+from protocol.wire import cbor
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node, public_key
 from tests.vectors import delta_vectors
 from tests.vectors.delta_vectors import FOLDER
@@ -94,7 +94,7 @@ def test_a_delta_that_the_tree_refused_can_be_read_again(restart: bool) -> None:
 
 
 def test_a_peer_cannot_publish_the_chunk_of_another() -> None:
-    """Guard: protocol/delta.py, DeltaReader._check_chain."""
+    """Guard: protocol/search/delta.py, DeltaReader._check_chain."""
     peer = published(1)
     with pytest.raises(MeshError) as caught:
         DeltaReader(public_key("bob"), SEARCH).read(peer.payloads[0])
@@ -102,7 +102,7 @@ def test_a_peer_cannot_publish_the_chunk_of_another() -> None:
 
 
 def test_only_the_coordinator_may_write_leases() -> None:
-    """Guard: protocol/delta.py, read_change."""
+    """Guard: protocol/search/delta.py, read_change."""
     peer = Peer("alice")
     peer.share.lease(ROOT_KEY, lease(1))
     peer.publish()

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from adapters.storage.memory import MemoryStore
-from protocol import envelope, keylog, limits
-from protocol.action import Click, Locator
-from protocol.entry import encode_action
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
-from protocol.keylog import KeyLog
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
+from protocol.keys.keylog import KeyLog
 from protocol.messages import KeysPush, StatusAsk, StatusTell
+from protocol.page.action import Click, Locator
+from protocol.search.entry import encode_action
+from protocol.wire import envelope
 from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, scripted
 
@@ -75,7 +77,7 @@ async def live_leases(node: MemoryNode, search: str, of: MemoryNode) -> list[Any
 
 
 async def test_a_distrusted_peer_is_neither_asked_nor_heard_nor_believed(three: list[MemoryNode]) -> None:
-    """Guard: node/peers.py, Peers.find_key."""
+    """Guard: node/trust/peers.py, Peers.find_key."""
     anna, bruno, carla = three
     done = await anna.ask("node.distrust", peer="bruno", reason="  stolen ")
     assert (done.node, done.name, done.reason) == (bruno.id, "bruno", "stolen")
@@ -91,7 +93,7 @@ async def test_a_distrusted_peer_is_neither_asked_nor_heard_nor_believed(three: 
 
 
 async def test_neither_a_restart_nor_a_key_log_nor_an_invite_brings_it_back(three: list[MemoryNode]) -> None:
-    """Guard: node/peers.py, Peers._use."""
+    """Guard: node/trust/peers.py, Peers._use."""
     anna, bruno, carla = three
     await anna.ask("node.distrust", peer="bruno")
     rotated = keylog.rotate(
@@ -168,7 +170,7 @@ async def test_a_record_that_is_being_written_does_not_undo_it(three: list[Memor
 
 
 async def test_its_leases_are_dealt_again_its_share_is_gone_and_nothing_waits_for_it(three: list[MemoryNode]) -> None:
-    """Guard: node/distrust.py, Distrust._part."""
+    """Guard: node/distrust/distrust.py, Distrust._part."""
     anna, bruno, carla = three
     running = asyncio.create_task(anna.run(NEVER))
     search = await search_of(anna)
@@ -192,7 +194,7 @@ async def _more(node: MemoryNode, search: str, of: MemoryNode, before: int) -> b
 
 
 async def test_the_work_it_assigned_ends_and_the_pages_are_closed(three: list[MemoryNode]) -> None:
-    """Guard: node/distrust.py, Distrust._part."""
+    """Guard: node/distrust/distrust.py, Distrust._part."""
     anna, bruno, _ = three
     running = asyncio.create_task(anna.run(NEVER))
     search = await search_of(anna)
@@ -280,7 +282,7 @@ class PulledPlug(MemoryStore):
 
 @pytest.mark.parametrize("writes", range(1, 10))
 async def test_a_node_that_stops_half_way_has_distrusted_it_and_ends_the_rest_when_it_starts(writes: int) -> None:
-    """Guard: node/distrust.py, Distrust.start."""
+    """Guard: node/distrust/distrust.py, Distrust.start."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         running = asyncio.create_task(anna.run(NEVER))
         search = await search_of(anna)
@@ -338,7 +340,7 @@ async def show_keys(node: MemoryNode, to: MemoryNode) -> None:
 
 
 async def test_who_was_away_hears_of_a_revocation_from_anybody_at_the_next_sync() -> None:
-    """Guard: node/log_exchange.py, LogExchange._take."""
+    """Guard: node/log/checkpoints.py, LogExchange._take."""
     mesh, (anna, bruno, carla) = await chain()
     try:
         await carla.crash()
@@ -357,7 +359,7 @@ async def test_who_was_away_hears_of_a_revocation_from_anybody_at_the_next_sync(
 
 
 async def test_a_revocation_is_passed_on_at_once_and_goes_round_once() -> None:
-    """Guard: node/trust_changes.py, TrustChanges.adopt."""
+    """Guard: node/trust/trust_changes.py, TrustChanges.adopt."""
     mesh, (anna, bruno, carla) = await chain()
     try:
         seen: list[tuple[str, str]] = []
@@ -381,7 +383,7 @@ async def test_a_revocation_is_passed_on_at_once_and_goes_round_once() -> None:
 
 
 async def test_a_node_is_named_to_nobody_who_does_not_know_it() -> None:
-    """Guard: node/distrust.py, Distrust._pass_on."""
+    """Guard: node/distrust/distrust.py, Distrust._pass_on."""
     mesh, (anna, bruno, _) = await chain()
     try:
         dora = await mesh.add("dora")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import click
 import pytest
 
-from node.statuses import exit_code
+from node.base.statuses import exit_code
 from protocol.errors import CODES
 from scripts.docs import PAGES, ROOT, commands, errors_page, help_text, stale, unit_of
 

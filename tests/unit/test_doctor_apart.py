@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from node.client import examine
-from node.passphrase import read, source
-from node.setup import init_home
+from node.config.passphrase import read, source
+from node.process.client import examine
+from node.process.setup import init_home
 from protocol.errors import MeshError
 
 

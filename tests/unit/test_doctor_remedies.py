@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from node import doctor_remedies
-from node.config import BrowserConfig, Config, Listen
-from node.doctor_peers import inward_remedy
+from node.config.settings import BrowserConfig, Config, Listen
+from node.health import remedies as doctor_remedies
+from node.health.doctor_peers import inward_remedy
 from node.rooms import Rooms
 from protocol import ids
 from protocol.errors import CODES, MeshError

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import envelope, limits
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.wire import envelope
 
 KEY = SigningKey(bytes([1]) * 32)
 NOW_S = 10_000
@@ -30,7 +31,7 @@ def code(window: envelope.ReplayWindow, said: envelope.Claims, now_s: int = NOW_
 
 
 def test_a_message_is_accepted_once() -> None:
-    """Guard: protocol/envelope.py, ReplayWindow.admit."""
+    """Guard: protocol/wire/envelope.py, ReplayWindow.admit."""
     window = envelope.ReplayWindow(0)
     window.admit(claims(1), NOW_S)
     assert code(window, claims(1)) == "envelope.replayed"
@@ -39,14 +40,14 @@ def test_a_message_is_accepted_once() -> None:
 
 
 def test_after_a_restart_messages_of_before_are_refused() -> None:
-    """Guard: protocol/envelope.py, ReplayWindow.admit."""
+    """Guard: protocol/wire/envelope.py, ReplayWindow.admit."""
     window = envelope.ReplayWindow(NOW_S)
     assert code(window, claims(issued_s=NOW_S - 1)) == "envelope.time"
     window.admit(claims(issued_s=NOW_S), NOW_S)
 
 
 def test_a_full_window_refuses_until_entries_are_old_enough() -> None:
-    """Guard: protocol/envelope.py, ReplayWindow.admit."""
+    """Guard: protocol/wire/envelope.py, ReplayWindow.admit."""
     window = envelope.ReplayWindow(0, items_max=2)
     window.admit(claims(1), NOW_S)
     window.admit(claims(2), NOW_S + 10)
@@ -110,7 +111,7 @@ def test_a_message_is_remembered_as_long_as_it_is_fresh() -> None:
 def test_a_clock_that_is_set_back_makes_no_message_new() -> None:
     """Neither one that is remembered nor one that was forgotten while the clock was ahead.
 
-    Guard: protocol/envelope.py, ReplayWindow.prune.
+    Guard: protocol/wire/envelope.py, ReplayWindow.prune.
     """
     window = envelope.ReplayWindow(0, items_max=2)
     window.admit(claims(1), NOW_S)
@@ -131,7 +132,7 @@ def test_a_clock_that_is_set_back_makes_no_message_new() -> None:
 def test_a_sender_s_clock_may_be_off_by_a_minute(apart_s: int, accepted: bool) -> None:
     """A message that was made to live for no time at all, by a clock that is ahead or behind.
 
-    Guard: protocol/envelope.py, check_time.
+    Guard: protocol/wire/envelope.py, check_time.
     """
     data = envelope.seal(b"x", kind="probe", key=KEY, claims=claims(issued_s=NOW_S + apart_s, lifetime_s=0))
 
@@ -156,7 +157,7 @@ def test_a_sender_s_clock_may_be_off_by_a_minute(apart_s: int, accepted: bool) -
 
 @pytest.mark.parametrize("lifetime_s", [limits.MESSAGE_LIFETIME_S + 1, -1, None], ids=["too long", "negative", "none"])
 def test_a_message_that_would_outlive_its_memory_is_refused(lifetime_s: int | None) -> None:
-    """Guard: protocol/envelope.py, check_time."""
+    """Guard: protocol/wire/envelope.py, check_time."""
     said = msgspec.structs.replace(claims(), expires_s=None if lifetime_s is None else NOW_S + lifetime_s)
     with pytest.raises(MeshError) as caught:
         envelope.check_time(said, NOW_S)

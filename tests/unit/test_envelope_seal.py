@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import envelope
 from protocol.errors import MeshError
+from protocol.wire import envelope
 
 KEY = SigningKey(b"k" * 32)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from node.base.plain import counted
 from node.cli.explore import _line
-from node.plain import counted
 from tests.mesh_memory import NEVER, memory_mesh, until
 
 

@@ -7,10 +7,10 @@ import time
 
 from benchmarks.loop import longest_block
 from node.explorer.replica import Replica
-from protocol.action import Click, Locator
-from protocol.delta import encode_delta
-from protocol.entry import NodeEntry, Register, make_update
-from protocol.heuristics import Candidate
+from protocol.goal.heuristics import Candidate
+from protocol.page.action import Click, Locator
+from protocol.search.delta import encode_delta
+from protocol.search.entry import NodeEntry, Register, make_update
 from tests.trees import node
 from tests.unit.test_explorer_drop import _receive, _reopened
 from tests.unit.test_explorer_refusals import Writer, replica

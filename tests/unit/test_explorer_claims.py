@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from adapters.browser.memory import MemoryPage
-from protocol import cbor, limits
-from protocol.action import Click, Fill, Goto, Locator, Secret, Wait
-from protocol.condition import Condition
-from protocol.entry import decode_action, encode_action
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.heuristics import Candidate
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.goal.condition import Condition
+from protocol.goal.heuristics import Candidate
+from protocol.page.action import Click, Fill, Goto, Locator, Secret, Wait
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
+from protocol.search.entry import decode_action, encode_action
+from protocol.wire import cbor
 from tests.mesh_memory import ORIGIN, SlowBrowser, memory_mesh, shop_site, until
 from tests.mesh_searches import (
     assigned_more_than,
@@ -59,7 +60,7 @@ async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_get
     ids=["no action", "goto", "wait", "secret"],
 )
 async def test_a_claim_that_is_no_path_of_a_search_is_refused_counted_and_never_replayed(step: bytes) -> None:
-    """Guard: protocol/lease.py, check_claim."""
+    """Guard: protocol/search/lease.py, check_claim."""
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)
         task = asyncio.create_task(anna.run())
@@ -79,7 +80,7 @@ async def test_a_claim_that_is_no_path_of_a_search_is_refused_counted_and_never_
 
 
 async def test_a_claim_of_another_branch_than_the_leased_one_is_refused_and_counted() -> None:
-    """Guard: protocol/lease.py, check_claim."""
+    """Guard: protocol/search/lease.py, check_claim."""
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)
         task = asyncio.create_task(anna.run())

@@ -17,14 +17,14 @@ from node.explorer.explorer import _DISTRUSTED
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
-from protocol import tree as tree_module
-from protocol.action import Click, Locator
 from protocol.audit import read
-from protocol.delta import encode_delta
-from protocol.entry import Register, encode_action, make_update, node_key
 from protocol.errors import MeshError
-from protocol.heuristics import Candidate
-from protocol.lease import Event
+from protocol.goal.heuristics import Candidate
+from protocol.page.action import Click, Locator
+from protocol.search import tree as tree_module
+from protocol.search.delta import encode_delta
+from protocol.search.entry import Register, encode_action, make_update, node_key
+from protocol.search.lease import Event
 from tests.mesh_memory import NEVER, ORIGIN, QuickClock, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, has_status, have_visited, leases_of, scripted, search_of
 from tests.trees import node

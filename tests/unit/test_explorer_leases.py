@@ -39,7 +39,7 @@ async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again(
 
 
 async def test_a_late_result_and_a_repeated_one_do_no_harm() -> None:
-    """Guard: protocol/lease.py, LeaseBook.expire_due."""
+    """Guard: protocol/search/lease.py, LeaseBook.expire_due."""
     async with memory_mesh("anna", "bruno", workers=0, lease_seconds=2) as (anna, bruno):
         script = scripted(bruno)
         task = asyncio.create_task(anna.run(NEVER))

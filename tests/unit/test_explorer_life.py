@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from node.explorer.progress import Progress
-from protocol import cbor
 from protocol.errors import MeshError
+from protocol.wire import cbor
 from tests.mesh_memory import FOUND, NEVER, memory_mesh, shop_site, until
 from tests.mesh_searches import has_status, leases_of, search_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from protocol.grants import parse_grants
+from protocol.trust.grants import parse_grants
 from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_mesh, shop_site, until
 from tests.mesh_searches import have_visited, search_of
 

@@ -12,18 +12,14 @@ from nacl.signing import SigningKey
 from adapters.ports import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
-from node.config import Config, PolicyConfig
+from node.config.settings import Config, PolicyConfig
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
-from node.identity import Identity
-from node.witness import Witness
+from node.signing.identity import Identity
+from node.signing.witness import Witness
 from protocol import limits
-from protocol.action import Click, Locator
-from protocol.delta import KIND, encode_delta
-from protocol.entry import Register, encode_action, make_update, node_key, root_key
-from protocol.envelope import key_id
 from protocol.errors import MeshError
-from protocol.heuristics import Candidate
+from protocol.goal.heuristics import Candidate
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_SEARCH,
@@ -43,7 +39,11 @@ from protocol.messages import (
     SearchSpec,
     Spend,
 )
-from protocol.session import Profile
+from protocol.page.action import Click, Locator
+from protocol.recording.session import Profile
+from protocol.search.delta import KIND, encode_delta
+from protocol.search.entry import Register, encode_action, make_update, node_key, root_key
+from protocol.wire.envelope import key_id
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
 
 
@@ -368,7 +368,7 @@ async def test_a_delta_the_tree_refuses_leaves_no_trace_and_costs_its_writer_the
 
 
 async def test_a_peer_that_says_two_things_under_one_number_loses_its_share(replica: Replica) -> None:
-    """Guard: protocol/delta.py, DeltaReader.wants."""
+    """Guard: protocol/search/delta.py, DeltaReader.wants."""
     one, other = Writer(replica.spec.id), Writer(replica.spec.id)
     (said,), (denied,) = one.deltas(1), other.deltas(2)
     await _receive(replica, one, said)

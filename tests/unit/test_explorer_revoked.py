@@ -7,9 +7,9 @@ import logging
 
 import pytest
 
-from protocol import keylog
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 
 

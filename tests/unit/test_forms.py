@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 import pytest
 
-from node.config import parse
-from node.forms import in_words
+from node.config.forms import in_words
+from node.config.settings import parse
 from protocol.errors import MeshError
 
 

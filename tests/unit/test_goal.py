@@ -6,8 +6,8 @@ import pytest
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.goal import Slot, Sort, Threshold, parse_goal, sort_in, thresholds_in
-from protocol.words import stem, tokens
+from protocol.goal.goal import Slot, Sort, Threshold, parse_goal, sort_in, thresholds_in
+from protocol.goal.words import stem, tokens
 
 
 def test_a_shopping_goal_falls_into_order_bound_and_content() -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from adapters.storage.memory import MemoryStore
-from node.config import Config, PolicyConfig
+from node.config.settings import Config, PolicyConfig
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.grants import Grants, Scope, granted, parse_grants, withdrawn
 from protocol.messages import (
     KIND_RESULT,
     BranchAssign,
@@ -28,7 +27,8 @@ from protocol.messages import (
     Done,
     Spend,
 )
-from protocol.pairing import Paired
+from protocol.pairing.by_invite import Paired
+from protocol.trust.grants import Grants, Scope, granted, parse_grants, withdrawn
 from tests.key_logs import key, log_of
 from tests.mesh_memory import EXPLORE, NEVER, ORIGIN, MemoryMesh, MemoryNode, memory_mesh, until
 from tests.unit.test_explorer_refusals import _assignment, _opened, _refused, _sealed, _spec
@@ -87,7 +87,7 @@ async def test_an_address_that_only_looks_like_the_granted_site_is_refused(two: 
 
 
 async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_granted(two: list[MemoryNode]) -> None:
-    """Guard: protocol/trust.py, TrustSet.require."""
+    """Guard: protocol/trust/trust_set.py, TrustSet.require."""
     anna, bruno = two
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, anna.mesh.clock)

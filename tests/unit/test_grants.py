@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.grants import (
+from protocol.messages import ROUTES, unasked
+from protocol.trust.grants import (
     GRANTABLE,
     PRESETS,
     Grants,
@@ -19,8 +20,7 @@ from protocol.grants import (
     replaced,
     withdrawn,
 )
-from protocol.messages import ROUTES, unasked
-from protocol.origin import common, fits, origin_of, parse_pattern, widest
+from protocol.trust.origin import common, fits, origin_of, parse_pattern, widest
 
 SHOP, BELOW = "https://shop.example", "https://*.shop.example"
 NAMES = sorted(str(scope) for scope in GRANTABLE)
@@ -83,7 +83,7 @@ def test_an_address_has_one_origin_however_it_is_written(url: str, origin: str) 
     ],
 )
 def test_an_address_that_browsers_repair_has_no_origin_and_only_a_grant_for_every_origin_fits_it(url: str) -> None:
-    """Guard: protocol/origin.py, origin_of."""
+    """Guard: protocol/trust/origin.py, origin_of."""
     assert origin_of(url) == ""
     assert not fits([SHOP, BELOW, "https://*.example"], origin_of(url))
     assert fits(["*"], origin_of(url))

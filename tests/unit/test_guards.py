@@ -125,12 +125,12 @@ def test_the_unmodified_copy_must_pass_every_test_that_is_needed(tmp_path: Path)
 
 def test_one_guard_is_taken_out_of_a_copy_and_its_test_notices() -> None:
     """The whole way, with one real guard; the checkout is left as it was."""
-    before = (ROOT / "protocol/envelope.py").read_bytes()
+    before = (ROOT / "protocol/wire/envelope.py").read_bytes()
     command = [sys.executable, "-m", "scripts.guards", "--json", "test_a_message_is_accepted_once"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     told = json.loads(done.stdout)
     assert [guard["status"] for guard in told["guards"]] == ["caught"], told
-    assert (done.returncode, told["missed"], (ROOT / "protocol/envelope.py").read_bytes()) == (0, 0, before)
+    assert (done.returncode, told["missed"], (ROOT / "protocol/wire/envelope.py").read_bytes()) == (0, 0, before)
 
 
 @pytest.mark.parametrize(("status", "code"), [("caught", 0), ("SURVIVED", 1), ("broken", 1)])

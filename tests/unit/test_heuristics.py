@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from protocol import limits
-from protocol.action import Click, Fill, Press, Select, describe
-from protocol.goal import parse_goal
-from protocol.heuristics import VALUE_UNPROVEN_MAX, Candidate, candidates, value
-from protocol.locator import locate
-from protocol.observation import Element, Observation, Traits
-from protocol.risk import APPROVAL_CLASS
+from protocol.goal.goal import parse_goal
+from protocol.goal.heuristics import VALUE_UNPROVEN_MAX, Candidate, candidates, value
+from protocol.page.action import Click, Fill, Press, Select, describe
+from protocol.page.locator import locate
+from protocol.page.observation import Element, Observation, Traits
+from protocol.risk.classes import APPROVAL_CLASS
 
 HOME = "http://shop.test/"
 MUG_GOAL = parse_goal("Find the cheapest blue mug with a rating over 4")

@@ -13,10 +13,10 @@ from http_message_signatures import HTTPMessageSigner, HTTPMessageVerifier, HTTP
 from http_message_signatures.exceptions import HTTPMessageSignaturesException
 from nacl.signing import SigningKey
 
-from protocol import http_signature as signed
 from protocol import ids, limits
-from protocol.envelope import ReplayWindow
 from protocol.errors import MeshError
+from protocol.wire import http_signature as signed
+from protocol.wire.envelope import ReplayWindow
 
 ANNA, BERT = SigningKey(b"\x01" * 32), SigningKey(b"\x02" * 32)
 NODE = ids.node_id(bytes(ANNA.verify_key))

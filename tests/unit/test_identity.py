@@ -7,12 +7,13 @@ import hashlib
 from nacl.signing import SigningKey
 
 from adapters.clock.manual import START_MS, ManualClock
-from node.identity import Identity
-from protocol import envelope, keylog
-from protocol.delta import KIND
-from protocol.envelope import key_id
-from protocol.key_event import EVENT_RANDOM_BYTES
+from node.signing.identity import Identity
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import StatusAsk
+from protocol.search.delta import KIND
+from protocol.wire import envelope
+from protocol.wire.envelope import key_id
 
 OLD, NEW = (SigningKey(hashlib.sha256(name).digest()) for name in (b"old", b"new"))
 

@@ -8,12 +8,13 @@ import pytest
 from nacl.signing import SigningKey
 
 from adapters.transport.visitors import Visitors
-from protocol import cbor, envelope, limits
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
-from protocol.key_event import EVENT_RANDOM_BYTES, Rotate, sign_event
-from protocol.keylog import KeyLog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES, Rotate, sign_event
+from protocol.keys.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE, KeysPush
+from protocol.wire import cbor, envelope
 from tests.key_logs import FIRST, SECOND, START_S, STRANGER, THIEF, log_of, rotated
 
 READER = "the reader"
@@ -84,7 +85,7 @@ def test_an_introduction_over_another_route_or_at_another_time_is_refused() -> N
 
 
 def test_a_forged_log_is_refused() -> None:
-    """Guard: protocol/key_rules.py, _step."""
+    """Guard: protocol/keys/key_rules.py, _step."""
     first, random = log_of(), bytes(EVENT_RANDOM_BYTES)
     taken = Rotate(position=1, previous=first.head, key=bytes(THIEF.verify_key))
     event = sign_event(taken, node=first.node, signer=THIEF, new=THIEF, issued_s=START_S + 100, random=random)

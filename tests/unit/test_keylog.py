@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import cbor, envelope, ids, keylog, limits
+from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.key_event import (
+from protocol.keys import keylog
+from protocol.keys.key_event import (
     EVENT_RANDOM_BYTES,
     KIND_EVENT,
     Genesis,
@@ -22,7 +23,8 @@ from protocol.key_event import (
     recovery_commitment,
     sign_event,
 )
-from protocol.keylog import KeyLog
+from protocol.keys.keylog import KeyLog
+from protocol.wire import cbor, envelope
 from tests.key_logs import (
     FIRST,
     NEXT_RECOVERY,
@@ -97,7 +99,7 @@ def test_a_log_begins_with_a_genesis_whose_key_gives_the_node_id() -> None:
 def test_a_genesis_about_the_node_of_another_key_is_refused() -> None:
     """Guard: node id of the genesis key in ``read_event``.
 
-    Guard: protocol/key_event.py, read_event.
+    Guard: protocol/keys/key_event.py, read_event.
     """
     statement = Genesis(key=public(FIRST), recovery=bytes(32))
     assert code(lambda: KeyLog.begin(event(statement, FIRST, node=ids.node_id(public(THIEF))))) == "keylog.invalid"
@@ -106,7 +108,7 @@ def test_a_genesis_about_the_node_of_another_key_is_refused() -> None:
 def test_a_genesis_signed_by_another_key_is_refused() -> None:
     """Guard: ``check_signatures`` in ``_first``.
 
-    Guard: protocol/key_rules.py, _first.
+    Guard: protocol/keys/key_rules.py, _first.
     """
     statement = Genesis(key=public(FIRST), recovery=bytes(32))
     assert code(lambda: KeyLog.begin(event(statement, THIEF))) == "keylog.invalid"
@@ -135,7 +137,7 @@ def test_a_rotation_keeps_the_node_and_the_commitment_and_changes_the_key() -> N
 def test_a_rotation_signed_by_the_new_key_alone_is_refused() -> None:
     """Guard: the signer is the current key, in ``_step``.
 
-    Guard: protocol/key_rules.py, _step.
+    Guard: protocol/keys/key_rules.py, _step.
     """
     assert code(lambda: LOG.apply(event(rotation(LOG, THIEF), THIEF, THIEF))) == "keylog.invalid"
 
@@ -143,7 +145,7 @@ def test_a_rotation_signed_by_the_new_key_alone_is_refused() -> None:
 def test_a_rotation_to_a_key_that_did_not_accept_is_refused() -> None:
     """Guard: the second half of ``check_signatures``.
 
-    Guard: protocol/key_event.py, check_signatures.
+    Guard: protocol/keys/key_event.py, check_signatures.
     """
     assert code(lambda: LOG.apply(event(rotation(LOG, SECOND), FIRST, THIEF))) == "keylog.invalid"
 
@@ -191,7 +193,7 @@ def test_a_key_is_used_once() -> None:
 def test_rotations_leave_room_for_the_recovery_key() -> None:
     """Guards: ``_check_room``, and the reserve in it.
 
-    Guard: protocol/key_rules.py, _check_room.
+    Guard: protocol/keys/key_rules.py, _check_room.
     """
     log, current, last = LOG, FIRST, limits.KEY_EVENTS_MAX - limits.KEY_EVENTS_RESERVED
     for number in range(100, 100 + last - 1):
@@ -228,7 +230,7 @@ def test_an_event_after_a_missing_one_is_a_gap() -> None:
 def test_an_event_that_names_another_predecessor_is_a_gap() -> None:
     """Guards: the digest in ``_before``, and in ``_step`` for whole logs.
 
-    Guard: protocol/key_rules.py, _step.
+    Guard: protocol/keys/key_rules.py, _step.
     """
     wrong = event(rotation(LOG, SECOND, previous=bytes(32)), FIRST, SECOND)
     assert code(lambda: LOG.apply(wrong)) == "keylog.gap"
@@ -304,7 +306,7 @@ def test_the_recovery_key_names_a_new_key() -> None:
 def test_a_recovery_by_any_other_key_is_refused() -> None:
     """Guards: the commitment in ``_step``, in ``recover``, and the signature.
 
-    Guard: protocol/key_rules.py, _step.
+    Guard: protocol/keys/key_rules.py, _step.
     """
     assert code(lambda: recovered(LOG, SECOND, 2_000, by=STRANGER)) == "recovery.invalid"
     for by in (STRANGER, FIRST):
@@ -332,7 +334,7 @@ def test_a_recovery_may_follow_the_rotation_of_a_thief() -> None:
 def test_a_recovery_takes_the_place_of_what_a_thief_did_meanwhile(thief_first: bool) -> None:
     """Guard: recovery outranks in ``_weigh``, from either side.
 
-    Guard: protocol/keylog.py, KeyLog._weigh.
+    Guard: protocol/keys/keylog.py, KeyLog._weigh.
     """
     stolen = rotated(rotated(LOG, FIRST, THIEF, 2_000), THIEF, OTHER_THIEF, 2_100)
     owner = recovered(LOG, SECOND, 3_000)
@@ -386,7 +388,7 @@ def test_a_revocation_signed_by_another_key_than_it_names_is_refused() -> None:
 def test_a_revocation_by_a_stolen_key_is_replaced_by_a_recovery() -> None:
     """Guard: ``recover`` goes back behind a revocation the witness key signed.
 
-    Guard: protocol/keylog.py, KeyLog._weigh.
+    Guard: protocol/keys/keylog.py, KeyLog._weigh.
     """
     log = recovered(revoked(LOG, FIRST, 2_000), SECOND, 3_000)
     assert (log.key, log.active) == (public(SECOND), True)
@@ -407,7 +409,7 @@ def test_a_revocation_by_the_recovery_key_is_final() -> None:
 def test_two_rotations_of_one_position_freeze_the_log_and_are_kept_as_proof(order: int) -> None:
     """Guards: ``_weigh``, ``frozen``, ``_periods``.
 
-    Guard: protocol/keylog.py, KeyLog.frozen.
+    Guard: protocol/keys/keylog.py, KeyLog.frozen.
     """
     both = [rotated(LOG, FIRST, SECOND, 2_000).events[-1], rotated(LOG, FIRST, THIEF, 2_000).events[-1]][::order]
     log = LOG.apply(both[0]).apply(both[1])
@@ -460,7 +462,7 @@ def test_a_contradiction_behind_a_recovery_changes_nothing() -> None:
 def test_another_genesis_of_the_same_key_never_takes_the_place_of_the_first() -> None:
     """Guard: rule 8 in ``_weigh`` and ``frozen``: a thief's genesis commits to the thief's recovery key.
 
-    Guard: protocol/keylog.py, KeyLog._weigh.
+    Guard: protocol/keys/keylog.py, KeyLog._weigh.
     """
     forged = recovered(log_of(recovery=STRANGER), THIEF, 2_000, by=STRANGER)
     log = LOG.merge(forged)
@@ -500,7 +502,7 @@ def test_each_key_is_valid_for_its_time() -> None:
 def test_an_artefact_of_an_earlier_key_verifies_and_one_it_signs_afterwards_does_not() -> None:
     """Guard: ``find_key`` is told when the artefact was issued.
 
-    Guard: protocol/key_rules.py, covers.
+    Guard: protocol/keys/key_rules.py, covers.
     """
     log = rotated(LOG, FIRST, SECOND, 2_000)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from protocol import cbor, limits
-from protocol.action import Action, Extract, Fill, Goto, Locator, Secret, Wait
-from protocol.entry import encode_action
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.lease import LIVE, TRANSITIONS, Event, Lease, LeaseBook, State, check_claim
+from protocol.page.action import Action, Extract, Fill, Goto, Locator, Secret, Wait
+from protocol.search.entry import encode_action
+from protocol.search.lease import LIVE, TRANSITIONS, Event, Lease, LeaseBook, State, check_claim
+from protocol.wire import cbor
 from tests.trees import click
 
 BRANCH, OTHER = b"b" * 16, b"o" * 16
@@ -52,7 +53,7 @@ def test_a_renewed_lease_lives_longer_and_never_shorter() -> None:
 
 
 def test_no_renewal_goes_beyond_the_latest_end_so_nobody_holds_a_branch_for_ever() -> None:
-    """Guard: protocol/lease.py, LeaseBook.renew."""
+    """Guard: protocol/search/lease.py, LeaseBook.renew."""
     leases = LeaseBook()
     leases.grant("lea-1", branch=BRANCH, worker="bob", now_ms=0, lifetime_ms=100, latest_ms=250)
     ends = [leases.renew("lea-1", worker="bob", now_ms=now, lifetime_ms=100).expires_ms for now in (90, 180, 249)]
@@ -84,7 +85,7 @@ def test_only_the_worker_renews_and_only_in_time(lease_id: str, worker: str, now
 
 
 def test_an_expired_branch_is_granted_again_with_a_higher_term() -> None:
-    """Guard: protocol/lease.py, LeaseBook.expire_due."""
+    """Guard: protocol/search/lease.py, LeaseBook.expire_due."""
     leases = book()
     assert leases.expire_due(99) == []
     assert [(lease.state, lease.live) for lease in leases.expire_due(100)] == [(State.EXPIRED, False)]
@@ -94,7 +95,7 @@ def test_an_expired_branch_is_granted_again_with_a_higher_term() -> None:
 
 
 def test_a_late_result_does_not_revive_a_lease_nor_end_its_successor() -> None:
-    """Guard: protocol/lease.py, LeaseBook._move."""
+    """Guard: protocol/search/lease.py, LeaseBook._move."""
     leases = book()
     leases.expire_due(100)
     successor = leases.grant("lea-2", branch=BRANCH, worker="carol", now_ms=101, lifetime_ms=100, latest_ms=1_000)

@@ -9,14 +9,16 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from node.log_exchange import LogExchange
-from node.witness import Witness
-from protocol import keylog, limits, log_proof, note, witness_log
+from node.log.checkpoints import LogExchange
+from node.signing.witness import Witness
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
+from protocol.log import log_proof, note, witness_log
+from protocol.log.note import Note
+from protocol.log.witness_log import Checkpoint
 from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveAsk, LogProven, LogSync, SearchClose
-from protocol.note import Note
-from protocol.witness_log import Checkpoint
 from tests.key_logs import SECOND, log_of, recovered
 from tests.mesh_memory import MemoryNode, memory_mesh
 
@@ -178,7 +180,7 @@ async def test_everything_is_told_in_time_also_when_one_message_does_not_carry_i
 
 @pytest.mark.parametrize(("to_anna", "to_bruno"), [(3, 3), (2, 5), (5, 2), (3, 6), (4, 8)])
 async def test_a_split_view_is_found_proved_and_frozen(three: list[MemoryNode], to_anna: int, to_bruno: int) -> None:
-    """Guard: node/peer_logs.py, PeerLogs.settle_claims."""
+    """Guard: node/log/peer_logs.py, PeerLogs.settle_claims."""
     anna, bruno, mallory = three
     liar = TwoFaced(mallory)
     await liar.show(anna, signed=to_anna)
@@ -244,7 +246,7 @@ def turn(node: MemoryNode) -> None:
 
 
 async def test_a_node_is_not_rid_of_what_it_said_by_changing_its_key(three: list[MemoryNode]) -> None:
-    """Guard: node/peer_logs.py, PeerLogs.hear_claim."""
+    """Guard: node/log/peer_logs.py, PeerLogs.hear_claim."""
     anna, bruno, mallory = three
     liar = TwoFaced(mallory)
     await liar.show(anna, signed=4)
@@ -395,7 +397,7 @@ async def test_an_honest_peer_that_others_saw_further_on_is_not_suspected(three:
 
 
 async def test_a_node_restored_from_a_copy_hears_of_it_before_it_contradicts_itself(three: list[MemoryNode]) -> None:
-    """Guard: node/witness.py, Witness.compare."""
+    """Guard: node/signing/witness.py, Witness.compare."""
     anna, bruno, carla = three
     copied = copy.deepcopy(anna.store)
     await sign(anna, 3)

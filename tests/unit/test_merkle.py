@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from protocol import merkle
+from protocol.log import merkle
 
 # Leaves and roots of the reference implementation of Certificate Transparency.
 LEAVES = [bytes.fromhex(text) for text in ("", "00", "10", "2021", "3031", "40414243", "5051525354555657")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pymerkle import InmemoryTree
 
-from protocol import merkle
-from protocol.merkle_growth import Frontier, cover, fold, inclusion_parts
+from protocol.log import merkle
+from protocol.log.merkle_growth import Frontier, cover, fold, inclusion_parts
 from tests.logs import tree
 
 SIZES = [*range(1, 34), 63, 64, 65, 100]

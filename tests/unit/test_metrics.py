@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from node import metrics
-from node.api.metrics import MetricsServer
-from node.config import MetricsConfig
-from node.loop_watch import LoopWatch
-from node.node import Node
-from node.runtime import metrics_server
-from node.setup import init_home
-from node.wiring import open_node
+from node.api.metrics_server import MetricsServer
+from node.api.node import Node
+from node.base.loop_watch import LoopWatch
+from node.config.settings import MetricsConfig
+from node.health import metrics
+from node.process.runtime import metrics_server
+from node.process.setup import init_home
+from node.process.wiring import open_node
 from protocol import ids, limits
 from protocol.errors import MeshError
 from tests.mesh_memory import until
@@ -83,7 +83,7 @@ async def test_metrics_are_the_same_size_however_many_peers_there_are(node: Node
 
 
 def test_an_address_that_others_reach_must_be_chosen_twice() -> None:
-    """Guard: node/metrics.py, check_host."""
+    """Guard: node/health/metrics.py, check_host."""
     for host in ("127.0.0.1", "127.1.2.3", "::1"):
         metrics.check_host(host, public=False)
     for host in ("0.0.0.0", "::", "192.168.1.2", "example.org"):
@@ -146,7 +146,7 @@ async def test_the_door_answers_one_request(door: MetricsServer) -> None:
     ],
 )
 async def test_anything_else_gets_nothing(door: MetricsServer, request_text: str, status: bytes) -> None:
-    """Guard: node/api/metrics.py, MetricsServer._answer."""
+    """Guard: node/api/metrics_server.py, MetricsServer._answer."""
     head, _, body = (await asked(door, request_text)).partition(b"\r\n\r\n")
     assert head.split(b" ")[1] == status
     assert body == b""

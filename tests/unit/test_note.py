@@ -7,9 +7,10 @@ import base64
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import limits, note
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.note import Line
+from protocol.log import note
+from protocol.log.note import Line
 
 KEY = SigningKey(bytes([1]) * 32)
 PUBLIC = bytes(KEY.verify_key)

@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from adapters.ports import PeerRecord
-from protocol import envelope, limits, notice
+from protocol import limits, notice
 from protocol.errors import MeshError
-from protocol.grants import parse_grants
 from protocol.messages import KIND_DISTRUST_NOTICE, KIND_SESSION, DistrustNotice, Done, NoticePush
+from protocol.trust.grants import parse_grants
+from protocol.wire import envelope
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 
 
@@ -87,7 +88,7 @@ async def test_without_the_word_of_the_owner_nobody_is_told(three: list[MemoryNo
 
 
 async def test_a_notice_changes_nothing_but_what_is_shown(three: list[MemoryNode]) -> None:
-    """Guard: node/notices.py, Notices.on_push."""
+    """Guard: node/distrust/notices.py, Notices.on_push."""
     anna, bruno, carla = three
     running = asyncio.create_task(carla.run(NEVER))
 

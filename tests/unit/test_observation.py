@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.observation import Observation
+from protocol.page.observation import Observation
 
 
 def page(url: str) -> Observation:

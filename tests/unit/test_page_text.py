@@ -7,7 +7,7 @@ import time
 import pytest
 
 from protocol import limits
-from protocol.page_text import compare_text, contrast, differing_lines
+from protocol.recording.page_text import compare_text, contrast, differing_lines
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import hashlib
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import cbor, ids, limits
-from protocol.address import parse_address
+from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.grants import Grants
-from protocol.invite import make_invite, parse_invite, token_hash
-from protocol.pairing import Inviter, Joiner, Paired
+from protocol.pairing.by_invite import Inviter, Joiner, Paired
+from protocol.pairing.invite import make_invite, parse_invite, token_hash
+from protocol.trust.grants import Grants
+from protocol.wire import cbor
+from protocol.wire.address import parse_address
 from tests.key_logs import log_of
 
 ALICE, BOB, MALLORY = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
@@ -87,7 +88,7 @@ def test_both_sides_learn_key_name_addresses_and_scopes_of_the_other() -> None:
 
 
 def test_an_invite_is_used_once() -> None:
-    """Guard: protocol/pairing.py, Inviter.is_open."""
+    """Guard: protocol/pairing/by_invite.py, Inviter.is_open."""
     alice = inviter()
     alice.handle(joiner().request(key(ALICE), LEAF), LEAF, NOW_S)
     assert not alice.is_open
@@ -105,7 +106,7 @@ def test_the_same_request_again_is_refused_as_well() -> None:
 
 
 def test_an_expired_invite_is_refused_by_both_sides() -> None:
-    """Guard: protocol/pairing.py, Inviter.handle."""
+    """Guard: protocol/pairing/by_invite.py, Inviter.handle."""
     with pytest.raises(MeshError) as error:
         parse_invite(invite_text(), EXPIRES_S)
     assert code_of(error) == "invite.expired"
@@ -117,7 +118,7 @@ def test_an_expired_invite_is_refused_by_both_sides() -> None:
 
 
 def test_three_failures_close_the_invite_for_the_right_token_too() -> None:
-    """Guard: protocol/pairing.py, Inviter.is_open."""
+    """Guard: protocol/pairing/by_invite.py, Inviter.is_open."""
     alice = inviter()
     for _ in range(limits.PAIRING_FAILURES_MAX):
         assert alice.is_open
@@ -139,7 +140,7 @@ def test_two_failures_leave_the_invite_open() -> None:
 
 
 def test_all_failures_look_alike_to_the_other_side() -> None:
-    """Guard: protocol/pairing.py, Inviter.handle."""
+    """Guard: protocol/pairing/by_invite.py, Inviter.handle."""
     said = set()
     for request in (b"", joiner(token=b"x" * 16).request(key(ALICE), LEAF), joiner().request(key(ALICE), LEAF)):
         with pytest.raises(MeshError) as error:
@@ -157,7 +158,7 @@ def test_the_joiner_sends_nothing_to_another_node_at_the_address() -> None:
 def test_a_node_between_the_two_cannot_pass_the_request_on() -> None:
     """It has a leaf of its own, and the request is bound to the leaf the joiner saw.
 
-    Guard: protocol/pairing.py, Inviter._verify.
+    Guard: protocol/pairing/by_invite.py, Inviter._verify.
     """
     request = joiner().request(key(ALICE), hashlib.sha256(b"leaf of the one between").digest())
     with pytest.raises(MeshError) as error:
@@ -175,7 +176,7 @@ def test_an_answer_to_another_request_is_refused() -> None:
 
 
 def test_an_answer_of_a_node_with_the_token_but_another_key_is_refused() -> None:
-    """Guard: protocol/pairing.py, _open."""
+    """Guard: protocol/pairing/by_invite.py, _open."""
     bob = joiner()
     request = bob.request(key(ALICE), LEAF)
     mallory = Inviter(MALLORY, log=log_of(MALLORY), token=TOKEN, expires_s=EXPIRES_S, name="alice")
@@ -190,7 +191,7 @@ def test_an_answer_of_a_node_with_the_token_but_another_key_is_refused() -> None
 def test_an_answer_of_another_node_that_has_the_token_is_refused() -> None:
     """It speaks for itself throughout, and is not whom the invite names.
 
-    Guard: protocol/pairing.py, Joiner.finish.
+    Guard: protocol/pairing/by_invite.py, Joiner.finish.
     """
     bob = joiner()
     request = bob.request(key(ALICE), LEAF)
@@ -204,7 +205,7 @@ def test_an_answer_of_another_node_that_has_the_token_is_refused() -> None:
 
 @pytest.mark.parametrize("part", ["body", "proof", "signature"])
 def test_a_changed_byte_in_any_part_is_refused_on_both_sides(part: str) -> None:
-    """Guard: protocol/pairing.py, _open."""
+    """Guard: protocol/pairing/by_invite.py, _open."""
     bob = joiner()
     request = bob.request(key(ALICE), LEAF)
 
@@ -306,7 +307,7 @@ def test_neither_the_token_nor_its_hash_is_in_the_repr_of_an_invite() -> None:
     ],
 )
 def test_an_address_of_another_form_is_refused(text: str) -> None:
-    """Guard: protocol/address.py, parse_address."""
+    """Guard: protocol/wire/address.py, parse_address."""
     with pytest.raises(MeshError) as error:
         parse_address(text)
     assert code_of(error) == "invite.url"

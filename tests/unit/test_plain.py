@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.plain import counted
+from node.base.plain import counted
 
 
 @pytest.mark.parametrize(

@@ -14,18 +14,18 @@ from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditQuery
 from adapters.ports import Store
-from node import privileged
-from node.acting import Gate
-from node.node import Node
-from node.setup import init_home
-from node.trail import Trail
-from node.verb import NoParams, Verb
-from node.wiring import open_node
-from protocol import audit, keylog, limits
-from protocol.action import Click, Locator
+from node.api.node import Node
+from node.audit import privileged
+from node.live.acting import Gate
+from node.process.setup import init_home
+from node.process.wiring import open_node
+from node.signing.trail import Trail
+from node.verbs.verb import NoParams, Verb
+from protocol import audit, limits
 from protocol.audit import OWNER, Outcome, Row
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_SEARCH,
@@ -39,9 +39,10 @@ from protocol.messages import (
     SearchSpec,
 )
 from protocol.messages import Assignment as BranchAssignment
-from protocol.pairing import Paired
-from protocol.risk import Risk
-from protocol.session import Profile
+from protocol.page.action import Click, Locator
+from protocol.pairing.by_invite import Paired
+from protocol.recording.session import Profile
+from protocol.risk.classes import Risk
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
 
 SECRET = "canary-9f81"
@@ -108,7 +109,7 @@ async def test_every_verb_and_every_route_says_whether_it_is_privileged(tmp_path
 
 
 async def test_every_privileged_verb_leaves_a_row_before_it_and_one_after(tmp_path: Path) -> None:
-    """Guard: node/privileged.py, VERBS."""
+    """Guard: node/audit/privileged.py, VERBS."""
     async with opened(tmp_path / "home") as node:
         store = node.rooms.store
         for verb, params in _CALLS.items():
@@ -174,7 +175,7 @@ async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupte
 
 
 async def test_nothing_is_done_when_its_row_cannot_be_written(tmp_path: Path) -> None:
-    """Guard: node/trail.py, Doing.__aenter__."""
+    """Guard: node/signing/trail.py, Doing.__aenter__."""
     async with opened(tmp_path / "home") as node:
         before = node.rooms.identity.public_key
 
@@ -221,7 +222,7 @@ async def _call(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec
 
 
 async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> None:
-    """Guard: node/privileged.py, ROUTES."""
+    """Guard: node/audit/privileged.py, ROUTES."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         spec = SearchSpec(
             id="sea-1",
@@ -323,7 +324,7 @@ async def test_a_pairing_says_which_scopes_it_gave_and_took(monkeypatch: pytest.
 
 
 async def test_a_node_has_no_more_peers_than_it_may_also_when_two_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: node/trust_changes.py, TrustChanges._check_room."""
+    """Guard: node/trust/trust_changes.py, TrustChanges._check_room."""
     monkeypatch.setattr(limits, "PEERS_MAX", 2)
     async with memory_mesh("anna") as (anna,):
         done = await asyncio.gather(*(anna.changes.add(_paired(n)) for n in range(1, 5)), return_exceptions=True)

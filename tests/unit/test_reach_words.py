@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.transport.ways import HELD, Ways
-from protocol import backoff, frames, limits
-from protocol.clocks import apart_in_words
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.frames import AnswerFrame, CallFrame
+from protocol.wire import backoff, frames
+from protocol.wire.clocks import apart_in_words
+from protocol.wire.frames import AnswerFrame, CallFrame
 
 LEAST, MOST = b"\x00" * backoff.RANDOM_BYTES, b"\xff" * backoff.RANDOM_BYTES
 CALL = CallFrame(number=1, route="status", media="application/vnd.trailmesh.message+cose", body_bytes=1)

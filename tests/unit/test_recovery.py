@@ -7,8 +7,9 @@ import hashlib
 import pytest
 
 from adapters.keys.words import fingerprint, from_words, to_words
-from protocol import ids, recovery
+from protocol import ids
 from protocol.errors import MeshError
+from protocol.keys import recovery
 from tests.key_logs import FIRST, SECOND, public
 
 SEED = hashlib.sha256(b"recovery").digest()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.action import Click, Fill, Goto, Locator, Secret, Select, Wait
-from protocol.redaction import (
+from protocol.page.action import Click, Fill, Goto, Locator, Secret, Select, Wait
+from protocol.page.redaction import (
     looks_like_token,
     redact_action,
     redact_text,

@@ -12,10 +12,10 @@ from adapters.refusals import OTHERS, Refusals
 from adapters.transport import listener
 from node.api.federation import FederationApi
 from protocol import limits
-from protocol.condition import Condition
 from protocol.errors import CODES, MeshError
-from protocol.grants import GRANTABLE
-from protocol.merkle import PROOF_HASHES_MAX
+from protocol.goal.condition import Condition
+from protocol.log.merkle import PROOF_HASHES_MAX
+from protocol.log.witness_log import TAG_BYTES
 from protocol.messages import (
     ROUTES,
     Assignment,
@@ -38,8 +38,8 @@ from protocol.messages import (
     Spend,
     StatusAsk,
 )
-from protocol.session import Profile
-from protocol.witness_log import TAG_BYTES
+from protocol.recording.session import Profile
+from protocol.trust.grants import GRANTABLE
 from tests.mesh_memory import MemoryNode, memory_mesh
 
 

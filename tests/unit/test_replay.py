@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from protocol import ids, limits
-from protocol.action import Goto, Scroll
 from protocol.errors import MeshError
-from protocol.observation import Element, Observation
-from protocol.replay import (
+from protocol.page.action import Goto, Scroll
+from protocol.page.observation import Element, Observation
+from protocol.recording.replay import (
     Met,
     Rebase,
     as_recorded,
@@ -29,7 +29,7 @@ from protocol.replay import (
     unreached,
     verdict,
 )
-from protocol.session import ReplayReport, Step, StepMatch, Verdict
+from protocol.recording.session import ReplayReport, Step, StepMatch, Verdict
 from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
 
 PAGE = Observation(
@@ -222,7 +222,7 @@ def test_reports_that_add_up_are_accepted() -> None:
 
 
 def test_reports_that_do_not_add_up_are_refused() -> None:
-    """Guard: protocol/replay.py, check_report."""
+    """Guard: protocol/recording/replay.py, check_report."""
     whole = good_report().steps
     steps, _ = sample_steps()
     stopped = not_performed(steps[0], "browser.timeout", 3)
@@ -249,7 +249,7 @@ def test_reports_that_do_not_add_up_are_refused() -> None:
 
 
 def test_a_report_says_of_every_snapshot_how_it_compared_and_of_nothing_else() -> None:
-    """Guard: protocol/replay.py, check_report."""
+    """Guard: protocol/recording/replay.py, check_report."""
     whole = good_report().steps
     for text in ("numbers", "differs"):
         checked(good_report(steps=(*whole[:3], msgspec.structs.replace(whole[3], text=text))))

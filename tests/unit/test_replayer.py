@@ -9,15 +9,15 @@ from nacl.signing import SigningKey
 from adapters.browser.memory import Document, MemoryBrowser, MemorySite
 from adapters.clock.manual import ManualClock
 from adapters.storage.memory import MemoryStore
-from node.acting import Gate
-from node.identity import Identity
-from node.recorder import Recorder, Recording, record, record_actions
-from node.replayer import Recorded, Replayed, ReplayPlan, replay
-from node.witness import Witness
+from node.live.acting import Gate
+from node.sessions.recorder import Recorder, Recording, record, record_actions
+from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.signing.identity import Identity
+from node.signing.witness import Witness
 from protocol import limits
-from protocol.action import Action, Goto
-from protocol.risk import GuardPolicy
-from protocol.session import Profile
+from protocol.page.action import Action, Goto
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
 
 HOME = "http://shop.test/"
@@ -68,7 +68,7 @@ class Bench:
 
 
 async def test_a_secret_that_only_the_text_shows_is_named_and_never_shown() -> None:
-    """Guard: node/replayer.py, replay."""
+    """Guard: node/sessions/replayer.py, replay."""
     bench = Bench("Welcome Ann-Marie", "3 mugs")
     recorder = await bench.record()
     assert recorder.session.secrets == ("user",)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
-from protocol.observation import Element, Observation, Traits
-from protocol.risk import APPROVAL_CLASS, classify
+from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
+from protocol.page.observation import Element, Observation, Traits
+from protocol.risk.classes import APPROVAL_CLASS, classify
 
 ANY = Locator()
 PAGE = Observation(url="https://shop.example/", title="", text="", elements=())
@@ -110,7 +110,7 @@ def test_removing_a_filter_only_widens_a_list() -> None:
 @pytest.mark.parametrize("tokens", [("icon", "trash"), ("fa", "bin"), ("btn", "danger"), ("delete", "button")])
 @pytest.mark.parametrize("name", ["", "Continue", "Next", "Clear filters"])
 def test_a_destructive_icon_outweighs_the_name(name: str, tokens: tuple[str, ...]) -> None:
-    """Guard: protocol/risk.py, _by_words."""
+    """Guard: protocol/risk/classes.py, _by_words."""
     assert button(name, tokens=tokens) == 7
     assert link(name, "https://shop.example/x", *tokens) == 7
 

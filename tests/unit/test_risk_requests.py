@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from protocol.graphql import is_query
-from protocol.risk import GuardPolicy, judge_request
-from protocol.risk_address import destructive_url, is_asset
+from protocol.risk.addresses import destructive_url, is_asset
+from protocol.risk.classes import GuardPolicy, judge_request
+from protocol.risk.graphql import is_query
 
 READ_ONLY = GuardPolicy()
 
@@ -39,7 +39,7 @@ def judge(
     ],
 )
 def test_a_get_to_a_destructive_address_is_refused(url: str) -> None:
-    """Guard: protocol/risk.py, judge_request."""
+    """Guard: protocol/risk/classes.py, judge_request."""
     assert destructive_url(url)
     assert judge("GET", url)
     assert judge("GET", url, kind="document")

@@ -8,10 +8,12 @@ import itertools
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import cbor, ids, limits, sas
+from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.pairing import Paired
-from protocol.sas import Party, Pin, SasJoiner, SasWindow, parse_pin
+from protocol.pairing import by_digits as sas
+from protocol.pairing.by_digits import Party, Pin, SasJoiner, SasWindow, parse_pin
+from protocol.pairing.by_invite import Paired
+from protocol.wire import cbor
 from tests.key_logs import log_of, rotated
 
 ALICE, BOB, MALLORY = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
@@ -161,7 +163,7 @@ def search_body(window_body: bytes, wanted: str) -> bytes | None:
 def test_without_the_commitment_a_nonce_with_the_wanted_digits_is_found_and_with_it_the_nonce_is_refused() -> None:
     """Three digits of seven, so that the search takes a moment; each further digit takes ten times as long, so a minute in all.
 
-    Guard: protocol/sas.py, SasWindow._on_reveal.
+    Guard: protocol/pairing/by_digits.py, SasWindow._on_reveal.
     """
     window, mallory = alice(), SasJoiner(party(MALLORY, "bob"), nonce=fresh())
     offer = ask(window, mallory.commit(key(ALICE), LEAF))
@@ -182,7 +184,7 @@ def test_without_the_commitment_a_nonce_with_the_wanted_digits_is_found_and_with
 
 
 def test_a_commitment_that_is_not_revealed_was_a_try_and_its_nonce_is_not_used_again() -> None:
-    """Guard: protocol/sas.py, SasWindow._on_commit."""
+    """Guard: protocol/pairing/by_digits.py, SasWindow._on_commit."""
     window = alice()
     bodies = {
         cbor.decode_as(ask(window, bob().commit(key(ALICE), LEAF)), sas.Offer).body
@@ -213,7 +215,7 @@ def test_a_reveal_works_once_and_only_after_its_commitment() -> None:
 
 
 def test_three_failures_close_the_window_for_everybody() -> None:
-    """Guard: protocol/sas.py, SasWindow.handle."""
+    """Guard: protocol/pairing/by_digits.py, SasWindow.handle."""
     window = alice()
     for junk in (b"", b"\xa0", bytes(40)):
         assert window.is_open
@@ -302,7 +304,7 @@ def test_a_pin_is_a_node_id_or_a_public_key() -> None:
 
 @pytest.mark.parametrize("form", ["node", "key"])
 def test_the_node_of_the_pin_pairs_and_another_one_does_not(form: str) -> None:
-    """Guard: protocol/sas.py, Pin.check."""
+    """Guard: protocol/pairing/by_digits.py, Pin.check."""
 
     def pin(of: SigningKey) -> Pin:
         return Pin(node=ids.node_id(key(of))) if form == "node" else Pin(key=key(of))

@@ -16,8 +16,8 @@ from adapters.ports import DeltaRecord, PeerRecord
 from adapters.storage import migrations
 from adapters.storage.database import Database
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
-from protocol import cbor
 from protocol.errors import MeshError
+from protocol.wire import cbor
 
 
 @pytest.fixture

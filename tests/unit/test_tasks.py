@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from node.tasks import to_its_end
+from node.base.tasks import to_its_end
 
 
 async def test_a_result_and_an_error_come_as_they_are() -> None:

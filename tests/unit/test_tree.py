@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from protocol import limits
-from protocol.entry import SCALE, NodeEntry, Register, make_update, node_key, parse_key, root_key
-from protocol.entry import key_text as text_of
 from protocol.errors import MeshError
-from protocol.tree import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS, SearchTree
+from protocol.search.entry import SCALE, NodeEntry, Register, make_update, node_key, parse_key, root_key
+from protocol.search.entry import key_text as text_of
+from protocol.search.tree import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS, SearchTree
 from tests.trees import ROOT_KEY, SEARCH, click, lease, node
 
 
@@ -111,7 +111,7 @@ FULL = Register(visits=9, value_sum=9, best=9, cost_ms=9, successes=8, failures=
     ],
 )
 def test_a_number_that_falls_within_an_epoch_is_refused_and_changes_nothing(lower: Register) -> None:
-    """Guard: protocol/tree.py, SearchTree._check."""
+    """Guard: protocol/search/tree.py, SearchTree._check."""
     target = tree()
     put(target, "alice", ROOT_KEY, FULL)
     before = target.digest()

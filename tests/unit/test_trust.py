@@ -1,14 +1,15 @@
-"""The trust set; each test names the rule of ``protocol.trust`` it holds to account."""
+"""The trust set; each test names the rule of ``protocol.trust.trust_set`` it holds to account."""
 
 from __future__ import annotations
 
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import envelope, ids
+from protocol import ids
 from protocol.errors import MeshError
-from protocol.grants import GRANTABLE, Scope
-from protocol.trust import TrustedPeer, TrustSet
+from protocol.trust.grants import GRANTABLE, Scope
+from protocol.trust.trust_set import TrustedPeer, TrustSet
+from protocol.wire import envelope
 from tests.key_logs import FIRST, SECOND, THIRD, log_of, revoked, rotated
 
 ALICE, BOB, CAROL = (SigningKey(bytes([seed]) * 32) for seed in (1, 2, 3))
@@ -50,7 +51,7 @@ def test_a_key_is_found_for_its_owner_only() -> None:
 def test_an_envelope_of_a_trusted_peer_verifies_and_one_in_its_name_does_not() -> None:
     """Rules 1 and 4, as a ``KeyFinder``.
 
-    Guard: protocol/trust.py, TrustSet.find_key.
+    Guard: protocol/trust/trust_set.py, TrustSet.find_key.
     """
     peers = TrustSet([peer(ALICE), peer(BOB)])
     claims = envelope.Claims(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.entry import SCALE, NodeEntry, Register, make_update
-from protocol.tree import SearchTree
-from protocol.uct import Bonus, Claim, Uct, Weights, choose, replay_reward, width
+from protocol.search.entry import SCALE, NodeEntry, Register, make_update
+from protocol.search.tree import SearchTree
+from protocol.search.uct import Bonus, Claim, Uct, Weights, choose, replay_reward, width
 from tests.trees import PEERS, ROOT_KEY, SEARCH, lease, node
 
 ME = "alice"
@@ -159,14 +159,14 @@ def _means(values: dict[str, tuple[int, float]], trust: dict[str, float] | None 
 
 
 def test_one_peer_weighs_no_more_than_all_others_together() -> None:
-    """Guard: protocol/uct.py, _capped_mean."""
+    """Guard: protocol/search/uct.py, _capped_mean."""
     assert _means({"bob": (1_000, 0.6), "carol": (1, 0.2)}) == pytest.approx(0.4)
     assert _means({"bob": (1_000, 0.6), "carol": (1, 0.2), "dave": (1, 0.2)}) == pytest.approx(0.4)
     assert _means({"bob": (5, 0.6)}) == pytest.approx(0.6)
 
 
 def test_with_three_peers_that_know_the_node_the_median_counts() -> None:
-    """Guard: protocol/uct.py, Uct.quality."""
+    """Guard: protocol/search/uct.py, Uct.quality."""
     assert _means({"bob": (2, 0.1), "carol": (2, 0.2), "dave": (1_000, 0.7)}) == pytest.approx(0.2)
     assert _means({"bob": (2, 0.1), "carol": (1, 0.2), "dave": (2, 0.7)}) != pytest.approx(0.2)
 

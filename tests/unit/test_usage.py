@@ -7,8 +7,8 @@ import pytest
 from adapters.clock.manual import ManualClock
 from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord
 from adapters.storage.memory import MemoryStore
-from node.config import Config, PolicyConfig
-from node.usage import Usage
+from node.config.settings import Config, PolicyConfig
+from node.trust.usage import Usage
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import DeltaHave, DeltaPush, Done
@@ -34,7 +34,7 @@ async def test_a_peer_at_its_limit_is_refused_and_others_are_not() -> None:
 
 
 async def test_the_account_is_the_same_after_a_restart() -> None:
-    """Guard: node/usage.py, Usage.load."""
+    """Guard: node/trust/usage.py, Usage.load."""
     store, clock = MemoryStore(), ManualClock()
     for seq in range(9):
         await store.append_delta(delta(seq))
@@ -76,7 +76,7 @@ async def test_searches_and_leases_are_put_down_to_the_coordinator() -> None:
 
 
 async def test_a_peer_that_floods_a_node_is_stopped_at_its_share_of_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: node/usage.py, Usage.admit."""
+    """Guard: node/trust/usage.py, Usage.admit."""
     mesh = MemoryMesh()
     anna = await mesh.add("anna")
     bruno = MemoryNode(mesh, "bruno", Config(policy=PolicyConfig(peer_disk_mib=1)))

@@ -15,12 +15,14 @@ from adapters.clock.manual import ManualClock
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, SearchRecord
 from adapters.storage.memory import MemoryStore
-from node.identity import Identity
-from node.log_audit import audit_own
-from node.witness import Witness, open_opening
-from protocol import envelope, keylog, log_proof, note, witness_log
+from node.signing.identity import Identity
+from node.signing.log_check import audit_own
+from node.signing.witness import Witness, open_opening
 from protocol.errors import MeshError
-from protocol.key_event import EVENT_RANDOM_BYTES
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
+from protocol.log import log_proof, note, witness_log
+from protocol.wire import envelope
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +69,7 @@ async def test_the_first_log_begins_with_its_signed_opening() -> None:
 
 
 async def test_an_artefact_is_in_the_log_when_it_is_handed_over() -> None:
-    """Guard: node/witness.py, Witness.artefact."""
+    """Guard: node/signing/witness.py, Witness.artefact."""
     store = MemoryStore()
     made = await witness(store)
     signed = await made.artefact("delta", "sea-1", b"payload")

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import ids, limits, log_proof, note, witness_log
+from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.log_proof import Equivocation, InclusionProof, KeyOf
-from protocol.witness_log import Checkpoint, Link, Opening, Standing, judge
+from protocol.log import log_proof, note, witness_log
+from protocol.log.log_proof import Equivocation, InclusionProof, KeyOf
+from protocol.log.witness_log import Checkpoint, Link, Opening, Standing, judge
 from tests.logs import KEY, NODE, PUBLIC, Tree, tree
 
 SIGNER = KeyOf(node=NODE, public_key=PUBLIC)
@@ -98,7 +99,7 @@ def test_a_log_that_grew_is_ahead(old: int, new: int) -> None:
 
 @pytest.mark.parametrize(("old", "new"), [(2, 3), (4, 9), (5, 9), (8, 9), (7, 64)])
 def test_a_log_that_forked_contradicts_itself_whatever_it_proves(old: int, new: int) -> None:
-    """Guard: protocol/witness_log.py, judge."""
+    """Guard: protocol/log/witness_log.py, judge."""
     honest, forked = tree(new), tree(new, fork_at=old - 1)
     held = honest.checkpoint(old)
     assert judge(held, forked.checkpoint(), forked.link(old, new)) is Standing.CONTRADICTS
@@ -107,7 +108,7 @@ def test_a_log_that_forked_contradicts_itself_whatever_it_proves(old: int, new: 
 
 
 def test_two_roots_of_one_size_contradict_each_other() -> None:
-    """Guard: protocol/witness_log.py, judge."""
+    """Guard: protocol/log/witness_log.py, judge."""
     honest, forked = tree(6), tree(6, fork_at=5)
     assert judge(honest.checkpoint(), forked.checkpoint(), NOTHING) is Standing.CONTRADICTS
     assert judge(honest.checkpoint(), honest.checkpoint(), NOTHING) is Standing.SAME
@@ -213,7 +214,7 @@ def test_a_larger_checkpoint_that_had_another_root_is_a_proof(old: int, new: int
 
 
 def test_an_honest_node_cannot_be_framed() -> None:
-    """Guard: protocol/log_proof.py, check_equivocation."""
+    """Guard: protocol/log/log_proof.py, check_equivocation."""
     grown, stranger = tree(9), tree(9, fork_at=3)
     forged = stranger.note(key=SigningKey(bytes([2]) * 32)).decode()
     first, second = grown.note(5).decode(), grown.note(9).decode()

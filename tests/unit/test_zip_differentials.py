@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import pytest
 
-from protocol import flat_zip
-from protocol.bundle import verify_bundle
 from protocol.errors import MeshError
+from protocol.recording import flat_zip
+from protocol.recording.bundle import verify_bundle
 from tests.session_samples import find_key, sample_bundle
 
 BUNDLE = sample_bundle()
@@ -132,9 +132,9 @@ DIVIDING: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", DIVIDING)
 def test_an_archive_that_divides_its_readers_is_refused(name: str) -> None:
-    """Guard: protocol/bundle.py, open_bundle.
-    Guard: protocol/flat_zip.py, read_directory.
-    Guard: protocol/flat_zip.py, _parse_central.
+    """Guard: protocol/recording/bundle.py, open_bundle.
+    Guard: protocol/recording/flat_zip.py, read_directory.
+    Guard: protocol/recording/flat_zip.py, _parse_central.
     """
     data = DIVIDING[name]()
     seen = []

@@ -14,8 +14,9 @@ from typing import Any
 
 from nacl.signing import SigningKey
 
-from protocol import cbor, flat_zip
-from protocol.bundle import Manifest
+from protocol.recording import flat_zip
+from protocol.recording.bundle import Manifest
+from protocol.wire import cbor
 from tests.session_samples import NODE, PUBLIC, sample_bundle, sign
 
 FILE = Path(__file__).with_name("bundle.json")

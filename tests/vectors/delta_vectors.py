@@ -17,9 +17,9 @@ from typing import Any
 import cbor2
 
 from protocol import limits
-from protocol.chunk import decode_change
-from protocol.delta import Delta, decode_delta, encode_delta
-from protocol.entry import SCALE, Register, key_text, node_key
+from protocol.search.chunk import decode_change
+from protocol.search.delta import Delta, decode_delta, encode_delta
+from protocol.search.entry import SCALE, Register, key_text, node_key
 from tests.chunks import Put, Shape, change_hash, sealed, sized, sleb, uleb
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node
 

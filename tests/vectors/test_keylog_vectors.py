@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from protocol.envelope import key_id
 from protocol.errors import MeshError
-from protocol.keylog import KeyLog
+from protocol.keys.keylog import KeyLog
+from protocol.wire.envelope import key_id
 from tests.vectors import keylog_vectors
 
 VECTORS = json.loads(keylog_vectors.FILE.read_text(encoding="utf-8"))

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from protocol import cbor, frames, limits, messages
-from protocol.action import Action
+from protocol import limits, messages
 from protocol.errors import MeshError
-from protocol.lease import Event, Lease, LeaseBook
+from protocol.page.action import Action
+from protocol.search.lease import Event, Lease, LeaseBook
+from protocol.wire import cbor, frames
 from tests.vectors import message_vectors as vectors
 from tests.vectors.generate import FOLDER
 

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from adapters.transport.certificates import channel_certificate, signer_of
 from protocol.errors import MeshError
-from protocol.invite import make_invite, parse_invite
-from protocol.keylog import KeyLog
-from protocol.pairing import Inviter, Joiner
+from protocol.keys.keylog import KeyLog
+from protocol.pairing.by_invite import Inviter, Joiner
+from protocol.pairing.invite import make_invite, parse_invite
 from tests.vectors import pairing_vectors as vectors
 from tests.vectors.generate import ALICE, BOB, FOLDER
 

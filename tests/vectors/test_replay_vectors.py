@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from node.replayer import Recorded, open_report
-from protocol import envelope
-from protocol.bundle import verify_bundle
+from node.sessions.replayer import Recorded, open_report
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page_text import compare_text
-from protocol.replay import Rebase, text_counts
+from protocol.recording.bundle import verify_bundle
+from protocol.recording.page_text import compare_text
+from protocol.recording.replay import Rebase, text_counts
+from protocol.wire import envelope
 from tests.session_samples import KEY, NODE, find_key
 from tests.vectors import replay_vectors as vectors
 from tests.vectors.generate import FOLDER

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import cbor
 from protocol.errors import MeshError
-from protocol.keylog import KeyLog
-from protocol.pairing import Introduction
-from protocol.sas import Party, SasJoiner, SasWindow
+from protocol.keys.keylog import KeyLog
+from protocol.pairing.by_digits import Party, SasJoiner, SasWindow
+from protocol.pairing.by_invite import Introduction
+from protocol.wire import cbor
 from tests.vectors import sas_vectors
 
 VECTORS = json.loads(sas_vectors.FILE.read_text(encoding="utf-8"))

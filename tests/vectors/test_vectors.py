@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from protocol import cbor, envelope, ids
+from protocol import ids
 from protocol.errors import MeshError
-from protocol.invite import make_invite, parse_invite
+from protocol.pairing.invite import make_invite, parse_invite
+from protocol.wire import cbor, envelope
 from tests.vectors import generate
 
 
@@ -39,8 +40,8 @@ def test_the_committed_files_are_those_of_the_generator() -> None:
 
 @pytest.mark.parametrize("case", cases("cbor"))
 def test_cbor(case: dict[str, Any]) -> None:
-    """Guard: protocol/cbor.py, scan.
-    Guard: protocol/cbor.py, _close.
+    """Guard: protocol/wire/cbor.py, scan.
+    Guard: protocol/wire/cbor.py, _close.
     """
     data = bytes.fromhex(case["hex"])
     if "code" in case:
@@ -81,8 +82,8 @@ def read_message(data: bytes, now_s: int) -> envelope.Envelope:
 
 @pytest.mark.parametrize("case", cases("envelope"))
 def test_envelopes(case: dict[str, Any]) -> None:
-    """Guard: protocol/envelope.py, _header.
-    Guard: protocol/envelope.py, verify.
+    """Guard: protocol/wire/envelope.py, _header.
+    Guard: protocol/wire/envelope.py, verify.
     """
     data = bytes.fromhex(case["hex"])
     if "code" in case:

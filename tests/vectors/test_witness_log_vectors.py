@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from protocol import cbor, log_proof, witness_log
 from protocol.errors import MeshError
+from protocol.log import log_proof, witness_log
+from protocol.wire import cbor
 from tests.vectors import witness_log_vectors
 
 VECTORS = json.loads(witness_log_vectors.FILE.read_text(encoding="utf-8"))

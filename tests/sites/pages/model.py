@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapters.browser.memory import Control, Document, Effect, MemorySite
-from protocol.observation import Element, Traits
+from protocol.page.observation import Element, Traits
 
 ORIGIN = "http://pages.test"
 

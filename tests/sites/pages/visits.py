@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from adapters.ports import Page
-from protocol.action import Goto
-from protocol.observation import Element, Observation
+from protocol.page.action import Goto
+from protocol.page.observation import Element, Observation
 from tests.sites.pages.server import PageServer
 
 

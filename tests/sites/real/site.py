@@ -33,7 +33,7 @@ class RealSite:
     """Where the journey starts."""
     goal: str
     condition: dict[str, Any]
-    """When the goal is reached; for ``protocol.condition.parse``."""
+    """When the goal is reached; for ``protocol.goal.condition.parse``."""
     digest: Callable[[], str]
     """Hash of the application's own data: equal before and after a journey that changed nothing."""
 

@@ -1,0 +1,352 @@
+"""The audit trail as its owner uses it: list, export, verify; and the anchors that tie it to the witness log.
+
+A chain of hashes shows a changed row, not a missing end. So the head of the trail is signed and entered in the witness log every
+few minutes that it grew, and peers cosign that log: a trail that was cut behind such an anchor no longer fits it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import msgspec
+
+from adapters.audit_records import AuditLine, AuditQuery, check_stored
+from adapters.ports import ArtefactRecord, Store
+from node.signing.witness import Witness
+from node.trust.peers import Peers
+from node.verbs.verb import Params, Verb, Verbs
+from protocol import audit, limits
+from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
+from protocol.errors import MeshError
+from protocol.wire import cbor, envelope
+
+_SUBJECT = "audit/{}"
+_SIGNS_NOTHING = frozenset({"log.rollback", "keylog.revoked", "keylog.fork"})
+_PAGE = 1_000
+
+
+class ListParams(Params, frozen=True, kw_only=True):
+    """``audit.list``; times in seconds since 1970, 0 for no bound."""
+
+    since_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
+    until_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
+    who: str = ""
+    what: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=limits.AUDIT_LIST_ROWS_MAX)] = 50
+
+
+class ExportParams(Params, frozen=True, kw_only=True):
+    """``audit.export``"""
+
+    out: str
+
+
+class VerifyParams(Params, frozen=True, kw_only=True):
+    """``audit.verify``; the path of an export, or nothing for this node's own trail."""
+
+    path: str = ""
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of the trail, oldest first."""
+
+    rows: tuple[Row, ...]
+    names: dict[str, str]
+    """Of the peers, by node id."""
+    total: int
+    """How many rows the trail has."""
+    head: str
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The last line of an export."""
+
+    node: str
+    rows: int
+    head: str
+    signed: str
+    """The head as an artefact of the node, hex; empty while the node signs nothing (``_SIGNS_NOTHING``)."""
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check of a trail found."""
+
+    sound: bool
+    node: str
+    rows: int
+    """How many follow from the first."""
+    head: str
+    broken: int = 0
+    """Number of the first row that does not fit; 0 for none."""
+    fault: str = ""
+    anchors: int = 0
+    """Signed heads that fit."""
+    anchors_lost: int = 0
+    """Heads that the witness log holds and the store does not: what they said cannot be checked."""
+    unfinished: tuple[int, ...] = ()
+    """Rows that begin an action whose end is not on the trail: under way, or cut off by a crash. The newest of them."""
+
+
+class Audit:
+    """The room of the audit trail."""
+
+    def __init__(self, witness: Witness, peers: Peers, store: Store) -> None:
+        self._witness, self._peers, self._store = witness, peers, store
+        self._anchoring = asyncio.Lock()
+
+    @property
+    def verbs(self) -> Verbs:
+        """The verbs of this room, for the node's table."""
+        return {
+            "audit.list": Verb(ListParams, lambda params, tell: self.rows(params)),
+            "audit.export": Verb(ExportParams, lambda params, tell: self.export(params.out)),
+            "audit.verify": Verb(VerifyParams, lambda params, tell: self.verify(params.path)),
+        }
+
+    # --- listing -----------------------------------------------------------------------------------------------------
+
+    async def rows(self, asked: ListParams) -> Listed:
+        """The newest rows that fit. ``who``: owner, node, or a peer by name or id. Errors: ``store.corrupt``."""
+        query = AuditQuery(
+            since_ms=asked.since_s * 1000,
+            until_ms=asked.until_s * 1000,
+            who=self._who(asked.who),
+            what=asked.what,
+            limit=asked.limit,
+        )
+        found = await self._store.audit_find(query)
+        head = await self._store.audit_head()
+        return Listed(
+            rows=tuple(_row_of(kept) for kept in found),
+            names={record.node: record.name for record in (*self._peers.records(), *self._peers.distrusted())},
+            total=head.number,
+            head=head.digest,
+        )
+
+    def _who(self, text: str) -> str:
+        if text in ("", OWNER, NODE):
+            return text
+        try:
+            return self._peers.find(text).node
+        except MeshError:
+            return text  # who is no peer any more is known to the trail by its id
+
+    # --- anchors -----------------------------------------------------------------------------------------------------
+
+    async def anchor(self) -> ArtefactRecord:
+        """The newest head, signed and in the witness log; made now if the trail has grown since the last one.
+
+        Errors: ``log.rollback``, ``keylog.revoked``, ``keylog.fork``, ``store.*``.
+        """
+        async with self._anchoring:
+            head = await self._store.audit_head()
+            subject = _SUBJECT.format(head.number)
+            kept = await self._store.artefacts(subject=subject, kind=KIND_AUDIT_HEAD)
+            if kept:
+                return kept[-1]
+            said = HeadStatement(rows=head.number, head=head.digest)
+            made = await self._witness.artefact(KIND_AUDIT_HEAD, subject, said)
+            await self._store.put_artefact(made)
+            return made
+
+    async def _anchors(self) -> tuple[dict[int, str], tuple[int, ...]]:
+        """Heads by count of rows, and the counts of those that the witness log holds and the store does not."""
+        kept = await self._store.artefacts(kind=KIND_AUDIT_HEAD)
+        found, digests = await asyncio.to_thread(self._believed, kept)
+        lost = [
+            int(leaf.subject.rpartition("/")[2])
+            for log in await self._store.logs()
+            for first in range(0, log.size, _PAGE)
+            for leaf in await self._store.log_leaves(log.number, first=first, limit=_PAGE)
+            if leaf.kind == KIND_AUDIT_HEAD and leaf.digest not in digests
+        ]
+        return found, tuple(lost)
+
+    def _believed(self, kept: Sequence[ArtefactRecord]) -> tuple[dict[int, str], set[bytes]]:
+        """Heads by count of rows, and the digests of the artefacts that say them."""
+        found: dict[int, str] = {}
+        digests: set[bytes] = set()
+        for artefact in kept:
+            try:
+                node, said = self._open(artefact.envelope)
+            except MeshError:
+                continue  # signed with a key that was disowned since: no anchor any more
+            if node == self._witness.node:
+                found[said.rows] = said.head
+                digests.add(artefact.digest)
+        return found, digests
+
+    def _open(self, sealed: bytes) -> tuple[str, HeadStatement]:
+        """Who signed a head, and what it says. Errors: ``envelope.*``, ``message.invalid``."""
+        opened = envelope.verify(sealed, kinds=frozenset({KIND_AUDIT_HEAD}), find_key=self._peers.find_key)
+        return opened.claims.issuer, cbor.decode_as(opened.payload, HeadStatement)
+
+    # --- handing over ------------------------------------------------------------------------------------------------
+
+    async def export(self, out: str) -> End:
+        """Write the whole trail to ``out``: its lines as they are chained, and a last one with the signed head.
+
+        Errors: ``input.invalid``, ``store.*``.
+        """
+        try:
+            signed = await self.anchor()
+            said = cbor.decode_as(envelope.peek(signed.envelope).payload, HeadStatement)
+            head, sealed = Head(said.rows, said.head), signed.envelope.hex()
+        except MeshError as error:
+            if error.code not in _SIGNS_NOTHING:
+                raise
+            head, sealed = await self._store.audit_head(), ""
+        end = End(node=self._witness.node, rows=head.number, head=head.digest, signed=sealed)
+        path = Path(out)
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    await self._write(file, head.number)
+                    file.write(msgspec.json.encode(end, order="sorted") + b"\n")
+                    file.flush()
+                    await asyncio.to_thread(os.fsync, file.fileno())
+                os.replace(temporary, path)
+            except BaseException:
+                await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
+                raise
+        except OSError as error:
+            raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=out) from error
+        return end
+
+    async def _write(self, file: BinaryIO, rows: int) -> None:
+        after = 0
+        while after < rows and (page := await self._store.audit_lines(after=after, limit=min(_PAGE, rows - after))):
+            await asyncio.to_thread(file.write, b"".join(kept.line + b"\n" for kept in page))
+            after = page[-1].number
+
+    # --- verifying ---------------------------------------------------------------------------------------------------
+
+    async def verify(self, path: str = "") -> Verified:
+        """Check this node's trail, or an export of this node or a peer.
+
+        Checks, in order: every row is of the one form, has the next number and names the hash of the one before; what is stored
+        beside it fits; every signed head is that of the trail at its length; no signed head is beyond the end.
+        Errors: ``input.*``; for a file ``envelope.*`` when its head was not signed by a node known here.
+        """
+        if path:
+            return await asyncio.to_thread(self._verify_file, Path(path))
+        anchors, lost = await self._anchors()
+        walk = _Walk(anchors)
+        while not walk.fault and (page := await self._store.audit_lines(after=walk.head.number, limit=_PAGE)):
+            await asyncio.to_thread(walk.stored, page)
+        return walk.found(self._witness.node, lost)
+
+    def _verify_file(self, path: Path) -> Verified:
+        try:
+            with path.open("rb") as file:
+                return self._verify_lines(_lines(file))
+        except OSError as error:
+            raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+
+    def _verify_lines(self, lines: Iterator[bytes]) -> Verified:
+        walk, held = _Walk({}), b""
+        for number, line in enumerate(lines):  # one behind, as the last line is no row
+            if number:
+                walk.line(held)
+            held = line
+        try:
+            end = msgspec.json.decode(held, type=End)
+            sealed = bytes.fromhex(end.signed)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise MeshError("input.invalid", "the file does not end as an export of the audit trail ends") from error
+        if not sealed:
+            raise MeshError("input.invalid", "the head of this export is not signed: its node could not sign then")
+        node, said = self._open(sealed)
+        if node != end.node:
+            raise MeshError("envelope.issuer", "the head was signed by another node than the export names")
+        walk.end(Head(said.rows, said.head))
+        return walk.found(node, ())
+
+
+class _Walk:
+    """One way along a trail."""
+
+    def __init__(self, anchors: dict[int, str]) -> None:
+        self._anchors = anchors
+        self.head = START
+        self.broken, self.fault = 0, ""
+        self._fitting = 0
+        self._open: dict[int, None] = {}
+
+    def stored(self, page: list[AuditLine]) -> None:
+        """Go on over stored rows, as far as they fit."""
+        for kept in page:
+            if not self.fault:
+                self._step(kept.line, kept)
+
+    def line(self, line: bytes) -> None:
+        """Go on over one line, if all fitted so far."""
+        if not self.fault:
+            self._step(line, None)
+
+    def _step(self, line: bytes, kept: AuditLine | None) -> None:
+        try:
+            row, head = audit.follow(self.head, line)
+            if kept is not None:
+                check_stored(kept, row, head.digest)
+        except MeshError as error:
+            self.broken, self.fault = self.head.number + 1, error.message
+            return
+        self.head = head
+        if row.outcome is Outcome.BEGUN:
+            self._open[row.number] = None
+        elif row.outcome in _ENDS:
+            self._open.pop(row.of, None)
+        if row.number in self._anchors:
+            self.end(Head(row.number, self._anchors[row.number]))
+
+    def end(self, signed: Head) -> None:
+        """The trail is to stand at ``signed`` now."""
+        if signed == self.head:
+            self._fitting += 1
+        elif not self.fault:
+            self.broken = min(signed.number, self.head.number + 1)
+            self.fault = f"a head of {signed.number} rows was signed, and this is not it"
+
+    def found(self, node: str, lost: tuple[int, ...]) -> Verified:
+        """What the walk has shown, now that it is over."""
+        beyond = max((*self._anchors, *lost), default=0)
+        if not self.fault and beyond > self.head.number:
+            self.broken = self.head.number + 1
+            self.fault = f"the trail ends before it, and a head of {beyond} rows was signed: its end was cut off"
+        return Verified(
+            sound=not self.fault,
+            node=node,
+            rows=self.head.number,
+            head=self.head.digest,
+            broken=self.broken,
+            fault=self.fault,
+            anchors=self._fitting,
+            anchors_lost=len(lost),
+            unfinished=tuple(self._open)[-limits.AUDIT_NOTES_MAX :],
+        )
+
+
+_ENDS = frozenset({Outcome.DONE, Outcome.FAILED, Outcome.INTERRUPTED})
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of an export without their ends. Errors: ``input.too_large`` for one longer than any row."""
+    while line := file.readline(limits.AUDIT_ROW_BYTES_MAX + 1):
+        if not line.endswith(b"\n"):
+            raise MeshError("input.invalid", "a line of the file is too long, or its end is missing")
+        yield line[:-1]
+
+
+def _row_of(kept: AuditLine) -> Row:
+    try:
+        return audit.read(kept.line)
+    except MeshError as error:
+        message = f"row {kept.number} of the audit trail: {error.message} (`trailmesh audit verify`)"
+        raise MeshError("store.corrupt", message) from error

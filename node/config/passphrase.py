@@ -1,0 +1,61 @@
+"""Where the passphrase of a sealed witness key comes from: a file, the environment, or a person. Never an argument."""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from node.config.settings import passphrase_file_from_environment
+from protocol import limits
+from protocol.errors import MeshError
+
+Ask = Callable[[], bytes]
+"""Returns the passphrase. Errors: ``key.locked``, ``input.invalid``."""
+
+
+def source(file: str | None) -> Ask:
+    """The passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
+    path = file or passphrase_file_from_environment()
+    return (lambda: read(path)) if path else _prompt
+
+
+def remembered(ask: Ask) -> Ask:
+    """``ask``, which is not asked again once it has answered."""
+    return functools.cache(ask)
+
+
+def new_source(file: str | None) -> Ask | None:
+    """The passphrase for a new key, or None for a key without one: ``file``, else the file the environment names."""
+    path = file or passphrase_file_from_environment()
+    return (lambda: _strong(read(path))) if path else None
+
+
+def read(path: str) -> bytes:
+    """The first line of the file. Errors: ``key.locked``, ``input.invalid``."""
+    try:
+        with Path(path).open("rb") as file:
+            line = file.read(limits.PASSPHRASE_BYTES_MAX + 2).split(b"\n")[0].rstrip(b"\r")
+    except OSError as error:
+        raise MeshError("key.locked", f"the passphrase file cannot be read: {error.strerror}") from error
+    return _bounded(line)
+
+
+def _prompt() -> bytes:
+    if not sys.stdin.isatty():
+        raise MeshError("key.locked")
+    return _bounded(getpass.getpass("Passphrase of the witness key: ").encode())
+
+
+def _bounded(passphrase: bytes) -> bytes:
+    if not 0 < len(passphrase) <= limits.PASSPHRASE_BYTES_MAX:
+        raise MeshError("input.invalid", f"a passphrase has 1 to {limits.PASSPHRASE_BYTES_MAX} bytes, on one line")
+    return passphrase
+
+
+def _strong(passphrase: bytes) -> bytes:
+    if len(passphrase.decode(errors="replace")) < limits.PASSPHRASE_CHARS_MIN:
+        raise MeshError("input.invalid", f"a new passphrase has at least {limits.PASSPHRASE_CHARS_MIN} characters")
+    return passphrase

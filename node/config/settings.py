@@ -1,0 +1,189 @@
+"""The configuration of a node: one frozen object, one reader of file and environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import platformdirs
+import yaml
+
+from node.config.forms import NAME_PATTERN, ORIGIN_PATTERN, in_words
+from node.config.safe_yaml import check_events
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.recording.session import Profile
+
+CONFIG_FILE = "config.yaml"
+HOME_VARIABLE = "TRAILMESH_HOME"
+PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=NAME_PATTERN)]
+
+
+Origin = Annotated[str, msgspec.Meta(max_length=300, pattern=ORIGIN_PATTERN)]
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Listen(_Record, frozen=True, kw_only=True):
+    """Where peers reach this node."""
+
+    host: str = "127.0.0.1"
+    port: Port = 0
+    """0 takes a free port once and keeps it."""
+    advertise: tuple[str, ...] = ()
+    """Addresses given to peers (``https://host:port``); empty gives the listening one."""
+    reach: Literal["direct", "held", "both"] = "direct"
+    """``direct``: peers connect to these addresses. ``held``: no address is told (the node is behind NAT), instead it keeps one
+    connection to each peer open, over which the peer calls it. ``both``: addresses are told and connections kept open."""
+    proxy: Literal["none", "rfc9421"] = "none"
+    """``rfc9421``: a proxy in front ends TLS and passes plain HTTP to ``host``, which must be loopback; every message is signed.
+    ``advertise`` then names the proxy: ``signed+https://host:port``."""
+
+
+class Outgoing(_Record, frozen=True, kw_only=True):
+    """Connections to peers."""
+
+    ca_file: str = ""
+    """PEM file of authorities for peers behind proxies that end TLS, besides those of the system."""
+
+
+class DiscoveryConfig(_Record, frozen=True, kw_only=True):
+    """Nodes on the local network."""
+
+    announce: bool = False
+    """Say that this node is there: its short id, address and port, to everybody on the network."""
+    interfaces: tuple[str, ...] = ()
+    """IP addresses of the interfaces to use; empty uses all."""
+
+
+class BrowserConfig(_Record, frozen=True, kw_only=True):
+    """Which Chromium, and how it is driven."""
+
+    executable: str = ""
+    """Path of a Chromium; empty looks for Playwright's own, then for the system's."""
+    cdp_url: str = ""
+    """Attach to a Chromium that runs already (``http://127.0.0.1:9222``) instead of starting one."""
+    headless: bool = True
+    sandbox: bool = True
+    """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
+    step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
+    navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
+    profile: Profile = Profile()
+
+
+class PolicyConfig(_Record, frozen=True, kw_only=True):
+    """What this node performs, whoever asks: a coordinator cannot relax it."""
+
+    origins: tuple[Origin, ...] = ()
+    """Origins that may be visited, lower case, without the port that is usual (``https://shop.example``), or all below a domain
+    (``https://*.shop.example``); empty allows all."""
+    allow_requests: tuple[str, ...] = ()
+    """Requests other than GET that may be sent: ``METHOD URL-glob``."""
+    risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
+    """Highest risk class performed without an approval; 4 and above never are."""
+    peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
+    """How much of the store one peer may fill, in MiB; more is refused."""
+
+
+class MetricsConfig(_Record, frozen=True, kw_only=True):
+    """Where Prometheus finds this node: ``GET /metrics``, plain HTTP without a password."""
+
+    port: Port = 0
+    """0 closes the door."""
+    host: str = "127.0.0.1"
+    public: bool = False
+    """Must be true for a host that is not loopback: whoever reaches it reads the metrics."""
+
+
+class ExploreConfig(_Record, frozen=True, kw_only=True):
+    """How much exploring this node does at once."""
+
+    workers: Annotated[int, msgspec.Meta(ge=0, le=16)] = 1
+    """Branches this node explores at the same time; 0 only coordinates."""
+    lease_seconds: Annotated[int, msgspec.Meta(ge=2, le=600)] = 20
+    lease_iterations: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
+    rollout_steps: Annotated[int, msgspec.Meta(ge=0, le=16)] = 3
+
+
+class Config(_Record, frozen=True, kw_only=True):
+    """Everything that can be configured; each field has a default that works on one machine."""
+
+    name: Name = "node"
+    listen: Listen = Listen()
+    outgoing: Outgoing = Outgoing()
+    discovery: DiscoveryConfig = DiscoveryConfig()
+    browser: BrowserConfig = BrowserConfig()
+    policy: PolicyConfig = PolicyConfig()
+    explore: ExploreConfig = ExploreConfig()
+    metrics: MetricsConfig = MetricsConfig()
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
+    """The configuration in YAML ``text``.
+
+    Checks, in order: size; aliases, tags, nesting and count of values; YAML; fields. Errors: ``config.invalid`` with the
+    place.
+    """
+    if len(text) > limits.CONFIG_CHARS_MAX:
+        raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
+    try:
+        check_events(text)
+        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}
+        return msgspec.convert(plain, Config)
+    except MeshError as error:
+        raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
+    except msgspec.ValidationError as error:
+        raise MeshError("config.invalid", f"{source}: {in_words(error)}", source=source) from error
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none, a number without end
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error
+
+
+def read(path: Path) -> Config:
+    """The configuration in the file ``path``. Errors: ``config.invalid``, also for what is no text in UTF-8."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise MeshError("config.invalid", f"{path} is not text in UTF-8", source=str(path)) from error
+    except OSError as error:
+        raise MeshError("config.invalid", f"{path} cannot be read: {error.strerror}", source=str(path)) from error
+    return parse(text, source=str(path))
+
+
+def load(home: Path) -> Config:
+    """The configuration of the node in ``home``. Errors: ``node.not_initialised``, ``config.invalid``."""
+    path = home / CONFIG_FILE
+    try:
+        return read(path)
+    except MeshError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise MeshError("node.not_initialised", f"no node in {home}", home=str(home)) from error
+        raise
+
+
+def render(config: Config) -> str:
+    """``config`` as YAML."""
+    return yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False, allow_unicode=True)
+
+
+def home_directory(given: str | None) -> Path:
+    """The data directory: the option, else ``TRAILMESH_HOME``, else the user's data directory."""
+    if given:
+        return Path(given).expanduser().absolute()
+    if from_environment := os.environ.get(HOME_VARIABLE):
+        return Path(from_environment).expanduser().absolute()
+    return Path(platformdirs.user_data_dir("trailmesh"))
+
+
+def passphrase_file_from_environment() -> str:
+    """The file with the passphrase of the witness key; empty if the environment names none."""
+    return os.environ.get(PASSPHRASE_VARIABLE, "")

@@ -1,0 +1,172 @@
+"""Who is trusted no longer: by this node's owner, or by its own word; and everything that ends with it.
+
+The record of the peer is kept first, in one step: that it may act no longer, and that there is something to end. From then on
+nobody asks the peer anything, and nothing of it is believed. Then what this node has to do with it ends: connections, searches,
+what was relied on. Only then the record says that this is done; a node that stopped in between does it when it starts.
+
+A peer that revokes itself (``protocol/keys/keylog.py``) parts in the same way, without its owner here having a say. Whoever learns of
+it tells those of his peers that know the node; each of them learns it once, so the word ends where everybody knows it. Who was
+away hears of it with the next sync, from anybody (``node/log/checkpoints.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from adapters.ports import PeerRecord
+from node.base.tasks import Tasks
+from node.distrust.notices import Notices
+from node.log.checkpoints import LogExchange
+from node.trust.calls import Calls
+from node.verbs.verb import Params, Tell, Verb, Verbs
+from protocol import ids, limits
+from protocol.messages import KeysPush
+from protocol.notice import check_reason
+from protocol.trust.grants import Grants
+
+log = logging.getLogger(__name__)
+
+DropPeer = Callable[[str], Awaitable[int]]
+"""Puts a node out of every search, with its share, its leases and the work it assigned; of how many."""
+
+
+class DistrustParams(Params, frozen=True, kw_only=True):
+    """``node.distrust``"""
+
+    peer: str
+    reason: str = ""
+    notify: bool = False
+
+
+class TrustParams(Params, frozen=True, kw_only=True):
+    """``node.trust``"""
+
+    peer: str
+    notify: bool = False
+
+
+class Distrusted(msgspec.Struct, frozen=True, kw_only=True):
+    """What distrusting a peer came to."""
+
+    node: str
+    name: str
+    since_ms: int
+    reason: str
+    searches: int
+    """Out of how many it was put."""
+    told: list[str]
+    """Names of the peers that took a notice."""
+    not_told: list[str]
+
+
+class Trusted(msgspec.Struct, frozen=True, kw_only=True):
+    """A peer that was taken back."""
+
+    node: str
+    name: str
+    grants: Grants
+    told: list[str]
+    not_told: list[str]
+
+
+class Distrust:
+    """The room of revocation."""
+
+    def __init__(self, calls: Calls, exchange: LogExchange, notices: Notices, drop_peer: DropPeer) -> None:
+        self._calls, self._changes, self._peers = calls, calls.changes, calls.peers
+        self._exchange, self._notices, self._drop_peer = exchange, notices, drop_peer
+        self._tasks = Tasks()
+        calls.changes.ended = self._on_end
+        self.verbs: Verbs = {
+            "node.distrust": Verb(DistrustParams, self._distrust),
+            "node.trust": Verb(TrustParams, self._trust),
+        }
+
+    # --- by this node's owner ----------------------------------------------------------------------------------------
+
+    async def _distrust(self, params: DistrustParams, tell: Tell) -> Distrusted:
+        """Errors: ``input.not_found``, ``input.invalid``, ``store.*``; with a notice, ``log.rollback``, ``keylog.*``."""
+        reason = check_reason(params.reason)
+        node = self._peers.find_met(params.peer).node
+        # In a task of its own: whoever interrupts the command must not leave half of it.
+        return await asyncio.shield(self._tasks.start(self._do(node, reason, params.notify), "distrust"))
+
+    async def _do(self, node: str, reason: str, notify: bool) -> Distrusted:
+        record = await self._changes.distrust(node, reason)
+        searches = await self._part(node)
+        told, not_told = await self._say(record, lifted=False) if notify else ([], [])
+        return Distrusted(
+            node=node,
+            name=record.name,
+            since_ms=record.distrusted_ms,
+            reason=record.distrust_reason,
+            searches=searches,
+            told=told,
+            not_told=not_told,
+        )
+
+    async def _trust(self, params: TrustParams, tell: Tell) -> Trusted:
+        """Errors: ``input.not_found``, ``input.invalid``, ``keylog.*``, ``peer.limit``, ``store.*``."""
+        record = await self._changes.trust(self._peers.find_met(params.peer).node)
+        await self._exchange.peer_logs.recall(record.node)
+        told, not_told = await self._say(record, lifted=True) if params.notify else ([], [])
+        return Trusted(node=record.node, name=record.name, grants=record.grants, told=told, not_told=not_told)
+
+    async def _say(self, record: PeerRecord, *, lifted: bool) -> tuple[list[str], list[str]]:
+        return await self._notices.give(record.node, record.distrusted_ms, record.distrust_reason, lifted=lifted)
+
+    # --- by its own word ---------------------------------------------------------------------------------------------
+
+    def _on_end(self, node: str) -> None:
+        """A key log of ``node`` was just learned that ends it, or that contradicts itself."""
+        self._tasks.start(self._end(node), f"end of {ids.short(node)}")
+
+    async def _end(self, node: str) -> None:
+        await asyncio.gather(self._part(node), self._pass_on(node))
+
+    async def _pass_on(self, node: str) -> None:
+        """Show the key log of ``node`` to the peers that know it."""
+        keys = self._peers.key_log(node)
+        knowing = [peer for peer in self._exchange.acquainted(node) if self._peers.acts(peer)]
+        if keys is None or not knowing:
+            return
+        data = keys.encode()
+        if len(data) <= limits.KEY_LOG_BYTES_MAX:
+            told, missed = await self._calls.tell("keys/push", KeysPush(log=data), knowing)
+            log.info("the end of %s was passed on to %d peers; %d hear of it later", node[:7], len(told), len(missed))
+
+    # --- either way --------------------------------------------------------------------------------------------------
+
+    async def _part(self, node: str) -> int:
+        """End what this node has to do with ``node``; out of how many searches it is. Errors: ``store.*``."""
+        await self._calls.hang_up(node)
+        searches, _ = await asyncio.gather(self._drop_peer(node), self._exchange.forget(node))
+        await self._changes.parted(node)
+        return searches
+
+    async def start(self) -> None:
+        """End what was interrupted when this node last stopped. Errors: ``store.*``."""
+        for node in self._peers.parting():
+            await self._part(node)
+
+    def describe(self, record: PeerRecord) -> dict[str, Any]:
+        """What `node peers` says of it."""
+        return {
+            "standing": self._peers.standing(record.node),
+            "distrusted_ms": record.distrusted_ms,
+            "distrust_reason": record.distrust_reason,
+            "notices": msgspec.to_builtins(self._notices.received(record.node)),
+        }
+
+    def status(self) -> dict[str, Any]:
+        """What `node status` says."""
+        return {"peers_distrusted": len(self._peers.distrusted()), "notices": len(self._notices.received())}
+
+    async def close(self) -> None:
+        """Stop what is still being ended; it is not taken up again. Twice is once."""
+        await self._tasks.close()

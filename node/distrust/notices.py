@@ -1,0 +1,134 @@
+"""What peers say about other nodes they distrust, and what this node says. Advice: nothing acts by it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from adapters.ports import Clock, Store
+from node.api.federation import Handler
+from node.log.checkpoints import LogExchange
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.verbs.verb import Params, Tell, Verb, Verbs
+from protocol import ids, limits, notice
+from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, Envelope, NoticePush
+from protocol.notice import SignedNotice
+from protocol.trust.grants import Scope
+from protocol.wire import cbor
+
+_KEY: Final = "notices/"
+
+
+class NoticesParams(Params, frozen=True, kw_only=True):
+    """``node.notices``; without a node, the notices about all of them."""
+
+    about: str = ""
+
+
+class ShownNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """A notice, for people."""
+
+    about: str
+    """Node id."""
+    about_name: str
+    """Empty for a node that is not known here."""
+    by: str
+    by_name: str
+    since_ms: int
+    reason: str
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The notices of one peer, as they are stored."""
+
+    notices: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.NOTICES_PER_PEER_MAX)]
+
+
+class Notices:
+    """The room of notices."""
+
+    def __init__(self, witness: Witness, calls: Calls, exchange: LogExchange, store: Store, clock: Clock) -> None:
+        self._witness, self._calls, self._peers, self._exchange = witness, calls, calls.peers, exchange
+        self._store, self._clock = store, clock
+        self._received: dict[str, tuple[SignedNotice, ...]] = {}
+        """By signer."""
+        self._keeping = asyncio.Lock()
+        self.verbs: Verbs = {"node.notices": Verb(NoticesParams, self._show)}
+        self.routes: dict[str, Handler] = {"notices/push": self.on_push}
+
+    async def load(self) -> None:
+        """Take up what the store holds. Errors: ``store.corrupt``."""
+        for peer in self._peers.everybody():
+            data = await self._store.get_meta(_KEY + peer)
+            if data is not None:
+                kept = cbor.decode_as(data, _Kept, bytes_max=limits.ARTEFACT_BYTES_MAX)
+                self._received[peer] = tuple(notice.read_notice(sealed) for sealed in kept.notices)
+
+    async def on_push(self, caller: str, push: NoticePush) -> Done:
+        """A peer says what it thinks of another node: kept, and nothing else. Errors: ``envelope.*``, ``message.invalid``."""
+        now_s = self._clock.now_ms() // 1000
+        signed = notice.open_notice(push.notice, self._peers.find_key, sender=caller, now_s=now_s)
+        async with self._keeping:
+            kept = notice.keep(self._received.get(caller, ()), signed)
+            stored = _Kept(notices=tuple(one.envelope for one in kept))
+            await self._store.put_meta(_KEY + caller, cbor.encode(stored))
+            self._received[caller] = kept
+        return Done()
+
+    async def give(self, node: str, since_ms: int, reason: str, *, lifted: bool) -> tuple[list[str], list[str]]:
+        """Sign a notice about ``node`` and send it: names of the peers that took it, and of those that did not.
+
+        It goes to the peers that know ``node`` themselves, as their log syncs said, and to those that may see whom this node
+        knows (``peers:read``): nobody else learns a name by it. Errors: ``log.rollback``, ``keylog.*``, ``store.*``.
+        """
+        said = DistrustNotice(about=node, since_ms=since_ms, reason=reason, lifted=lifted)
+        signed = await self._witness.artefact(KIND_DISTRUST_NOTICE, node, said)
+        await self._store.put_artefact(signed)
+        knowing = set(self._exchange.acquainted(node))
+        told = [
+            record.node
+            for record in self._peers.records()
+            if self._peers.acts(record.node) and (record.node in knowing or Scope.PEERS_READ in record.grants)
+        ]
+        return await self._calls.tell("notices/push", NoticePush(notice=signed.envelope), told)
+
+    def received(self, about: str = "") -> list[ShownNotice]:
+        """The notices of peers that are relied on, about one node or all of them; one that was lifted is none."""
+        signers = [peer for peer in self._received if self._peers.acts(peer)]
+        signed = [one for peer in signers for one in self._received[peer] if about in ("", one.notice.about)]
+        return [self._shown(one) for one in signed if not one.notice.lifted]
+
+    async def given(self) -> list[ShownNotice]:
+        """The notices of this node that hold."""
+        mine: tuple[SignedNotice, ...] = ()
+        for artefact in await self._store.artefacts(kind=KIND_DISTRUST_NOTICE):
+            if artefact.issuer == self._witness.node:
+                signed = notice.read_notice(artefact.envelope)
+                # In the order they were stored: two of one second are told apart.
+                mine = (*(one for one in mine if one.notice.about != signed.notice.about), signed)
+        return [self._shown(one) for one in mine if not one.notice.lifted]
+
+    async def _show(self, params: NoticesParams, tell: Tell) -> dict[str, Any]:
+        about = self._node(params.about) if params.about else ""
+        given = [one for one in await self.given() if about in ("", one.about)]
+        return msgspec.to_builtins({"received": self.received(about), "given": given})  # type: ignore[no-any-return]
+
+    def _node(self, text: str) -> str:
+        """A node, by its id or, of those this node has met, by name. Errors: ``input.not_found``, ``input.invalid``."""
+        wanted = text.strip()
+        strangers = {one.about for one in self.received() if wanted in (one.about, ids.short(one.about))}
+        return strangers.pop() if len(strangers) == 1 else self._peers.find_met(wanted).node
+
+    def _shown(self, signed: SignedNotice) -> ShownNotice:
+        said = signed.notice
+        return ShownNotice(
+            about=said.about,
+            about_name=self._peers.name_of(said.about),
+            by=signed.by,
+            by_name=self._peers.name_of(signed.by),
+            since_ms=said.since_ms,
+            reason=said.reason,
+        )

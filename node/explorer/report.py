@@ -1,0 +1,175 @@
+"""The HTML report of a run: one file that opens offline, runs no script and loads nothing.
+
+Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy
+allows the one style sheet (by its hash) and pictures that are part of the file; nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import jinja2
+import msgspec
+
+from node.base.plain import counted
+from node.explorer.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
+from protocol import ids
+from protocol.page.action import describe
+from protocol.recording.replay import TEXT_WORDS, differences, text_counts, text_words
+from protocol.recording.session import ReplayReport, Session, Step
+
+_TEMPLATE: Final = "report.html.j2"
+_STYLE: Final = "report.css"
+
+
+class MeshNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that took part."""
+
+    name: str
+    id: str
+    role: str
+    """``coordinator``, ``worker``, ``replayer`` …"""
+
+
+class SpendRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What one node spent on the search."""
+
+    name: str
+    iterations: int
+    steps: int
+    milliseconds: int
+    leases: int = 0
+
+
+class SignedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One signed artefact."""
+
+    artefact: str
+    """What it is about, in words or as an id."""
+    kind: str
+    signer: str
+    """Name of the node whose key signed it."""
+    digest: bytes
+    verified: bool
+    """Whether this node verified the signature while the report was made."""
+
+
+class ShownReplay(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay report, and by whom."""
+
+    name: str
+    """Name of the replaying node."""
+    report: ReplayReport
+    screenshots: dict[int, bytes] = {}
+    """PNG by index of the step that diverged."""
+
+
+class ReportInput(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a report shows; parts that are missing are left out."""
+
+    title: str
+    made_ms: int
+    """Milliseconds since 1970."""
+    goal: str = ""
+    outcome: str = ""
+    """One sentence: what came of it."""
+    success: bool = False
+    nodes: tuple[MeshNode, ...] = ()
+    tree: TreeNode | None = None
+    spend: tuple[SpendRow, ...] = ()
+    session: Session | None = None
+    steps: Sequence[Step] = ()
+    screenshots: dict[bytes, bytes] = {}
+    """PNG by SHA-256, for the steps that name them."""
+    replays: tuple[ShownReplay, ...] = ()
+    signed: tuple[SignedRow, ...] = ()
+
+
+def render_report(data: ReportInput) -> str:
+    """The report as one HTML document."""
+    env = _environment()
+    style = _source(env, _STYLE)
+    # The hash is over the exact text between the style tags.
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    peers = [node.name for node in data.nodes]
+    picture: Picture | None = draw(data.tree, peers) if data.tree is not None else None
+    return env.get_template(_TEMPLATE).render(
+        data=data,
+        policy=policy,
+        style=style,
+        picture=picture,
+        box_width=BOX_WIDTH,
+        box_height=BOX_HEIGHT,
+        steps=_steps(data),
+        replays=_replays(data),
+    )
+
+
+def _environment() -> jinja2.Environment:
+    env = jinja2.Environment(
+        loader=jinja2.PackageLoader("node", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters.update(short=ids.short, moment=_moment, duration=_duration, png=_png, digest=_digest, counted=counted)
+    return env
+
+
+def _source(env: jinja2.Environment, name: str) -> str:
+    assert env.loader is not None
+    return env.loader.get_source(env, name)[0]
+
+
+def _moment(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%-d %B %Y, %H:%M:%S UTC")
+
+
+def _duration(ms: int) -> str:
+    if ms < 1_000:
+        return f"{ms} ms"
+    return f"{ms / 1_000:.1f} s" if ms < 60_000 else f"{ms // 60_000} min {ms % 60_000 // 1_000} s"
+
+
+def _png(data: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(data).decode()
+
+
+def _digest(data: bytes) -> str:
+    return data.hex()[:16]
+
+
+def _steps(data: ReportInput) -> list[dict[str, Any]]:
+    return [
+        {"step": step, "text": describe(step.action), "picture": data.screenshots.get(step.screenshot)}
+        for step in data.steps
+    ]
+
+
+def _replays(data: ReportInput) -> list[dict[str, Any]]:
+    texts = {step.index: describe(step.action) for step in data.steps}
+    return [
+        {
+            "name": shown.name,
+            "report": shown.report,
+            "text": text_words(text_counts(shown.report.steps)),
+            "rows": [
+                {
+                    "match": match,
+                    "text": texts.get(match.index, ""),
+                    "differs": ", ".join(differences(match)),
+                    "wording": TEXT_WORDS[match.text] if match.text else "",
+                    "picture": shown.screenshots.get(match.index),
+                }
+                for match in shown.report.steps
+            ],
+            "missing": len([step for step in data.steps if step.ok]) - len(shown.report.steps) if data.steps else 0,
+        }
+        for shown in data.replays
+    ]

@@ -1,0 +1,201 @@
+"""Checks everything a node needs; each fault comes with a remedy a person can paste."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from shlex import quote
+
+import msgspec
+
+from adapters.ports import Store
+from node.base.plain import counted
+from node.config.settings import Config
+from node.health.doctor_peers import Check, check_peer
+from node.health.remedies import CLOCKS, after_end, for_browser, for_opening
+from node.live.browsers import Browsers
+from node.rooms import Rooms
+from node.signing import identity
+from protocol import ids, limits
+from protocol.errors import MeshError
+
+_FREE_BYTES_MIN = 512 * limits.MIB
+_BROWSER_MAJOR_MIN = 120
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """All findings; healthy when none is a fault."""
+
+    healthy: bool
+    checks: tuple[Check, ...]
+
+
+_Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]
+
+
+async def examine(rooms: Rooms, *, browser: bool) -> Health:
+    """Every check, in the order in which faults explain each other."""
+    found = [*_python(), *await _data_directory(rooms.home)]
+    found += await _witness_key(rooms)
+    found += await _store(rooms.home, rooms.store)
+    checkers: list[_Checker] = [_witness_log, _clock, _peer_listener]
+    for checker in checkers:
+        found += await checker(rooms)
+    if browser:
+        found += await _browser(rooms.home, rooms.config, rooms.browsers)
+    found += await _peers(rooms)
+    return _health(found)
+
+
+class Apart(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a node that does not open, for each to be tried by itself."""
+
+    home: Path
+    config: Config
+    open_identity: Callable[[], identity.Identity]
+    open_store: Callable[[], AbstractAsyncContextManager[Store]]
+    browsers: Browsers
+
+
+async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Health:
+    """The checks that need no key, where ``error`` is why the node did not open."""
+    home = parts.home
+    found = [*_python(), *await _data_directory(home)]
+    opened: list[Check] = []
+    try:
+        own = await asyncio.to_thread(parts.open_identity)
+        opened.append(Check(name="witness key", status="ok", finding=f"Ed25519, node {ids.short(own.node)}"))
+    except MeshError as fault:
+        opened.append(_not_opened("witness key", home, fault))
+    try:
+        async with parts.open_store() as store:
+            opened += await _store(home, store)
+    except MeshError as fault:
+        opened.append(_not_opened("store", home, fault))
+    if all(check.status == "ok" for check in opened):
+        opened.append(_not_opened("node", home, error))
+    found += opened
+    if browser:
+        found += await _browser(home, parts.config, parts.browsers)
+    finding, remedy = "not asked, as this node does not open", next(c.remedy for c in opened if c.status != "ok")
+    return _health([*found, Check(name="peers", status="warn", finding=finding, remedy=remedy)])
+
+
+def _health(found: Sequence[Check]) -> Health:
+    return Health(healthy=all(check.status != "fault" for check in found), checks=tuple(found))
+
+
+def _not_opened(name: str, home: Path, fault: MeshError) -> Check:
+    finding = f"{fault.message} [{fault.code}]"
+    return Check(name=name, status="fault", finding=finding, remedy=for_opening(home, fault))
+
+
+def _python() -> list[Check]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if (3, 11) <= sys.version_info[:2] < (3, 13):
+        return [Check(name="python", status="ok", finding=version)]
+    return [
+        Check(
+            name="python",
+            status="fault",
+            finding=f"{version} is not supported",
+            remedy="apt-get install python3.11 python3.11-venv",
+        )
+    ]
+
+
+async def _data_directory(home: Path) -> list[Check]:
+    free = (await asyncio.to_thread(shutil.disk_usage, home)).free
+    finding = f"{home}, {free // limits.MIB} MiB free"
+    if free < _FREE_BYTES_MIN:
+        remedy = f"trailmesh explore show --home {quote(str(home))}; then `trailmesh explore rm`"
+        return [Check(name="disk", status="warn", finding=finding, remedy=remedy)]
+    return [Check(name="disk", status="ok", finding=finding)]
+
+
+async def _witness_key(rooms: Rooms) -> list[Check]:
+    finding = f"Ed25519, node {ids.short(rooms.identity.node)}"
+    if rooms.identity.end:
+        finding = f"{rooms.identity.end}: it signs nothing, and peers refuse it"
+        return [Check(name="witness key", status="fault", finding=finding, remedy=after_end(rooms))]
+    if identity.key_is_private(rooms.home):
+        return [Check(name="witness key", status="ok", finding=finding)]
+    remedy = f"chmod 600 {quote(str(rooms.home / identity.KEY_FILE))}"
+    return [Check(name="witness key", status="fault", finding="others on this machine can read it", remedy=remedy)]
+
+
+async def _store(home: Path, store: Store) -> list[Check]:
+    faults = await store.check()
+    if faults:
+        remedy = for_opening(home, MeshError("store.corrupt"))
+        return [Check(name="store", status="fault", finding=fault, remedy=remedy) for fault in faults]
+    sessions = len(await store.sessions(limit=1_000_000))
+    return [Check(name="store", status="ok", finding=f"sound, {counted(sessions, 'session')}")]
+
+
+async def _witness_log(rooms: Rooms) -> list[Check]:
+    now = rooms.witness.log.checkpoint
+    cosigned = [c for c in await rooms.store.cosigned() if c.log == now.number]
+    finding = f"log {now.number}, {counted(now.size, 'entry', 'entries')}, cosigned by {counted(len(cosigned), 'peer')}"
+    if rooms.witness.rollback:
+        found = "a peer holds a later state of it: restored from a copy, nothing is signed"
+        return [
+            Check(
+                name="witness log",
+                status="fault",
+                finding=found,
+                remedy=f"trailmesh log renew --home {quote(str(rooms.home))}",
+            )
+        ]
+    return [Check(name="witness log", status="ok", finding=finding)]
+
+
+async def _clock(rooms: Rooms) -> list[Check]:
+    """Whether the clock stands behind what it showed when messages were last heard."""
+    behind_s = rooms.clock_mark.behind_s
+    if not behind_s:
+        return [Check(name="clock", status="ok", finding="has not gone back since messages were last heard")]
+    apart = f"stands {behind_s} s behind what it showed when messages were last heard"
+    if behind_s > limits.CLOCK_SET_BACK_S_MAX:
+        finding = f"{apart}: it was wrong then if peers agree with it now, and is wrong now if they do not"
+        return [Check(name="clock", status="warn", finding=finding, remedy=CLOCKS)]
+    finding = f"{apart}: messages of peers are refused until it gets there"
+    return [Check(name="clock", status="fault", finding=finding, remedy=CLOCKS)]
+
+
+async def _peer_listener(rooms: Rooms) -> list[Check]:
+    if rooms.serving:
+        return [Check(name="peer listener", status="ok", finding=rooms.address)]
+    remedy = after_end(rooms) or f"trailmesh node serve --home {quote(str(rooms.home))}"
+    return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
+
+
+async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check]:
+    try:
+        info = await browsers.info()
+    except MeshError as error:
+        finding = f"{error.message} [{error.code}]"
+        return [Check(name="browser", status="fault", finding=finding, remedy=for_browser(home, config.browser, error))]
+    finding = f"{info.name} {info.version} ({info.backend})"
+    major = info.version.partition(".")[0]
+    if major.isdigit() and int(major) < _BROWSER_MAJOR_MIN:
+        remedy = "apt-get install --only-upgrade chromium"
+        return [
+            Check(name="browser", status="warn", finding=f"{finding} is old: observations may differ", remedy=remedy)
+        ]
+    return [Check(name="browser", status="ok", finding=finding)]
+
+
+async def _peers(rooms: Rooms) -> list[Check]:
+    records = rooms.peers.records()
+    if not records:
+        return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
+    if rooms.identity.end:
+        finding = f"{len(records)} are not asked: they refuse a node that revoked itself"
+        return [Check(name="peers", status="warn", finding=finding, remedy=after_end(rooms))]
+    found = await asyncio.gather(*(check_peer(rooms, record.node, record.name) for record in records))
+    return [check for checks in found for check in checks]

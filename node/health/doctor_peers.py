@@ -1,0 +1,103 @@
+"""Checks the wire to each peer in both directions: from here to the peer, and from the peer to here."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Literal
+
+import msgspec
+
+from node.config.settings import CONFIG_FILE
+from node.health.remedies import CLOCKS, SAME_VERSION, for_peer
+from node.rooms import Rooms
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.messages import PROTOCOL_VERSION, EchoAsk, EchoTell, StatusAsk, StatusTell
+from protocol.trust.grants import in_words
+from protocol.wire.clocks import apart_in_words
+
+_AGREE_MS = 2_000
+"""Clocks that differ by less are not worth a word."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding."""
+
+    name: str
+    status: Literal["ok", "warn", "fault"]
+    finding: str
+    remedy: str = ""
+
+
+async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
+    """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
+    outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
+    if rooms.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
+        return [outward]
+    return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name)]
+
+
+async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
+    started_ms = rooms.clock.now_ms()
+    try:
+        answer = await rooms.calls.call(peer, "status", StatusAsk(), StatusTell)
+    except MeshError as error:
+        return Check(
+            name=title,
+            status="warn" if error.code == "peer.unreachable" else "fault",  # that it is down is its trouble, not ours
+            finding=f"{_why(rooms, peer, error)} [{error.code}]",
+            remedy=for_peer(rooms, name, error.code),
+        )
+    ended_ms = rooms.clock.now_ms()
+    apart_ms = answer.now_ms - (started_ms + ended_ms) // 2
+    rooms.calls.contacts.compare_clocks(peer, apart_ms)
+    if abs(apart_ms) > limits.CLOCK_SKEW_S * 1000:
+        finding = f"{apart_in_words(name, apart_ms)}: messages are refused"
+        return Check(name=title, status="fault", finding=finding, remedy=CLOCKS)
+    if answer.protocol != PROTOCOL_VERSION:
+        finding, remedy = f"speaks protocol {answer.protocol}", SAME_VERSION
+        return Check(name=title, status="warn", finding=finding, remedy=remedy)
+    over = _over(rooms.reach.report(peer)["way"])
+    took = f"answers in {ended_ms - started_ms} ms {over}; we may do there: {in_words(answer.grants)}"
+    if abs(apart_ms) < _AGREE_MS:
+        return Check(name=title, status="ok", finding=f"{took}; clocks agree")
+    return Check(name=title, status="warn", finding=f"{took}; {apart_in_words(name, apart_ms)}", remedy=CLOCKS)
+
+
+async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
+    try:
+        told = await rooms.calls.call(peer, "reach/echo", EchoAsk(), EchoTell)
+    except MeshError as error:
+        if error.code == "input.not_found":
+            finding = "cannot be asked to call back"
+            return Check(name=title, status="warn", finding=finding, remedy=SAME_VERSION)
+        remedy = for_peer(rooms, name, error.code)
+        return Check(name=title, status="fault", finding=f"{error.message} [{error.code}]", remedy=remedy)
+    if told.reached:
+        way = "the connection this node keeps open" if told.way == "held" else told.way
+        return Check(name=title, status="ok", finding=f"reaches this node in {told.milliseconds} ms over {way}")
+    finding = f"does not reach this node: {told.message} [{told.code}]"
+    return Check(name=title, status="fault", finding=finding, remedy=inward_remedy(rooms, name, told.code))
+
+
+def _over(way: str) -> str:
+    return "over a connection it keeps open" if way == "held" else f"at {way}"
+
+
+def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
+    """The error, and when a connection this node keeps open is tried next."""
+    hold = rooms.reach.holds.get(peer)
+    if hold is None or hold.state != "waiting":
+        return error.message
+    wait_s = max(0, hold.next_try_ms - rooms.clock.now_ms()) // 1000
+    return f"{error.message}; {hold.failures} failures in a row, next try in {wait_s} s"
+
+
+def inward_remedy(rooms: Rooms, name: str, code: str) -> str:
+    """Against ``code``, which the peer ``name`` ran into as it called back."""
+    if code in ("peer.clock", "envelope.time"):
+        return CLOCKS
+    if code == "peer.unreachable" and rooms.config.listen.reach == "direct":
+        config = quote(str(rooms.home / CONFIG_FILE))
+        return f"sed -i 's/reach: direct/reach: both/' {config} and restart `trailmesh node serve`"
+    return f"on the machine of {quote(name)}: trailmesh node doctor"  # it is to be mended where it happened

@@ -1,0 +1,131 @@
+"""What a person can paste against each error that a check runs into, with the real names and addresses in it.
+
+The remedy of an error's code is said wherever the error appears; some of those send people to the doctor. Here it is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from node.config.settings import CONFIG_FILE, BrowserConfig
+from node.rooms import Rooms
+from node.signing import identity
+from node.signing.recovery_file import default_recovery_file
+from protocol import ids
+from protocol.errors import MeshError
+
+CLOCKS: Final = "on the machine whose clock is wrong: timedatectl set-ntp true"
+SAME_VERSION: Final = "on the machine with the older `trailmesh --version`: pip install --upgrade trailmesh"
+_THERE: Final = "on the machine of {name}: "
+_PAIR_AGAIN: Final = (
+    _THERE + "trailmesh node invite --grant explore; then here: trailmesh node join with what it prints"
+)
+
+# By code, else by what stands before the point. {name}: of the peer, quoted. {me}: this node's short id. {home}: quoted.
+PEER: Final[Mapping[str, str]] = {
+    "peer.unreachable": _THERE + "trailmesh node serve",
+    "peer.refused_us": _PAIR_AGAIN,
+    "peer.unknown": _PAIR_AGAIN,
+    "envelope.key_unknown": _PAIR_AGAIN,
+    "invite": _PAIR_AGAIN,
+    "pairing": _PAIR_AGAIN,
+    "peer.identity": "trailmesh node peers --home {home}; compare with " + _THERE + "trailmesh node id",
+    "peer.scope": _THERE + "trailmesh node grant {me} explore",
+    "policy": _THERE + "trailmesh node grant {me} explore",
+    "peer.distrusted": "if it is to be trusted again: trailmesh node trust {name} --home {home}",
+    "peer.quota": _THERE + "trailmesh explore show; then `trailmesh explore rm` of what is not needed any more",
+    "peer.limit": _THERE + "trailmesh node status",
+    "peer.clock": CLOCKS,
+    "envelope.time": CLOCKS,
+    "envelope.replay_window_full": _THERE + "trailmesh node status",
+    "keylog.fork": _THERE + "trailmesh node recover",
+    "keylog.revoked": "trailmesh node distrust {name} --home {home}",
+    "keylog": "trailmesh log audit --peer {name} --home {home}",
+    "log": "trailmesh log audit --peer {name} --home {home}",
+    "store.full": _THERE + "df -h",
+    "store.unwritable": _THERE + "trailmesh node status",
+    "store": _THERE + "trailmesh node doctor",
+    "blob": _THERE + "trailmesh node doctor",
+    "internal": _THERE + "trailmesh node doctor",
+    "key": _THERE + "trailmesh node serve",
+    "node": _THERE + "trailmesh node serve",
+    "control": _THERE + "trailmesh node serve",
+    "discovery": _THERE + "trailmesh node serve",
+    **dict.fromkeys(("config", "recovery", "browser", "action", "risk"), _THERE + "trailmesh node doctor"),
+    # What only two versions that differ, or somebody else's program, say to each other.
+    **dict.fromkeys(("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature"), SAME_VERSION),
+    **dict.fromkeys(("bundle", "report", "session", "condition", "search", "delta", "lease", "claim"), SAME_VERSION),
+}
+# By code, else by what stands before the point. {executable}, {port}: as configured. {config}: the file, quoted.
+BROWSER: Final[Mapping[str, str]] = {
+    "browser.missing": "apt-get install chromium",
+    "browser.unreachable": "{executable} --headless --remote-debugging-port={port}",
+    "browser.launch": "{executable} --headless --dump-dom about:blank",
+    "browser": "{executable} --headless --dump-dom about:blank",
+    "config": "${{EDITOR:-vi}} {config}",
+    "store.full": "df -h",
+}
+
+
+def for_peer(rooms: Rooms, name: str, code: str) -> str:
+    """Against ``code``, on a call to the peer ``name`` or back from it."""
+    told = _known(PEER, code) or SAME_VERSION
+    return told.format(name=shlex.quote(name), me=ids.short(rooms.identity.node), home=shlex.quote(str(rooms.home)))
+
+
+def for_browser(home: Path, browser: BrowserConfig, error: MeshError) -> str:
+    """Against an error as the browser was started."""
+    config = shlex.quote(str(home / CONFIG_FILE))
+    if error.code == "browser.missing" and browser.executable:
+        return f"sed -i \"s|executable: .*|executable: ''|\" {config}; apt-get install chromium"
+    if error.code == "browser.launch" and error.detail.get("reason") == "directory":
+        return f"TMPDIR=/tmp trailmesh node serve --home {shlex.quote(str(home))}"
+    if error.code == "browser.launch" and browser.sandbox and os.geteuid() == 0:
+        return f"run it as another user, or knowingly: sed -i 's/sandbox: true/sandbox: false/' {config}"
+    told = _known(BROWSER, error.code) or BROWSER["browser"]
+    port = urlsplit(browser.cdp_url).port or 9222
+    return told.format(executable=shlex.quote(browser.executable or "chromium"), port=port, config=config)
+
+
+def for_opening(home: Path, error: MeshError) -> str:
+    """Against an error as the witness key, the key log or the store was opened."""
+    quoted = shlex.quote(str(home))
+    if error.code in ("key.locked", "key.passphrase"):
+        return f"in a terminal, where the passphrase can be typed: trailmesh node serve --home {quoted}"
+    if error.code == "key.keyring":
+        return f"unlock the keyring of this user, then: trailmesh node id --home {quoted}"
+    if error.code == "store.full":
+        return "df -h"
+    if error.code == "store.unwritable":
+        return f"ls -ld {quoted} {quoted}/*"
+    if error.code == "store.newer":
+        return "pip install --upgrade trailmesh"
+    if (home / identity.LOG_FILE).exists() and not (home / identity.KEY_FILE).exists():
+        with contextlib.suppress(MeshError):  # a key log that cannot be read is of no use either
+            return _recover(home, identity.read_log(home).node)
+    return f"mv {quoted} {shlex.quote(f'{home}.damaged')}, and put a backup in its place"
+
+
+def _recover(home: Path, node: str) -> str:
+    key_file = shlex.quote(str(default_recovery_file(home, node)))
+    return f"trailmesh node recover --key-file {key_file} --home {shlex.quote(str(home))}"
+
+
+def after_end(rooms: Rooms) -> str:
+    """What the owner of a node that revoked itself can do; empty if it has not."""
+    own, home = rooms.identity, rooms.home
+    if not own.end:
+        return ""
+    if own.log.revoked_by_recovery:
+        return f"trailmesh node init --home {shlex.quote(f'{home}.new')}"
+    return _recover(home, own.node)
+
+
+def _known(remedies: Mapping[str, str], code: str) -> str:
+    return remedies.get(code) or remedies.get(code.partition(".")[0], "")

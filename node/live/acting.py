@@ -1,0 +1,164 @@
+"""The one way from an action to a page: find the element, judge the risk, and only then perform.
+
+Recording, replaying and exploring all go through ``Driver.act``; nothing else in the node reaches ``Page.perform``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from adapters.ports import Outcome, Page
+from protocol.errors import MeshError
+from protocol.page.action import Action, Check, Fill, Goto, Locator, Select, target_of, with_target
+from protocol.page.locator import locate, resolve
+from protocol.page.observation import BLANK, Element, Observation
+from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
+
+Approve = Callable[[Action, Risk], bool]
+"""Whether a person has approved this one action."""
+
+_CHECKABLE = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
+_UNCHECKED = frozenset({"", "off", "false", "0"})
+
+
+def never(action: Action, risk: Risk) -> bool:
+    """The default: nothing is approved."""
+    return False
+
+
+Report = Callable[[Action, Risk, bool], Awaitable[None]]
+"""Told of every decision that needs an approval, and whether there was one, before the action is performed."""
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """Which risk classes may be performed."""
+
+    report: Report
+    risk_max: int = APPROVAL_CLASS - 1
+    """The highest class that may be performed without asking; from ``APPROVAL_CLASS`` on a person has approved it."""
+    approve: Approve = never
+
+    async def admit(self, action: Action, risk: Risk) -> None:
+        """Let ``action`` pass, once the decision is reported. Errors: ``risk.refused``, those of ``report``."""
+        admitted = risk.level <= self.risk_max or self.approve(action, risk)
+        if risk.level >= APPROVAL_CLASS or not admitted:
+            await self.report(action, risk, admitted)
+        if not admitted:
+            raise MeshError(
+                "risk.refused", f"risk class {risk.level}: {risk.reason}", level=risk.level, reason=risk.reason
+            )
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """An action that is ready to be performed on the page at hand."""
+
+    action: Action
+    element: Element | None
+    risk: Risk
+
+    @property
+    def ref(self) -> str | None:
+        """The element's ref in the observation it was found in."""
+        return self.element.ref if self.element else None
+
+
+class Driver:
+    """A page, the gate before it, and what was last seen there. One task at a time."""
+
+    def __init__(self, page: Page, gate: Gate, secrets: Mapping[str, str] | None = None) -> None:
+        self._page = page
+        self._gate = gate
+        self._secrets = secrets
+        self.observation: Observation | None = None
+        """The page as it was last seen; None makes the next action look first."""
+        self.prepared: Prepared | None = None
+        """The last action, once its element was found; None when it was not."""
+
+    async def act(self, action: Action, *, expect: bytes | None = None) -> Outcome:
+        """Do one action: look, find its element, ask the gate, perform.
+
+        ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``, ``Gate.admit`` and
+        ``Page.perform``.
+        """
+        self.prepared = None
+        if self.observation is None:
+            # Opening an address depends on no page.
+            self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
+        self.prepared, self.observation = await prepare(self._page, self.observation, action)
+        await self._gate.admit(self.prepared.action, self.prepared.risk)
+        outcome = await self._page.perform(
+            self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
+        )
+        self.observation = outcome.observation
+        return outcome
+
+
+async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:
+    """``action`` with its element found and its risk classified, and the observation the element was found in.
+
+    Checks, in order: role and name on ``observation``; on a fresh observation, should the page have changed since; the
+    selectors, first hit. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``,
+    ``browser.*``.
+    """
+    element: Element | None = None
+    target = target_of(action)
+    if target is not None:
+        element, observation = await _find(page, observation, target)
+        action = fit(action, element)
+        if not target.role:
+            action = with_target(action, locate(element, observation, target.selectors))
+    risk = classify(action, element, observation)
+    return Prepared(action=action, element=element, risk=risk), observation
+
+
+async def _find(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:
+    named = bool(target.role or target.name)
+    if named:
+        try:
+            return resolve(target, observation), observation
+        except MeshError as error:
+            missing = error
+    else:
+        missing = MeshError("action.target_missing", "the locator gives neither role, name nor a selector that fits")
+    observation = await page.observe()
+    if named:
+        try:
+            return resolve(target, observation), observation
+        except MeshError as error:
+            missing = error
+    for selector in target.selectors:
+        ref = await page.find(selector)
+        for element in observation.elements:
+            if element.ref == ref:
+                return element, observation
+    raise missing
+
+
+def fit(action: Action, element: Element) -> Action:
+    """The action that suits the element: foreign recordings say "change" for text fields, lists and check boxes alike.
+
+    Errors: ``action.not_possible`` when the list has no such option.
+    """
+    match action:
+        case Fill(target=target, value=str(value)) if element.role in _CHECKABLE:
+            return Check(target=target, checked=value.strip().casefold() not in _UNCHECKED)
+        case Fill(target=target, value=str(value)) if element.traits.tag == "select" or (
+            element.role in ("combobox", "listbox") and element.options
+        ):
+            return Select(target=target, option=_option(value, element))
+        case _:
+            return action
+
+
+def _option(value: str, element: Element) -> str:
+    wanted = " ".join(value.split()).casefold()
+    for label in element.options:
+        if " ".join(label.split()).casefold() == wanted:
+            return label
+    raise MeshError(
+        "action.not_possible",
+        f"“{element.name}” has no option “{value[:80]}”; it has: {', '.join(element.options[:12])}",
+        options=list(element.options[:12]),
+    )

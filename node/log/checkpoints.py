@@ -1,0 +1,274 @@
+"""Checkpoints between peers: sent, cosigned, passed on. What is heard of a log is judged in ``node/log/peer_logs.py``.
+
+One call is a whole exchange: the caller's checkpoint with its proof, what it holds of the reader's log, and what both know of
+others; the answer is the same from the other side. A node that has just started sends no checkpoint of its own before it has heard
+what the peer holds of it: if its store was restored from a copy, it learns so before it contradicts itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from adapters.log_records import CosignedRecord
+from adapters.ports import Clock, Store
+from node.base.tasks import Tasks
+from node.log.peer_logs import PeerLogs
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.log import log_proof, witness_log
+from protocol.log.log_proof import key_of
+from protocol.log.witness_log import Checkpoint, acquaintance
+from protocol.messages import (
+    KeyHead,
+    LogConsistency,
+    LogConsistencyAsk,
+    LogProveAsk,
+    LogProven,
+    LogSync,
+)
+
+log = logging.getLogger(__name__)
+
+_TRIES = 3
+"""Calls of one sync: hear what the peer holds, show what follows it, and once more if it had moved on meanwhile."""
+
+
+class LogExchange:
+    """Tells each peer how our log and those of others grew, and hears the same of it."""
+
+    def __init__(self, witness: Witness, calls: Calls, store: Store, clock: Clock) -> None:
+        self._witness = witness
+        self._calls, self._peers = calls, calls.peers
+        self._store = store
+        self.peer_logs = PeerLogs(calls, store, clock)
+        self._holds: dict[str, Checkpoint] = {}
+        """What each peer was last heard to hold of our log."""
+        self._tags: dict[str, frozenset[bytes]] = {}
+        self._heads_told: dict[str, dict[bytes, bytes]] = {}
+        """By peer and tag, where it said that key logs of nodes we both know end."""
+        self._told: Counter[str] = Counter()
+        """How often each peer was told of others."""
+        self._tasks = Tasks()
+
+    async def load(self) -> None:
+        """Take up what the store holds."""
+        await self.peer_logs.load()
+        for cosigned in await self._store.cosigned():
+            if self._peers.met(cosigned.witness) and not self._peers.acts(cosigned.witness):
+                await self._store.drop_cosigned(cosigned.witness)  # should a crash have come in between
+
+    async def forget(self, node: str) -> None:
+        """Rely no more on what ``node`` said of anybody's log, ours included. Its own checkpoint stays in the store."""
+        for known in (self._holds, self._tags, self._heads_told, self._told):
+            known.pop(node, None)
+        self.peer_logs.forget(node)
+        await self._store.drop_cosigned(node)
+
+    def acquainted(self, node: str) -> list[str]:
+        """The other peers that said they know ``node``."""
+        return [peer for peer in self._others(node) if self._tag(peer, node) in self._tags.get(peer, frozenset())]
+
+    # --- calling -----------------------------------------------------------------------------------------------------
+
+    async def round(self) -> None:
+        """Sync with every peer that can be called. What goes wrong with one does not concern the others."""
+        called = [r.node for r in self._peers.records() if r.addresses and self._peers.acts(r.node)]
+        called = [node for node in called if not self.peer_logs.proof(node)]
+        results = await asyncio.gather(*(self.sync(node) for node in called), return_exceptions=True)
+        for node, result in zip(called, results, strict=True):
+            if isinstance(result, MeshError):
+                log.log(
+                    logging.DEBUG if result.retryable else logging.WARNING, "sync with %s: %s", ids.short(node), result
+                )
+            elif isinstance(result, BaseException):
+                log.error("defect in the sync with %s", ids.short(node), exc_info=result)
+
+    def soon(self) -> None:
+        """Begin a round beside what else is done now, such as opening a search."""
+        self._tasks.start(self.round(), "log round")
+
+    async def close(self) -> None:
+        """Stop what ``soon`` began."""
+        await self._tasks.close()
+
+    async def sync(self, node: str) -> None:
+        """Exchange checkpoints with one peer until both hold the other's newest, and settle what others said about it.
+
+        Errors: ``log.rollback``, ``log.equivocation``, ``log.unproven``, ``log.invalid``, ``peer.*``, the peer's own.
+        """
+        for _ in range(_TRIES):
+            shown = self._witness.log.checkpoint if node in self._holds else None
+            answer = await self._calls.call(node, "log/checkpoint", await self._message(node), LogSync)
+            await self._take(node, answer)
+            if self._holds.get(node) == shown:
+                break
+        await self.peer_logs.settle_claims(node)
+        frozen = self._peers.frozen.get(node)
+        if frozen is not None:
+            raise MeshError(frozen, node=node)
+
+    async def on_sync(self, caller: str, ask: LogSync) -> LogSync:
+        """A peer's sync. Errors: ``log.rollback``, ``log.equivocation``, ``log.invalid``, ``envelope.*``."""
+        if self.peer_logs.proof(caller):
+            raise MeshError("log.equivocation", node=caller)
+        await self._take(caller, ask)
+        return await self._message(caller)
+
+    async def on_consistency(self, caller: str, ask: LogConsistencyAsk) -> LogConsistency:
+        """A peer asks how our log grew. Errors: ``input.invalid``."""
+        link = await self._witness.link(ask.log, ask.old_size, ask.new_size)
+        return LogConsistency(old_root=link.base_root, hashes=link.proof)
+
+    async def on_prove(self, caller: str, ask: LogProveAsk) -> LogProven:
+        """A peer asks for the proof of one of our artefacts; who asks knows it already. Errors: ``log.not_logged``."""
+        return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
+
+    @property
+    def routes(self) -> dict[str, Callable[[str, Any], Awaitable[msgspec.Struct]]]:
+        """Handlers of the peer API, by route."""
+        return {
+            "log/checkpoint": self.on_sync,
+            "log/consistency": self.on_consistency,
+            "log/prove": self.on_prove,
+        }
+
+    async def _message(self, node: str) -> LogSync:
+        """What ``node`` is to hear now."""
+        tags = {self._tag(node, other): other for other in self._peers.everybody() if other != node}
+        mutual = [other for tag, other in tags.items() if tag in self._tags.get(node, frozenset())]
+        proofs = [proof for other in mutual if (proof := self.peer_logs.proof(other))]
+        notes = [
+            held[1].encode()
+            for other in mutual
+            if (held := self.peer_logs.held(other)) and not self.peer_logs.proof(other)
+        ]
+        turn = self._told[node]
+        self._told[node] += 1
+        said = LogSync(
+            yours=self._yours(node),
+            tags=tuple(tags)[: limits.PEERS_MAX],
+            key_heads=self._key_heads(node, mutual),
+            key_logs=self._key_logs(node, mutual),
+            notes=_share(notes, limits.LOG_GOSSIP_NOTES_MAX, turn),
+            proofs=_share(proofs, limits.LOG_GOSSIP_PROOFS_MAX, turn),
+        )
+        own = self._witness.log
+        base = self._holds.get(node)
+        if base is None or self._witness.rollback:
+            return said
+        base_size = base.size if base.number == own.checkpoint.number else 1
+        link = await self._witness.link(own.checkpoint.number, base_size, own.checkpoint.size)
+        return LogSync(
+            head=own.signed.encode(),
+            opening=own.opening,
+            base_size=link.base_size,
+            base_root=link.base_root,
+            hashes=link.proof,
+            yours=said.yours,
+            tags=said.tags,
+            notes=said.notes,
+            proofs=said.proofs,
+            key_heads=said.key_heads,
+            key_logs=said.key_logs,
+        )
+
+    def _key_heads(self, node: str, mutual: Sequence[str]) -> tuple[KeyHead, ...]:
+        known = [(other, self._peers.key_log(other)) for other in mutual]
+        heads = [KeyHead(tag=self._tag(node, other), head=keys.head) for other, keys in known if keys]
+        return tuple(heads[: limits.PEERS_MAX])
+
+    def _key_logs(self, node: str, mutual: Sequence[str]) -> tuple[bytes, ...]:
+        """The key logs that ``node`` is to be shown: it said that they end elsewhere."""
+        told = self._heads_told.get(node, {})
+        known = [(told.get(self._tag(node, other)), self._peers.key_log(other)) for other in mutual]
+        differ = [keys for head, keys in known if keys and head not in (None, keys.head)]
+        encoded = [keys.encode() for keys in sorted(differ, key=lambda keys: keys.active)]
+        fitting = [data for data in encoded if len(data) <= limits.KEY_LOG_BYTES_MAX]
+        return tuple(fitting[: limits.LOG_GOSSIP_KEY_LOGS_MAX])
+
+    def _others(self, node: str) -> list[str]:
+        return [record.node for record in self._peers.records() if record.node != node]
+
+    def _tag(self, node: str, other: str) -> bytes:
+        return acquaintance(self._peers.me, node, other)
+
+    def _yours(self, node: str) -> bytes:
+        """The reader's checkpoint, cosigned; one of a later log that others showed us, as it is."""
+        held = self.peer_logs.held(node)
+        later = self.peer_logs.later(node, held[0].number if held else -1)
+        if later is not None:
+            return later[1].encode()
+        return held[1].with_line(self._witness.cosign(held[1])).encode() if held else b""
+
+    # --- hearing -----------------------------------------------------------------------------------------------------
+
+    async def _take(self, node: str, said: LogSync) -> None:
+        """Everything a peer said, in order: about us, about itself, about others. Errors: those of ``on_sync``."""
+        self._tags[node] = frozenset(said.tags)
+        self._heads_told[node] = {told.tag: told.head for told in said.key_heads}
+        for data in said.key_logs:
+            await self._hear_keys(data)
+        await self._hear_of_us(node, said.yours)
+        if said.head:
+            await self.peer_logs.hear(node, said)
+        for data in said.proofs:
+            await self.peer_logs.hear_proof(data)
+        for data in said.notes:
+            await self.peer_logs.hear_claim(data)
+
+    async def _hear_of_us(self, node: str, data: bytes) -> None:
+        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …
+
+        What it has not cosigned it was shown by others and does not hold.
+        """
+        me = self._peers.me
+        nothing = Checkpoint(node=me, number=-1, size=1, root=b"")  # whoever has only the opening, holds size 1
+        if not data:
+            self._holds[node] = nothing
+            return
+        seen, signed = witness_log.open_checkpoint(data, me, *self._witness.public_keys)
+        await self._witness.compare(seen, signed)
+        key = self._peers.public_key(node)
+        time_s = witness_log.cosigned_at(signed, node, key)
+        self._holds[node] = nothing if time_s is None else seen
+        named = key_of(node, key, self._peers.key_log(node))
+        if time_s is not None and len(named.key_log) <= limits.LOG_COSIGNER_KEYS_BYTES_MAX:
+            name = witness_log.cosigner(node)
+            plain = witness_log.bare(signed, *self._witness.public_keys)
+            line = next(str(line)[:-1] for line in signed.lines if line.name == name)
+            await self._store.put_cosigned(
+                CosignedRecord(
+                    witness=node,
+                    public_key=key,
+                    key_log=named.key_log,
+                    log=seen.number,
+                    size=seen.size,
+                    checkpoint=plain.encode(),
+                    line=line,
+                    time_s=time_s,
+                )
+            )
+
+    async def _hear_keys(self, data: bytes) -> None:
+        """A key log another peer passed on: it proves itself. One that shows nothing is left aside."""
+        try:
+            await self._calls.changes.adopt(data)
+        except MeshError as error:
+            log.debug("a key log that a peer passed on is left aside: %s", error)
+        await asyncio.sleep(0)  # checking a long one takes some ten milliseconds
+
+
+def _share(told: Sequence[bytes], count_max: int, turn: int) -> tuple[bytes, ...]:
+    """As many as one message carries; the next turn begins where this one ends, so that each is told in time."""
+    if len(told) <= count_max:
+        return tuple(told)
+    start = turn * count_max % len(told)
+    return (*told[start:], *told[:start])[:count_max]

@@ -1,0 +1,246 @@
+"""What this node holds of the logs of its peers: judged, and frozen with proof where a log contradicts itself.
+
+A checkpoint comes from its own node, with the proof that it continues what is held; or others show it, and its node is asked to
+connect it. What cannot be connected is no proof of anything, but its node is not relied on until it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NoReturn
+
+from adapters.log_records import EquivocationRecord, HeadRecord
+from adapters.ports import Clock, Store
+from node.signing.witness import open_opening
+from node.trust.calls import Calls
+from protocol import ids, limits
+from protocol.audit import NODE
+from protocol.errors import MeshError
+from protocol.log import log_proof, merkle, note, witness_log
+from protocol.log.log_proof import Equivocation, key_of
+from protocol.log.note import Note
+from protocol.log.witness_log import Checkpoint, Link, Standing, judge
+from protocol.messages import LogConsistency, LogConsistencyAsk, LogSync
+
+log = logging.getLogger(__name__)
+
+
+Signed = tuple[Checkpoint, Note]
+
+
+class PeerLogs:
+    """The newest checkpoint of each peer, and what is wrong with it."""
+
+    def __init__(self, calls: Calls, store: Store, clock: Clock) -> None:
+        self._calls, self._peers = calls, calls.peers
+        self._store = store
+        self._clock = clock
+        self._held: dict[str, Signed] = {}
+        self._claims: dict[str, dict[tuple[int, int, bytes], Signed]] = {}
+        """Checkpoints that others showed us and that their own node has not connected yet with what we hold."""
+        self._proofs: dict[str, bytes] = {}
+        self._judging = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Take up what the store holds. A checkpoint of a node that is no peer any more is left where it is."""
+        await self.recall()
+        for found in await self._store.equivocations():
+            self._proofs[found.node] = found.proof
+            self._peers.freeze(found.node, "log.equivocation")
+
+    async def recall(self, node: str = "") -> None:
+        """Hold the stored checkpoint of one peer again, or those of all."""
+        for head in await self._store.heads():
+            if self._peers.knows(head.node) and node in ("", head.node):
+                self._take_up(head)
+
+    def _take_up(self, head: HeadRecord) -> None:
+        """Hold what was stored, unless its key was disowned since: a thief's, or one of before the theft."""
+        try:
+            keys = self._peers.public_keys_of(head.node)
+            self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
+        except MeshError as error:
+            log.warning("the checkpoint held of %s is left aside: %s", ids.short(head.node), error)
+
+    def forget(self, node: str) -> None:
+        """Hold nothing of ``node`` any more. Its checkpoint stays in the store."""
+        self._held.pop(node, None)
+        self._claims.pop(node, None)
+
+    def held(self, node: str) -> Signed | None:
+        """The checkpoint held of a peer's log; none any more if the key that signed it was disowned since, as a thief's is."""
+        held = self._held.get(node)
+        if held is None or not self._peers.knows(node):
+            return held
+        if not witness_log.is_signed(held[1], *self._peers.public_keys_of(node)):
+            log.warning("the checkpoint held of %s was signed by a key it has disowned", ids.short(node))
+            held = None
+            self.forget(node)
+        return held
+
+    def proof(self, node: str) -> bytes:
+        """The proof that ``node`` has signed two histories; empty if there is none."""
+        return self._proofs.get(node, b"")
+
+    def later(self, node: str, number: int) -> Signed | None:
+        """A checkpoint of a later log of ``node`` than ``number``, shown to us by others."""
+        later = [claim for claim in self._claims.get(node, {}).values() if claim[0].number > number]
+        return max(later, key=lambda claim: (claim[0].number, claim[0].size), default=None)
+
+    # --- what the node itself says -----------------------------------------------------------------------------------
+
+    async def hear(self, node: str, said: LogSync) -> None:
+        """A peer's own checkpoint: judge it and hold it, or act on what is wrong with it.
+
+        Errors: ``log.invalid``, ``envelope.*``; ``log.equivocation`` and ``log.unproven`` once the peer is frozen for it.
+        """
+        told, signed = witness_log.open_checkpoint(said.head, node, self._peers.public_key(node))
+        opening = open_opening(said.opening, node, self._peers.find_key)
+        begun = witness_log.beginning(node, said.opening, opening)
+        if begun.number != told.number:
+            raise MeshError("log.invalid", "the opening is of another log than the checkpoint")
+        link = Link(base_size=said.base_size, base_root=said.base_root, proof=said.hashes)
+        async with self._judging:
+            held = self.held(node)
+            known = held is not None and held[0].number >= told.number
+            standing = judge(held[0] if known and held else begun, told, link)
+            if self.later(node, told.number) is not None:
+                standing = Standing.UNPROVEN  # others hold a later log of it, which it does not own up to
+            if standing is Standing.CONTRADICTS and not known:
+                standing = Standing.UNPROVEN  # of its opening the node has signed no checkpoint that we hold
+            if standing in (Standing.SAME, Standing.AHEAD):
+                await self._hold(told, signed)
+            elif standing is Standing.CONTRADICTS and held is not None:
+                await self._found(node, held, (told, signed), link)
+            elif standing is Standing.UNPROVEN:
+                await self._suspend(node)
+
+    async def _hold(self, told: Checkpoint, signed: Note) -> None:
+        kept = witness_log.bare(signed, *self._peers.public_keys_of(told.node))
+        head = HeadRecord(node=told.node, checkpoint=kept.encode(), seen_ms=self._clock.now_ms())
+        await self._store.put_head(head)
+        self._held[told.node] = (told, kept)
+        claims = self._claims.get(told.node, {})
+        open_claims = {
+            key: claim for key, claim in claims.items() if claim[0].number >= told.number and claim[0] != told
+        }
+        self._claims[told.node] = open_claims
+        if not open_claims:
+            await self._thaw(told.node)
+
+    async def _suspend(self, node: str) -> None:
+        log.warning("the log of %s could not be shown to continue what was seen of it", ids.short(node))
+        await self._freeze(node, "log.unproven")
+
+    async def _freeze(self, node: str, code: str) -> None:
+        before = self._peers.frozen.get(node)
+        self._peers.freeze(node, code)  # before the row: a full disk must not keep trust alive
+        if self._peers.frozen[node] != before:
+            await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=code)
+
+    async def _thaw(self, node: str) -> None:
+        if self._peers.frozen.get(node) == "log.unproven":
+            await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
+            self._peers.thaw(node)
+
+    async def _found(self, node: str, one: Signed, other: Signed, link: Link) -> NoReturn:
+        """Two checkpoints that contradict each other: keep them and freeze their node. Errors: ``log.equivocation``."""
+        first, second = sorted((one, other), key=lambda signed: signed[0].size)
+        larger = second[0].size > first[0].size
+        proof = Equivocation(
+            signer=key_of(node, self._peers.public_key(node), self._peers.key_log(node)),
+            first=first[1].encode().decode(),
+            second=second[1].encode().decode(),
+            first_root=link.base_root if larger else b"",
+            hashes=link.proof if larger else (),
+        )
+        await self._convict(proof)
+        raise MeshError("log.equivocation", node=node)
+
+    async def _convict(self, proof: Equivocation) -> None:
+        log_proof.check_equivocation(proof)
+        node, data = proof.signer.node, log_proof.encode(proof)
+        found = EquivocationRecord(node=node, proof=data, found_ms=self._clock.now_ms())
+        if await self._store.put_equivocation(found):
+            log.error("%s has signed two histories of its log: it is frozen", ids.short(node))
+            self._proofs[node] = data
+        await self._freeze(node, "log.equivocation")
+
+    # --- what others say ---------------------------------------------------------------------------------------------
+
+    async def hear_proof(self, data: bytes) -> None:
+        """A proof another peer passed on: it speaks for itself. Errors: ``log.invalid``."""
+        proof = log_proof.decode(data)
+        if not isinstance(proof, Equivocation):
+            raise MeshError("log.invalid", "a proof of equivocation is expected")
+        if self._peers.knows(proof.signer.node) and proof.signer.node not in self._proofs:
+            await self._convict(proof)
+
+    async def hear_claim(self, data: bytes) -> None:
+        """A checkpoint of a node we know, shown by another peer. Errors: ``log.invalid``, ``log.equivocation``."""
+        node = witness_log.peek(note.parse(data)).node
+        if not self._peers.knows(node) or node in self._proofs:
+            return
+        try:
+            # By any of its keys: who tells us may hold what the node signed before it changed its key, and a node that lies
+            # would otherwise be rid of what it said.
+            claim = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
+        except MeshError as error:
+            log.debug("a checkpoint of %s is left aside: %s", ids.short(node), error)
+            return  # by a key that we have not heard of yet, or that was disowned
+        async with self._judging:
+            held = self.held(node)
+            if held is not None and (claim[0].number < held[0].number or claim[0] == held[0]):
+                return
+            if held is not None and (claim[0].number, claim[0].size) == (held[0].number, held[0].size):
+                nothing = Link(base_size=0, base_root=b"", proof=())
+                try:
+                    await self._found(node, held, claim, nothing)
+                except MeshError:
+                    return  # of a third node: who told us is not to blame
+            claims = self._claims.setdefault(node, {})
+            if len(claims) < limits.LOG_CLAIMS_PER_NODE_MAX:
+                claims[claim[0].number, claim[0].size, claim[0].root] = claim
+
+    async def settle_claims(self, node: str) -> None:
+        """Have ``node`` connect what others showed of its log with what it showed us.
+
+        Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
+        """
+        held = self.held(node)
+        for key, claim in list(self._claims.get(node, {}).items()):
+            if held is None or claim[0].number != held[0].number:
+                continue
+            first, second = sorted((held, claim), key=lambda signed: signed[0].size)
+            link = await self._ask_link(node, first[0], second[0])
+            async with self._judging:
+                if self.held(node) is None:
+                    return  # meanwhile its key was disowned, or the peer itself
+                if link.base_root != first[0].root:
+                    await self._found(node, first, second, link)
+                self._claims.get(node, {}).pop(key, None)
+                if second is claim and self.held(node) is held:
+                    await self._hold(*claim)
+                held = self.held(node)
+        if held is not None and not self._claims.get(node):
+            await self._thaw(node)
+
+    async def _ask_link(self, node: str, first: Checkpoint, second: Checkpoint) -> Link:
+        """How ``node`` says the first became the second; the proof holds, the root may be another. Errors: ``log.unproven``, …"""
+        if (first.size, first.root) == (second.size, second.root):
+            return Link(base_size=first.size, base_root=first.root, proof=())
+        if first.size == second.size:
+            return Link(base_size=first.size, base_root=second.root, proof=())
+        ask = LogConsistencyAsk(log=first.number, old_size=first.size, new_size=second.size)
+        try:
+            told = await self._calls.call(node, "log/consistency", ask, LogConsistency)
+        except MeshError as error:
+            if error.retryable:
+                raise
+            await self._suspend(node)
+            raise MeshError("log.unproven", f"asked for its log, the peer answered: {error.code}", node=node) from error
+        if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):
+            await self._suspend(node)
+            raise MeshError("log.unproven", node=node)
+        return Link(base_size=first.size, base_root=told.old_root, proof=told.hashes)

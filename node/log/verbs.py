@@ -1,0 +1,251 @@
+"""Witness logs for people: show, prove, audit, renew."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from adapters.ports import Store
+from node.base.files import write_atomic
+from node.log.checkpoints import LogExchange
+from node.sessions.handover import signed_manifest
+from node.signing.log_check import OwnAudit, audit_own
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.verbs.verb import NoParams, Params, Verb, Verbs
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.log import log_proof
+from protocol.log.log_proof import Finding, InclusionProof
+from protocol.log.witness_log import origin
+from protocol.messages import LogProveAsk, LogProven
+from protocol.recording.bundle import open_bundle
+
+_DIGEST_CHARS = 64
+
+
+class ShowParams(Params, frozen=True, kw_only=True):
+    """``log.show``; without a peer, this node's own log."""
+
+    peer: str = ""
+    out: str = ""
+
+
+class ProveParams(Params, frozen=True, kw_only=True):
+    """``log.prove``"""
+
+    target: str
+    out: str = ""
+
+
+class PeerParams(Params, frozen=True, kw_only=True):
+    """``log.audit_peer``"""
+
+    peer: str
+
+
+class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
+    """A peer has cosigned this node's log at this size."""
+
+    node: str
+    name: str
+    size: int
+    time_s: int
+
+
+class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
+    """A log as this node knows it."""
+
+    log: str
+    """Origin; empty when nothing was seen of a peer's log yet."""
+    node: str
+    name: str
+    size: int = 0
+    root: str = ""
+    checkpoint: str = ""
+    """The signed note."""
+    cosignatures: tuple[ShownCosignature, ...] = ()
+    rollback: bool = False
+    """This node's store was restored from a copy: nothing is signed until `log renew`."""
+    frozen: str = ""
+    """Peers: the code of what is wrong with its log; empty when all is well."""
+    out: str = ""
+    """Where the proof of its equivocation was written."""
+
+
+class Proven(msgspec.Struct, frozen=True, kw_only=True):
+    """A proof and where it lies."""
+
+    proof: InclusionProof
+    finding: Finding
+    out: str
+
+
+class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
+    """What syncing with a peer showed."""
+
+    sound: bool
+    node: str
+    log: str
+    size: int
+    root: str
+    size_before: int
+    """Size of the checkpoint that was held before, which the new one continues."""
+
+
+class Logs:
+    """The room of witness logs."""
+
+    def __init__(self, witness: Witness, exchange: LogExchange, calls: Calls, store: Store, name: str) -> None:
+        self._witness = witness
+        self._exchange = exchange
+        self._calls, self._peers = calls, calls.peers
+        self._store = store
+        self._name = name
+
+    @property
+    def verbs(self) -> Verbs:
+        """The verbs of this room, for the node's table."""
+        return {
+            "log.show": Verb(ShowParams, lambda params, tell: self.show(params.peer, params.out)),
+            "log.prove": Verb(ProveParams, lambda params, tell: self.prove(params.target, params.out)),
+            "log.audit": Verb(NoParams, lambda params, tell: self.audit()),
+            "log.audit_peer": Verb(PeerParams, lambda params, tell: self.audit_peer(params.peer)),
+            "log.renew": Verb(NoParams, lambda params, tell: self.renew()),
+        }
+
+    def status(self) -> dict[str, Any]:
+        """What `node status` says of logs."""
+        now = self._witness.log.checkpoint
+        return {
+            "log": origin(now.node, now.number),
+            "log_size": now.size,
+            "log_rollback": bool(self._witness.rollback),
+            "peers_frozen": len(self._peers.frozen),
+        }
+
+    def _name_of(self, node: str) -> str:
+        return self._peers.name_of(node)
+
+    async def show(self, peer: str, out: str) -> ShownLog:
+        """This node's log, or what is held of a peer's; with ``out``, the proof of its equivocation is written there.
+
+        Errors: ``input.not_found``, ``input.invalid``.
+        """
+        if peer:
+            return await self._show_peer(peer, out)
+        now = self._witness.log
+        cosigned = [record for record in await self._store.cosigned() if record.log == now.checkpoint.number]
+        return ShownLog(
+            log=origin(now.checkpoint.node, now.checkpoint.number),
+            node=now.checkpoint.node,
+            name=self._name,
+            size=now.checkpoint.size,
+            root=now.checkpoint.root.hex(),
+            checkpoint=now.signed.encode().decode(),
+            cosignatures=tuple(
+                ShownCosignature(node=c.witness, name=self._name_of(c.witness), size=c.size, time_s=c.time_s)
+                for c in cosigned
+            ),
+            rollback=bool(self._witness.rollback),
+        )
+
+    async def _show_peer(self, peer: str, out: str) -> ShownLog:
+        record = self._peers.find_met(peer)
+        proof = self._exchange.peer_logs.proof(record.node)
+        if out and not proof:
+            raise MeshError("input.not_found", f"{record.name} has not signed two histories, as far as we know")
+        if out:
+            await _write(out, proof)
+        frozen, held = self._peers.frozen.get(record.node, ""), self._exchange.peer_logs.held(record.node)
+        if held is None:
+            return ShownLog(log="", node=record.node, name=record.name, frozen=frozen, out=out)
+        return ShownLog(
+            log=origin(held[0].node, held[0].number),
+            node=record.node,
+            name=record.name,
+            size=held[0].size,
+            root=held[0].root.hex(),
+            checkpoint=held[1].encode().decode(),
+            frozen=frozen,
+            out=out,
+        )
+
+    async def prove(self, target: str, out: str) -> Proven:
+        """The proof that an artefact is in its signer's log; the signer is asked for it if that is a peer.
+
+        target: a session id, the SHA-256 of an envelope (hex), or the path of a bundle.
+        Errors: ``log.not_logged``, ``log.invalid``, ``input.*``, ``session.not_committed``, ``bundle.*``, ``peer.*``.
+        """
+        digest, issuer = await self._target(target)
+        if issuer in ("", self._witness.node):
+            proof = await self._witness.prove(digest)
+        else:
+            told = await self._calls.call(issuer, "log/prove", LogProveAsk(digest=digest), LogProven)
+            decoded = log_proof.decode(told.proof)
+            if not isinstance(decoded, InclusionProof) or (decoded.digest, decoded.signer.node) != (digest, issuer):
+                raise MeshError("peer.protocol", "the peer proved something else")
+            proof = decoded
+        finding = log_proof.check_inclusion(proof)
+        if out:
+            await _write(out, log_proof.encode(proof))
+        return Proven(proof=proof, finding=finding, out=out)
+
+    async def _target(self, target: str) -> tuple[bytes, str]:
+        """Digest of an artefact, and the node that signed it if that is known."""
+        if target.lower().startswith("ses-"):
+            signed, _ = await signed_manifest(self._store, ids.parse_id("ses", target))
+            return signed.digest, signed.issuer
+        if len(target) == _DIGEST_CHARS and not set(target.lower()) - set("0123456789abcdef"):
+            digest = bytes.fromhex(target)
+            kept = next((item for item in await self._store.artefacts() if item.digest == digest), None)
+            return digest, kept.issuer if kept else ""
+        return await asyncio.to_thread(self._bundle_target, Path(target))
+
+    def _bundle_target(self, path: Path) -> tuple[bytes, str]:
+        try:
+            with path.open("rb") as file:
+                bundle = open_bundle(file, self._peers.find_key)
+                return log_proof.artefact_digest(bundle.signature), bundle.claims.issuer
+        except OSError as error:
+            raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+
+    async def audit(self) -> OwnAudit:
+        """Walk this node's logs, after hearing from every peer what it holds of them. See ``log_audit.audit_own``."""
+        await self._exchange.round()
+        return await audit_own(self._store, self._witness.node, self._witness.public_keys)
+
+    async def audit_peer(self, peer: str) -> PeerAudit:
+        """Have a peer show that its log continues what is held of it. Errors: ``log.*``, ``peer.*``, ``input.*``."""
+        node = self._peers.find(peer).node
+        before = self._exchange.peer_logs.held(node)
+        await self._exchange.sync(node)
+        held = self._exchange.peer_logs.held(node)
+        if held is None:
+            raise MeshError("log.unproven", "the peer showed no checkpoint that could be held", node=node)
+        same_log = before is not None and before[0].number == held[0].number
+        return PeerAudit(
+            sound=True,
+            node=node,
+            log=origin(node, held[0].number),
+            size=held[0].size,
+            root=held[0].root.hex(),
+            size_before=before[0].size if before is not None and same_log else 0,
+        )
+
+    async def renew(self) -> ShownLog:
+        """Open the next log, once every peer that can be reached has said which log it holds."""
+        await self._exchange.round()
+        await self._witness.renew()
+        await self._exchange.round()
+        return await self.show("", "")
+
+
+async def _write(out: str, data: bytes) -> None:
+    try:
+        await asyncio.to_thread(write_atomic, Path(out), data)
+    except OSError as error:
+        raise MeshError("input.invalid", f"{out} cannot be written: {error.strerror}", path=out) from error

@@ -1,0 +1,133 @@
+"""Runs a node: doors open, searches resumed, housekeeping scheduled, everything taken down in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import functools
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from node.api.control import ControlServer
+from node.api.metrics_server import MetricsServer
+from node.api.node import Node
+from node.base.terminal import LineFormatter
+from node.config.passphrase import Ask
+from node.health import metrics
+from node.process.wiring import open_node
+from node.rooms import Rooms
+from node.trust.discover import announcement
+from protocol import ids, limits
+from protocol.audit import OWNER
+from protocol.errors import MeshError
+
+log = logging.getLogger(__name__)
+
+_SWEEP_EVERY_S = 30
+
+
+async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: Ask | None = None) -> None:
+    """Serve until cancelled. passphrase: asked once, if the witness key is sealed.
+
+    Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
+    """
+    async with open_node(home, passphrase) as node:
+        rooms = node.rooms
+        rooms.identity.check_active()
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(handlers=[handler], level=rooms.config.log_level.upper())
+        logging.getLogger("apscheduler").setLevel(logging.WARNING)
+        try:
+            async with rooms.witness.trail.doing("node.serve", who=OWNER):
+                await _doors_open(home, node, ready)
+        finally:
+            await _anchor(rooms)
+
+
+async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], None]) -> None:
+    """Serve until cancelled."""
+    rooms = node.rooms
+    control = ControlServer(home, node.dispatch, rooms.clock)
+    scheduler = AsyncIOScheduler(timezone="UTC")
+    watched = metrics_server(rooms)
+    rooms.loop_watch.start()
+    try:
+        # Before anything is signed: do the peers hold a later state of our log than we do?
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
+                await rooms.log_exchange.round()
+        await rooms.distrust.start()
+        # Before peers can call: a result for a search that is not open yet would count as late.
+        await rooms.explorer.start()
+        await rooms.clock_mark.settle()
+        rooms.address = await rooms.server.start(node.federation.handle)
+        rooms.reach.start(node.federation.handle)
+        if rooms.config.discovery.announce:
+            await _announce(rooms)
+        await control.start()
+        if watched is not None:
+            log.info("metrics at %s", await watched.start())
+        scheduler.add_job(rooms.explorer.sweep, "interval", seconds=_SWEEP_EVERY_S, max_instances=1, coalesce=True)
+        scheduler.add_job(
+            rooms.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
+        )
+        # At once as well: while this node was down, peers may have changed their keys, and what we may do there.
+        follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
+        scheduler.add_job(rooms.calls.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
+        scheduler.add_job(
+            _anchor, "interval", (rooms,), seconds=limits.AUDIT_ANCHOR_EVERY_S, max_instances=1, coalesce=True
+        )
+        scheduler.start()
+        ready(
+            {
+                "node": rooms.identity.node,
+                "short": ids.short(rooms.identity.node),
+                "name": rooms.config.name,
+                "address": rooms.address,
+                "home": str(home),
+            }
+        )
+        await asyncio.Event().wait()
+    finally:
+        if scheduler.running:
+            scheduler.shutdown(wait=False)
+        # First, so that commands that follow a search hear why it ends, and it is not taken for stopped by them.
+        await rooms.explorer.close()
+        await control.close()
+        if watched is not None:
+            await watched.close()
+        rooms.loop_watch.stop()
+
+
+def metrics_server(rooms: Rooms) -> MetricsServer | None:
+    """The door for Prometheus, if the configuration has one. Errors: ``config.invalid``."""
+    config = rooms.config.metrics
+    if not config.port:
+        return None
+    metrics.check_host(config.host, public=config.public)
+    render = functools.partial(metrics.exposition, rooms)
+    return MetricsServer(config.host, config.port, render, metrics.CONTENT_TYPE, public=config.public)
+
+
+async def _anchor(rooms: Rooms) -> None:
+    """Tie the audit trail to the witness log, if that can be written."""
+    try:
+        await rooms.audit.anchor()
+    except MeshError as error:
+        log.warning("the audit trail is not anchored: %s", error)
+
+
+async def _announce(rooms: Rooms) -> None:
+    """Say on the local network that this node is there; it serves as well without."""
+    try:
+        said = announcement(rooms.identity.node, rooms.address, rooms.config.listen.advertise)
+        await rooms.discovery.announce(said)
+    except MeshError as error:
+        log.warning("not announced: %s (%s)", error.message, error.remedy)

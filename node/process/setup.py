@@ -1,0 +1,107 @@
+"""Creates the data directory of a node, and the recovery key that is kept elsewhere."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from node.base.files import write_atomic, write_private
+from node.config import settings as configuration
+from node.config.passphrase import Ask
+from node.process.wiring import advertised_host, new_key_store, recovery_words, system_clock
+from node.signing import identity
+from node.signing.recovery_file import check_recovery_file, default_recovery_file
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.keys import recovery
+
+
+def init_home(
+    home: Path,
+    *,
+    name: str | None,
+    listen: str | None,
+    config_file: str | None,
+    recovery_out: str | None = None,
+    passphrase: Ask | None = None,
+    keyring: bool = False,
+) -> dict[str, Any]:
+    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash leaves
+    no half node.
+
+    recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
+    witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
+    Errors: ``node.already_initialised``, ``config.invalid`` (also where peers could not be told an address),
+    ``input.invalid``, ``key.*``, ``store.full``.
+    """
+    identity.check_vacant(home)
+    clock = system_clock()
+    keys = new_key_store(home, passphrase=passphrase, keyring=keyring)
+    seed = clock.random(recovery.SEED_BYTES)
+    created = identity.create(clock, recovery.commitment(seed))
+    recovery_file = check_recovery_file(home, recovery_out or default_recovery_file(home, created.node))
+    config = configuration.read(Path(config_file)) if config_file else configuration.Config()
+    host, port = _listen(listen, config.listen)
+    chosen = name or (config.name if config_file else _host_name())
+    config = msgspec.structs.replace(
+        config, name=chosen, listen=msgspec.structs.replace(config.listen, host=host, port=port or free_port(host))
+    )
+    config = configuration.parse(configuration.render(config), source="options")
+    advertised_host(config.listen)  # otherwise only `serve` would say that peers could not find it
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.chmod(0o700)
+        write_atomic(home / configuration.CONFIG_FILE, configuration.render(config).encode())
+        write_private(recovery_file, recovery.render(created.node, seed).encode())
+        try:
+            identity.keep(home, created, keys)
+        except BaseException:
+            recovery_file.unlink()  # it recovers a node that does not exist
+            raise
+    except OSError as error:
+        raise MeshError(
+            "store.full" if error.errno == 28 else "input.invalid", f"{home}: {error.strerror}", home=str(home)
+        ) from error
+    return {
+        "node": created.node,
+        "short": ids.short(created.node),
+        "name": config.name,
+        "home": str(home),
+        "listen": f"[{host}]:{config.listen.port}" if ":" in host else f"{host}:{config.listen.port}",
+        "key_form": keys.form,
+        "recovery_file": str(recovery_file),
+        "recovery_words": recovery_words(seed),
+    }
+
+
+def _host_name() -> str:
+    name = "".join(char if char.isalnum() or char in " .-_" else "-" for char in socket.gethostname()).strip(" .-")
+    return name[:64] or "node"
+
+
+def _listen(given: str | None, default: configuration.Listen) -> tuple[str, int]:
+    if not given:
+        return default.host, default.port
+    host, _, port = given.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    host = host[1:-1] if bracketed else host
+    if ":" in host and not bracketed:
+        raise MeshError("input.invalid", f"--listen wants an IPv6 address in brackets: [{host}]:{port}")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise MeshError("input.invalid", f"--listen wants HOST:PORT, not {given!r}")
+    return host, int(port)
+
+
+def free_port(host: str) -> int:
+    """A port nobody listens on now. Errors: ``input.invalid`` if ``host`` is no address of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((host, 0))
+            port: int = probe.getsockname()[1]
+            return port
+    except OSError as error:
+        raise MeshError("input.invalid", f"cannot listen on {host}: {error.strerror}", host=host) from error

@@ -1,0 +1,314 @@
+"""Assembles a node from its parts: the only place that names concrete adapters."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from adapters.browser.attached import attacher
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings
+from adapters.clock.system import SystemClock
+from adapters.discovery.multicast import MulticastDiscovery
+from adapters.keys import os_keyring, words
+from adapters.keys import passphrase as sealed
+from adapters.keys.file import FileKeyStore
+from adapters.keys.passphrase import PassphraseKeyStore
+from adapters.keys.seeds import read_lines
+from adapters.ports import Clock, KeyStore, OpenBrowser, Store
+from adapters.refusals import Refusals
+from adapters.search.writer import TreeWriter
+from adapters.storage.lock import locked
+from adapters.storage.sqlite import SqliteStore
+from adapters.transport.client import MeshClient
+from adapters.transport.held import HeldTable
+from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
+from adapters.transport.server import MeshServer, url_of
+from adapters.transport.signed_server import SignedServer
+from node.api.node import Node
+from node.audit.audit import Audit
+from node.base.files import write_private
+from node.config import settings as configuration
+from node.config.passphrase import Ask, source
+from node.distrust.distrust import Distrust
+from node.distrust.notices import Notices
+from node.explorer.explorer import Explorer
+from node.health import doctor
+from node.live.browsers import Browsers
+from node.log.checkpoints import LogExchange
+from node.log.verbs import Logs
+from node.pairing.pairing_desk import PairingDesk
+from node.rooms import Rooms
+from node.sessions.sessions import Sessions
+from node.signing import identity
+from node.signing.witness import Witness
+from node.trust.calls import Calls
+from node.trust.clock_mark import ClockMark
+from node.trust.own_keys import OwnKeys
+from node.trust.peers import Peers
+from node.trust.reach import Reach
+from node.trust.trust_changes import TrustChanges
+from protocol.errors import MeshError
+from protocol.wire.address import parse_peer_address
+from protocol.wire.http_signature import authority_of
+
+_LOCK_WAIT_S = 2.0
+"""A command that works without a running node owns the data directory for a moment: worth waiting for."""
+
+
+def system_clock() -> Clock:
+    """The clock and randomness of this machine."""
+    return SystemClock()
+
+
+def new_key_store(home: Path, *, passphrase: Ask | None = None, keyring: bool = False) -> KeyStore:
+    """Where the witness key of a new node will be kept: in the open (mode 0600), sealed, or in the user's keyring.
+
+    Errors: ``input.invalid`` (sealed and in the keyring at once).
+    """
+    path = home / identity.KEY_FILE
+    if keyring and passphrase:
+        raise MeshError("input.invalid", "a keyring has a passphrase of its own: choose one of the two")
+    if keyring:
+        return os_keyring.KeyringKeyStore(path, write_private, system_clock().random(16).hex())
+    if passphrase:
+        return PassphraseKeyStore(path, write_private, passphrase)
+    return FileKeyStore(path, write_private)
+
+
+def open_key_store(home: Path, passphrase: Ask) -> KeyStore:
+    """Where the witness key of the node in ``home`` is kept, as its key file says.
+
+    Errors: ``node.not_initialised``, ``store.corrupt``.
+    """
+    path = home / identity.KEY_FILE
+    form = read_lines(path)[0]
+    if sealed.is_sealed(form):
+        return PassphraseKeyStore(path, write_private, passphrase)
+    if os_keyring.is_named(form):
+        return os_keyring.KeyringKeyStore(path, write_private, "")
+    return FileKeyStore(path, write_private)
+
+
+recovery_words = words.to_words
+fingerprint_words = words.fingerprint
+
+
+@contextlib.asynccontextmanager
+async def open_node(
+    home: Path,
+    passphrase: Ask | None = None,
+    *,
+    clock: Clock | None = None,
+    open_browser: OpenBrowser | None = None,
+    key_lost: bool = False,
+) -> AsyncIterator[Node]:
+    """The node of ``home``, owned by this process until the end of the block; not serving peers yet.
+
+    passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
+    key_lost: open it without its witness key, to recover it; a new one will be kept in the open (mode 0600).
+    clock, open_browser: the machine's, and what the configuration names, unless given.
+    Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
+    """
+    config = configuration.load(home)
+    clock = clock or system_clock()
+    with locked(home, wait_s=_LOCK_WAIT_S):
+        if key_lost:
+            keys: KeyStore = new_key_store(home)
+            own = identity.without_key(home, clock)
+        else:
+            keys = open_key_store(home, passphrase or source(None))
+            own = identity.load(home, clock, keys)
+        store = await SqliteStore.open(home)
+        rooms = _assemble(home, config, own, keys, store, clock, open_browser)
+        try:
+            await rooms.witness.load()
+            await rooms.peers.load()
+            await rooms.clock_mark.load()
+            await rooms.log_exchange.load()
+            await rooms.notices.load()
+            yield Node(rooms)
+        finally:
+            await rooms.close()
+
+
+async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browser: bool) -> doctor.Health:
+    """What the doctor finds at the node of ``home``, which did not open because of ``error``: each part by itself.
+
+    Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``.
+    """
+    config = configuration.load(home)
+
+    @contextlib.asynccontextmanager
+    async def open_store() -> AsyncIterator[Store]:
+        store = await SqliteStore.open(home)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    with locked(home, wait_s=_LOCK_WAIT_S):
+        browsers = _browsers(config)
+        parts = doctor.Apart(
+            home=home,
+            config=config,
+            open_identity=lambda: identity.load(home, system_clock(), open_key_store(home, passphrase)),
+            open_store=open_store,
+            browsers=browsers,
+        )
+        try:
+            return await doctor.examine_apart(parts, error, browser=browser)
+        finally:
+            await browsers.close()
+
+
+def _browsers(config: configuration.Config, open_browser: OpenBrowser | None = None) -> Browsers:
+    settings = browser_settings(config.browser)
+    return Browsers(
+        open_browser or (attacher(settings) if settings.cdp_url else launcher(settings)),
+        step_timeout_ms=config.browser.step_timeout_ms,
+        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+    )
+
+
+def _assemble(
+    home: Path,
+    config: configuration.Config,
+    own: identity.Identity,
+    keys: KeyStore,
+    store: SqliteStore,
+    clock: Clock,
+    open_browser: OpenBrowser | None,
+) -> Rooms:
+    listen = config.listen
+    host = advertised_host(listen)
+    held, refusals = HeldTable(), Refusals()
+
+    def now_s() -> float:
+        return clock.now_ms() / 1000
+
+    server = (
+        _signed_server(own, listen, now_s, refusals)
+        if listen.proxy == "rfc9421"
+        else MeshServer(
+            own.key, listen.host, listen.port, node=own.node, advertise=host, now_s=now_s, held=held, refusals=refusals
+        )
+    )
+    client = MeshClient(
+        own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file, refusals=refusals
+    )
+    browsers = _browsers(config, open_browser)
+    witness = Witness(own, store, clock)
+    peers = Peers(witness, config, store, clock, server)
+    changes = TrustChanges(peers, store, clock)
+    calls = Calls(witness, changes, client, clock)
+    if listen.reach == "held":
+        peers.addresses = ()
+    elif not peers.addresses:
+        peers.addresses = (url_of(host, listen.port),)
+    pairing = PairingDesk(
+        own,
+        config,
+        store,
+        clock,
+        changes,
+        new_server=lambda: TlsPairingServer(
+            own.key, listen.host, node=own.node, advertise=host, now_s=now_s, refusals=refusals
+        ),
+        client=TlsPairingClient(now_s=now_s),
+    )
+    log_exchange = LogExchange(witness, calls, store, clock)
+    notices = Notices(witness, calls, log_exchange, store, clock)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
+    return Rooms(
+        home=home,
+        config=config,
+        identity=own,
+        store=store,
+        clock=clock,
+        browsers=browsers,
+        witness=witness,
+        peers=peers,
+        changes=changes,
+        clock_mark=ClockMark(store, clock),
+        calls=calls,
+        pairing=pairing,
+        log_exchange=log_exchange,
+        logs=Logs(witness, log_exchange, calls, store, config.name),
+        audit=Audit(witness, peers, store),
+        sessions=Sessions(witness, config, store, clock, browsers, peers),
+        explorer=explorer,
+        server=server,
+        refusals=refusals,
+        own_keys=OwnKeys(
+            home, own, keys, clock, calls, pairing, (server, client), words.from_words, end_work=explorer.stop_all
+        ),
+        notices=notices,
+        distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
+        reach=Reach(calls, client, server, clock, mode=listen.reach),
+        discovery=MulticastDiscovery(config.discovery.interfaces),
+        words=words.fingerprint,
+    )
+
+
+def _signed_server(
+    own: identity.Identity, listen: configuration.Listen, now_s: Callable[[], float], refusals: Refusals | None = None
+) -> SignedServer:
+    """The server of a node behind a proxy. Errors: ``config.invalid``."""
+    found = [parse_peer_address(address) for address in listen.advertise]
+    if not found or not all(signed for _, _, signed in found):
+        raise MeshError("config.invalid", "listen.proxy needs listen.advertise: signed+https://host:port of the proxy")
+    if not _is_loopback(listen.host):
+        raise MeshError("config.invalid", "listen.proxy needs a loopback address in listen.host: it speaks plain HTTP")
+    authorities = [authority_of(host, port) for host, port, _ in found]
+    return SignedServer(
+        own.key,
+        listen.host,
+        listen.port,
+        node=own.node,
+        authorities=authorities,
+        address=listen.advertise[0],
+        now_s=now_s,
+        refusals=refusals,
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_everywhere(host: str) -> bool:
+    """Whether ``host`` stands for every interface of this machine, in whatever form a socket takes."""
+    try:
+        address = ipaddress.ip_address(host)
+        return (getattr(address, "ipv4_mapped", None) or address).is_unspecified
+    except ValueError:
+        return not host.strip(
+            "0.x"
+        )  # "0", "0x0", "000.0": a socket reads them as inet_aton does; "" is every interface too
+
+
+def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
+    """How the browser adapter is told what the configuration says."""
+    return BrowserSettings(
+        executable=config.executable,
+        cdp_url=config.cdp_url,
+        headless=config.headless,
+        sandbox=config.sandbox,
+    )
+
+
+def advertised_host(listen: configuration.Listen) -> str:
+    """The host peers are told. Errors: ``config.invalid`` when only the machine's owner can know it."""
+    if listen.advertise:
+        return parse_peer_address(listen.advertise[0])[0]
+    if _is_everywhere(listen.host):
+        raise MeshError(
+            "config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?"
+        )
+    return listen.host

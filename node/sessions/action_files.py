@@ -1,0 +1,275 @@
+"""Action files: what to record, written by hand as YAML or exported by the Chrome DevTools Recorder as JSON."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from node.config.forms import in_words
+from node.config.safe_yaml import Node, load
+from node.sessions.devtools_recording import parse_devtools
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, Goto
+from protocol.page.observation import ROLES
+from protocol.page.redaction import secrets_named
+from protocol.recording.session import Profile
+
+_LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
+_TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_PROFILE = Profile()
+_SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
+
+
+class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A list of actions, ready to be recorded."""
+
+    title: str
+    start_url: str
+    profile: Profile
+    actions: tuple[Action, ...]
+    """The first one opens ``start_url``."""
+    notes: tuple[str, ...] = ()
+    """What was left out of a foreign recording, in words."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Names of the secrets the actions need, sorted."""
+        return tuple(sorted({name for action in self.actions for name in secrets_named(action)}))
+
+
+def read_action_file(path: Path) -> ActionFile:
+    """The actions in the file at ``path``; JSON is told from YAML by its first character.
+
+    Errors: ``input.invalid``, ``input.too_large``.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(limits.ACTION_FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise MeshError("input.invalid", f"{path.name} cannot be read: {error.strerror}", file=path.name) from error
+    return parse_actions(data, path.stem)
+
+
+def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> ActionFile:
+    """The actions in ``data``; ``title`` and ``profile`` are used where a YAML file gives none.
+
+    Checks, in order: size; UTF-8; the form of the file (YAML without aliases, tags or duplicate keys; JSON); every
+    step. Errors: ``input.invalid``, ``input.too_large``.
+    """
+    if len(data) > limits.ACTION_FILE_BYTES_MAX:
+        raise MeshError("input.too_large", f"an action file has at most {limits.ACTION_FILE_BYTES_MAX} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise MeshError("input.invalid", "the file is not UTF-8 text") from error
+    if text.lstrip()[:1] == "{":
+        recording = parse_devtools(text)
+        return _checked(
+            ActionFile(
+                title=recording.title or title,
+                start_url=_start(recording.actions),
+                profile=recording.profile,
+                actions=recording.actions,
+                notes=recording.notes,
+            )
+        )
+    return _checked(_from_yaml(load(text), title, profile))
+
+
+def _checked(file: ActionFile) -> ActionFile:
+    if len(file.actions) > limits.SESSION_STEPS_MAX:
+        raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
+    return file
+
+
+def _start(actions: tuple[Action, ...]) -> str:
+    match actions[:1]:
+        case (Goto(url=url),):
+            return url
+        case _:
+            raise MeshError("input.invalid", "the first step must open an address (`start:` or `goto:`)", step=1)
+
+
+# --- YAML ------------------------------------------------------------------------------------------------------------
+
+
+def _bad(node: Node, reason: str) -> MeshError:
+    return MeshError("input.invalid", f"line {node.line}: {reason}", line=node.line)
+
+
+def _from_yaml(root: Node, title: str, default: Profile) -> ActionFile:
+    fields = _mapping(root, "the file", {"title", "start", "profile", "steps"})
+    if "steps" not in fields:
+        raise _bad(root, "`steps:` is missing")
+    steps = fields["steps"].value
+    if not isinstance(steps, list):
+        raise _bad(fields["steps"], "`steps:` must be a list of actions")
+    if not steps:
+        raise _bad(fields["steps"], "`steps:` is empty: a session has at least one action")
+    actions = tuple(_step(node) for node in steps)
+    start = fields.get("start")
+    if start is not None:
+        actions = (_convert(start, {"type": "goto", "url": _text(start, "start")}), *actions)
+    profile = _profile(fields["profile"], default) if "profile" in fields else default
+    named = _text(fields["title"], "title") if "title" in fields else title
+    return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions)
+
+
+def _step(node: Node) -> Action:
+    fields = _mapping(node, "a step", None)
+    if len(fields) != 1:
+        raise _bad(node, "a step has exactly one action, such as `- click: {role: link, name: Mugs}`")
+    ((verb, body),) = fields.items()
+    builder = _VERBS.get(verb)
+    if builder is None:
+        raise _bad(node, f"unknown action “{verb[:40]}”; known: {', '.join(_VERBS)}")
+    return _convert(body, builder(body))
+
+
+def _convert(node: Node, plain: dict[str, Any]) -> Action:
+    try:
+        # Not strict: the file's numbers and truth values arrive as the text that was written.
+        action: Action = msgspec.convert(plain, Action, strict=False)
+    except msgspec.ValidationError as error:
+        raise _bad(node, in_words(error)) from error
+    return action
+
+
+def _mapping(node: Node, what: str, known: set[str] | None) -> dict[str, Node]:
+    if not isinstance(node.value, dict):
+        raise _bad(node, f"{what} must be `key: value` pairs")
+    for key in node.value:
+        if known is not None and key not in known:
+            raise _bad(node.value[key], f"unknown key “{key[:40]}”; known: {', '.join(sorted(known))}")
+    return node.value
+
+
+def _text(node: Node, what: str) -> str:
+    if not isinstance(node.value, str):
+        raise _bad(node, f"`{what}` must be text")
+    return node.value
+
+
+def _profile(node: Node, default: Profile) -> Profile:
+    known = set(Profile.__struct_fields__)
+    plain = {key: _value(value, key) for key, value in _mapping(node, "profile", known).items()}
+    try:
+        profile: Profile = msgspec.convert({**msgspec.to_builtins(default), **plain}, Profile, strict=False)
+    except msgspec.ValidationError as error:
+        raise _bad(node, in_words(error)) from error
+    return profile
+
+
+def _locator(fields: dict[str, Node]) -> dict[str, Any]:
+    """The locator among the fields of an action."""
+    plain: dict[str, Any] = {}
+    for key in _LOCATOR_KEYS & fields.keys():
+        node = fields[key]
+        if key == "selectors":
+            if not isinstance(node.value, list):
+                raise _bad(node, "`selectors` must be a list")
+            plain[key] = [_selector(item) for item in node.value]
+        else:
+            plain[key] = _text(node, key)
+    if plain.get("role"):
+        _check_role(fields["role"], plain["role"])
+    return plain
+
+
+def _check_role(node: Node, role: str) -> None:
+    """Refuse what no element has, before anything is driven."""
+    if role in ROLES:
+        return
+    near = difflib.get_close_matches(role.lower(), sorted(ROLES), n=1)
+    hint = (
+        f"did you mean “{near[0]}”?"
+        if near
+        else "a role is what the accessibility tree calls it: link, button, textbox …"
+    )
+    raise _bad(node, f"unknown role “{role[:40]}”: {hint}")
+
+
+def _selector(node: Node) -> str:
+    text = _text(node, "selector")
+    if not text.startswith(_SELECTOR_PREFIXES):
+        raise _bad(node, "a selector starts with css=, xpath= or text=")
+    return text
+
+
+def _targeted(node: Node, type_: str, others: set[str], *, required: bool = True) -> dict[str, Any]:
+    """An action whose body is a locator and its own fields; a plain selector will do as a locator."""
+    if isinstance(node.value, str):
+        return {"type": type_, "target": {"selectors": [_selector(node)]}}
+    fields = _mapping(node, type_, set(_LOCATOR_KEYS | others))
+    target = _locator(fields)
+    if required and not (target.get("role") or target.get("selectors")):
+        raise _bad(node, f"{type_} needs `role` (and `name`) or `selectors`")
+    plain: dict[str, Any] = {"type": type_}
+    if target:
+        plain["target"] = target
+    for key in others & fields.keys():
+        plain[key] = _value(fields[key], key)
+    return plain
+
+
+def _value(node: Node, key: str) -> Any:
+    if key == "value" and isinstance(node.value, dict):
+        return {"secret": _text(_mapping(node, "value", {"secret"})["secret"], "secret")} if node.value else {}
+    text = _text(node, key)
+    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion") else text
+
+
+def _fill(node: Node) -> dict[str, Any]:
+    return _targeted(node, "fill", {"value"})
+
+
+def _press(node: Node) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "press", "key": node.value}
+    return _targeted(node, "press", {"key"}, required=False)
+
+
+def _scroll(node: Node) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "scroll", "direction": node.value or "down"}
+    return {
+        "type": "scroll",
+        **{key: _text(item, key) for key, item in _mapping(node, "scroll", {"direction", "amount_px"}).items()},
+    }
+
+
+def _wait(node: Node) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "wait", "text": node.value}
+    return {
+        "type": "wait",
+        **{key: _text(item, key) for key, item in _mapping(node, "wait", {"text", "timeout_ms"}).items()},
+    }
+
+
+def _extract(node: Node) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "extract", "name": node.value}
+    # The locator's name is taken, so the name of what is read is given as `as`.
+    plain = _targeted(node, "extract", {"as"}, required=False)
+    if "as" not in plain:
+        raise _bad(node, "extract needs `as: NAME` beside the locator")
+    return {key if key != "as" else "name": value for key, value in plain.items()}
+
+
+_VERBS = {
+    "goto": lambda node: {"type": "goto", "url": _text(node, "goto")},
+    "click": lambda node: _targeted(node, "click", set()),
+    "fill": _fill,
+    "select": lambda node: _targeted(node, "select", {"option"}),
+    "check": lambda node: _targeted(node, "check", {"checked"}),
+    "uncheck": lambda node: {**_targeted(node, "check", set()), "checked": False},
+    "press": _press,
+    "scroll": _scroll,
+    "wait": _wait,
+    "extract": _extract,
+}

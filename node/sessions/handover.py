@@ -1,0 +1,77 @@
+"""Sessions in and out of the store: export as a bundle, import of a verified one."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import BinaryIO
+
+from adapters.ports import ArtefactRecord, Store
+from node.signing.identity import artefact_record
+from protocol.errors import MeshError
+from protocol.recording.bundle import KIND, Bundle, Writer, blobs_of, step_index, verify_bundle
+from protocol.wire import cbor
+from protocol.wire.envelope import KeyFinder, peek
+
+
+async def signed_manifest(store: Store, session_id: str) -> tuple[ArtefactRecord, bytes]:
+    """The artefact that signs a session, and SHA-256 of the manifest it signs.
+
+    Errors: ``input.not_found``, ``session.not_committed``.
+    """
+    if await store.session(session_id) is None:
+        raise MeshError("input.not_found", f"no session {session_id[:80]}", id=session_id[:80])
+    artefacts = await store.artefacts(subject=session_id, kind=KIND)
+    if not artefacts:
+        raise MeshError("session.not_committed", id=session_id)
+    return artefacts[0], peek(artefacts[0].envelope).payload
+
+
+async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
+    """Write the bundle of a session to ``out``, one element in memory at a time; SHA-256 of its manifest.
+
+    The same session always gives the same bytes.
+    Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` when the store was
+    changed.
+    """
+    artefact, digest = await signed_manifest(store, session_id)
+    writer = Writer(out, signature=artefact.envelope, manifest=await store.blob(digest))
+    steps = await store.steps(session_id)
+    for element in writer.elements:
+        index = step_index(element.path)
+        if index > len(steps):
+            raise MeshError("bundle.element", f"step {index} is not in the store", element=element.path, index=index)
+        writer.add(cbor.encode(steps[index - 1]) if index else await store.blob(element.sha256))
+    writer.finish()
+    return digest
+
+
+async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder) -> Bundle:
+    """Verify the bundle in ``file`` whole, then store session, steps, blobs and signature.
+
+    Importing the same bundle twice changes nothing. Errors: those of ``protocol.recording.bundle.verify_bundle``;
+    ``bundle.invalid`` when another session of this id is stored already.
+    """
+    bundle = await asyncio.to_thread(verify_bundle, file, find_key)
+    session = bundle.session
+    known = await store.artefacts(subject=session.id, kind=KIND)
+    if any(peek(item.envelope).payload != bundle.manifest_digest for item in known) or (
+        not known and await store.session(session.id) is not None
+    ):
+        raise MeshError("bundle.invalid", f"another session {session.id} is stored here already", id=session.id)
+    if not known:
+        await _store(store, bundle)
+    return bundle
+
+
+async def _store(store: Store, bundle: Bundle) -> None:
+    steps = await asyncio.to_thread(bundle.steps)
+    for digest in blobs_of(steps):
+        await store.put_blob(await asyncio.to_thread(bundle.blob, digest))
+    manifest = bundle.manifest_bytes
+    # The file was verified before; it could have been exchanged between the reads.
+    if hashlib.sha256(manifest).digest() != bundle.manifest_digest:
+        raise MeshError("bundle.element", "the file changed while it was read", element="manifest.cbor")
+    await store.put_blob(manifest)
+    signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.claims)
+    await store.import_session(bundle.session, steps, [signature])

@@ -1,0 +1,256 @@
+"""Recording: every action of a session goes through begin, perform, store; what was done is signed at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
+from node.live.acting import Driver, Gate
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, describe
+from protocol.page.observation import Observation, encode
+from protocol.page.redaction import (
+    placeholder,
+    redact_action,
+    redact_address,
+    redact_snapshot,
+    redact_text,
+    secrets_named,
+    without_value,
+)
+from protocol.recording.bundle import KIND, blobs_of, make_manifest
+from protocol.recording.replay import verdict
+from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
+from protocol.wire import cbor
+
+_RISK_UNKNOWN = 1
+"""The class stored for an action whose element was never found: nothing could be done to it."""
+
+
+class Signer(Protocol):
+    """What recording and replaying need of a node's witness: an artefact is in its log before it is returned."""
+
+    @property
+    def node(self) -> str: ...
+
+    async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord: ...
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """What is fixed before the first step of a session."""
+
+    title: str
+    start_url: str
+    profile: Profile
+    browser: BrowserInfo
+    gate: Gate
+    secrets: Mapping[str, str] = {}
+    """Values by name; only the names are stored."""
+    screenshots: bool = True
+    parent: str = ""
+    search: str = ""
+
+
+Progress = Callable[[Step], None]
+"""Told of every step once it is stored."""
+
+
+class Recorder:
+    """One open session on one page. Made by ``record``."""
+
+    def __init__(
+        self, store: Store, page: Page, clock: Clock, signer: Signer, plan: Recording, on_step: Progress | None
+    ) -> None:
+        self._store = store
+        self._page = page
+        self._clock = clock
+        self._signer = signer
+        self._plan = plan
+        self._on_step = on_step
+        self._began_ms = clock.now_ms()
+        self._blob_sizes: dict[bytes, int] = {}
+        self._names: set[str] = set()
+        self._driver = Driver(page, plan.gate, plan.secrets)
+        self.steps: list[Step] = []
+        self.session = Session(
+            id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
+            node=signer.node,
+            created_ms=self._began_ms,
+            title=redact_text(plan.title, plan.secrets),
+            start_url=redact_address(plan.start_url, plan.secrets),
+            profile=plan.profile,
+            browser=plan.browser,
+            verdict=Verdict.OPEN,
+            steps=0,
+            duration_ms=0,
+            parent=plan.parent,
+            search=plan.search,
+        )
+
+    @property
+    def observation(self) -> Observation | None:
+        """The page after the last step."""
+        return self._driver.observation
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Since the session began."""
+        return max(0, self._clock.now_ms() - self._began_ms)
+
+    async def perform(self, action: Action) -> Outcome:
+        """Do one action and store it as the next step, whether it succeeded or not.
+
+        In order: a free step index; the action (``Driver.act``); snapshot, screenshot, step. Errors: ``input.too_large``,
+        those of ``Driver.act``. All but the first are recorded before they are raised.
+        """
+        if len(self.steps) >= limits.SESSION_STEPS_MAX:
+            raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
+        started_ms = self.elapsed_ms
+        try:
+            outcome = await self._driver.act(action)
+        except MeshError as error:
+            await self._keep(action, started_ms, error=error.code)
+            raise
+        await self._keep(action, started_ms, outcome=outcome)
+        return outcome
+
+    async def _keep(self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "") -> None:
+        """Store what there is to see, then the step."""
+        secrets = self._plan.secrets
+        page, prepared = self._driver.observation, self._driver.prepared
+        performed = redact_action(prepared.action if prepared else action, secrets)
+        if error:
+            # What was typed may be a password that was refused, and a replay does not drive failed steps anyway.
+            performed = without_value(performed)
+        duration_ms = max(0, self.elapsed_ms - started_ms)
+        snapshot = redact_snapshot(page.text, secrets).encode() if page else b""
+        step = Step(
+            index=len(self.steps) + 1,
+            action=performed,
+            ok=not error,
+            url=redact_address(page.url, secrets) if page else "",
+            title=redact_text(page.title, secrets) if page else "",
+            state=page.state if page else bytes(16),
+            risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
+            started_ms=started_ms,
+            duration_ms=duration_ms,
+            snapshot=await self._blob(snapshot) if page else b"",
+            screenshot=await self._screenshot(failed=bool(error)),
+            ref=(prepared.ref or "") if prepared else "",
+            extracted=redact_text(outcome.extracted, secrets) if outcome else "",
+            error=error,
+            blocked=tuple(redact_address(item, secrets) for item in outcome.blocked) if outcome else (),
+        )
+        await self._store.append_step(self.session.id, step)
+        self._note_secrets(step, snapshot)
+        self.steps.append(step)
+        if self._on_step is not None:
+            self._on_step(step)
+
+    def _note_secrets(self, step: Step, snapshot: bytes) -> None:
+        """A replay needs the secrets that were typed, and those it must redact to compare."""
+        encoded = cbor.encode(step) + snapshot
+        self._names.update(secrets_named(step.action))
+        self._names.update(name for name in self._plan.secrets if placeholder(name).encode() in encoded)
+
+    async def _blob(self, data: bytes) -> bytes:
+        digest = hashlib.sha256(data).digest()
+        if digest not in self._blob_sizes:
+            await self._store.put_blob(data)
+            self._blob_sizes[digest] = len(data)
+        return digest
+
+    async def _screenshot(self, *, failed: bool) -> bytes:
+        if not self._plan.screenshots:
+            return b""
+        # After a failure the observation may be older than the page, so it cannot vouch for the picture.
+        if self._plan.secrets and (failed or shows_secret(self.observation, self._plan.secrets)):
+            return b""
+        try:
+            image = await self._page.screenshot()
+        except MeshError:
+            # A page that can no longer be drawn must not undo the step that was done on it.
+            return b""
+        return await self._blob(image) if len(image) <= limits.SCREENSHOT_BYTES_MAX else b""
+
+    def _closed(self, outcome: Verdict) -> Session:
+        return msgspec.structs.replace(
+            self.session,
+            verdict=outcome,
+            steps=len(self.steps),
+            duration_ms=self.elapsed_ms,
+            secrets=tuple(sorted(self._names)),
+        )
+
+    async def begin(self) -> None:
+        """Allocate the container, before anything happens on the page."""
+        await self._store.put_session(self.session)
+
+    async def commit(self) -> Session:
+        """Sign the manifest and store session and artefact together."""
+        session = self._closed(verdict(sum(step.ok for step in self.steps), len(self.steps)))
+        sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
+        manifest = make_manifest(session, self.steps, sizes)
+        # The manifest is kept as a blob: its name is the payload that was signed, so an export finds it again.
+        digest = await self._store.put_blob(manifest)
+        await self._store.commit_session(session, [await self._signer.artefact(KIND, session.id, digest)])
+        self.session = session
+        return session
+
+    async def interrupt(self) -> Session:
+        """Keep what there is as a session that can be shown, not exported."""
+        self.session = self._closed(Verdict.INTERRUPTED)
+        await self._store.put_session(self.session)
+        return self.session
+
+
+@contextlib.asynccontextmanager
+async def record(
+    store: Store, page: Page, clock: Clock, signer: Signer, plan: Recording, *, on_step: Progress | None = None
+) -> AsyncIterator[Recorder]:
+    """An open session on ``page``: committed and signed at the end of the block, also when an action in it failed.
+
+    A cancelled block, or one that ends in something else than a ``MeshError``, leaves an ``interrupted`` session.
+    Errors: those of the block; ``input.too_large`` when the session does not fit a bundle.
+    """
+    recorder = Recorder(store, page, clock, signer, plan, on_step)
+    await recorder.begin()
+    try:
+        yield recorder
+    except MeshError:
+        await recorder.commit()
+        raise
+    except BaseException:
+        # Shielded: a second Ctrl-C must not lose what the first one kept.
+        await asyncio.shield(recorder.interrupt())
+        raise
+    await recorder.commit()
+
+
+async def record_actions(recorder: Recorder, actions: list[Action] | tuple[Action, ...]) -> None:
+    """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail."""
+    for number, action in enumerate(actions, 1):
+        try:
+            await recorder.perform(action)
+        except MeshError as error:
+            error.detail.setdefault("step", number)
+            error.detail.setdefault("action", describe(redact_action(action, {})))
+            raise
+
+
+def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:
+    """Whether a secret stands readable on ``page``: in a plain field, or said back by the site. Unknown pages count as showing.
+
+    A picture cannot be redacted as text can. Password fields show dots, and no placeholder in the observation.
+    """
+    if page is None:
+        return True
+    seen = encode(page)
+    return any(placeholder(name).encode() in seen for name in secrets)

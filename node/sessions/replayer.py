@@ -1,0 +1,230 @@
+"""Replaying: a recorded session is driven again in a fresh page, compared step by step, and the result signed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
+from node.live.acting import Driver, Gate
+from node.sessions.recorder import Signer
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.messages import KIND_REPLAY_REPORT
+from protocol.page.action import Wait
+from protocol.page.redaction import redact_address, reveal_action, secrets_named
+from protocol.recording.replay import (
+    Difference,
+    Met,
+    Rebase,
+    as_recorded,
+    check_report,
+    compare,
+    explain,
+    not_performed,
+    rebase,
+    rebased,
+    replayable,
+    verdict,
+)
+from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, StepMatch
+from protocol.wire.cbor import decode_as
+from protocol.wire.envelope import KeyFinder, verify
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as it is replayed: from the store or from a bundle."""
+
+    session: Session
+    steps: Sequence[Step]
+    manifest: bytes
+    """SHA-256 of the signed manifest."""
+
+
+class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session is replayed."""
+
+    browser: BrowserInfo
+    gate: Gate
+    secrets: Mapping[str, str] = {}
+    base_url: str = ""
+    """Another origin to replay at; empty for the recorded one."""
+    screenshots: bool = False
+    """Take a picture of each step that diverged."""
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a replay gave."""
+
+    report: ReplayReport
+    artefact: ArtefactRecord
+    """The report, signed by this node."""
+    screenshots: dict[int, bytes]
+    """PNG by index of the step that diverged."""
+    differences: tuple[Difference, ...]
+    """What was not as recorded: for whoever replayed, and no part of the report. At most ``DIFFERENCES_PER_REPLAY_MAX``."""
+    secrets_missing: tuple[str, ...]
+    """Secrets that the recording names and the replay was not given, sorted: with any, ``differences`` is empty."""
+
+
+class _Run:
+    """One replay on one page."""
+
+    def __init__(
+        self, store: Store, page: Page, clock: Clock, plan: ReplayPlan, mapping: Rebase, *, explains: bool
+    ) -> None:
+        self._store = store
+        self._page = page
+        self._clock = clock
+        self._plan = plan
+        self._mapping = mapping
+        self._explains = explains
+        self._driver = Driver(page, plan.gate, plan.secrets)
+        self.matches: list[StepMatch] = []
+        self.blocked: list[str] = []
+        self.screenshots: dict[int, bytes] = {}
+        self.differences: list[Difference] = []
+
+    async def drive(self, steps: Sequence[Step], on_step: Callable[[StepMatch], None] | None) -> None:
+        """Go on after a step that diverged, stop at one that cannot be performed."""
+        for step in steps:
+            match = await self._step(step)
+            self.matches.append(match)
+            if self._plan.screenshots and not match.matched:
+                await self._picture(step.index)
+            if on_step is not None:
+                on_step(match)
+            if not match.performed:
+                return
+
+    async def _step(self, step: Step) -> StepMatch:
+        began_ms = self._clock.now_ms()
+        secrets = self._plan.secrets
+        action = rebased(reveal_action(step.action, secrets), self._mapping)
+        # The state hash holds the origin, so on another one there is nothing to wait for but a page that is still.
+        expect = None if self._mapping.active else step.state
+        try:
+            outcome = await self._driver.act(action, expect=expect)
+        except MeshError as error:
+            return not_performed(step, error.code, self._since(began_ms))
+        met = await self._met(outcome)
+        if step.snapshot and met.digest != step.snapshot and met.state == expect:
+            # The page was taken as soon as it had the recorded state. Its text may still be on its way.
+            met = await self._once_still(met)
+        snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
+        match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
+        self.differences += differences[: limits.DIFFERENCES_PER_REPLAY_MAX - len(self.differences)]
+        return match
+
+    async def _met(self, outcome: Outcome) -> Met:
+        """The page as its recording would hold it; what the guard refused on the way there is noted."""
+        secrets = self._plan.secrets
+        self.blocked += [redact_address(item, secrets) for item in outcome.blocked]
+        return await asyncio.to_thread(
+            as_recorded, outcome.observation, extracted=outcome.extracted, secrets=secrets, mapping=self._mapping
+        )
+
+    async def _once_still(self, met: Met) -> Met:
+        """``met`` with the text of the page once it is still, unless it has left the state by then."""
+        try:
+            later = await self._met(await self._driver.act(Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS)))
+        except MeshError:
+            return met  # the next step will say why there is nothing more to see
+        if later.state != met.state:
+            return met
+        return msgspec.structs.replace(met, text=later.text, digest=later.digest)
+
+    async def _snapshot(self, step: Step) -> bytes | None:
+        """The recorded text; None if there is none, or the store has lost it."""
+        if not step.snapshot:
+            return None
+        try:
+            return await self._store.blob(step.snapshot)
+        except MeshError as error:
+            if error.code != "blob.missing":
+                raise
+            return None
+
+    def _judged(
+        self, step: Step, met: Met, snapshot: bytes | None, duration_ms: int
+    ) -> tuple[StepMatch, tuple[Difference, ...]]:
+        """Runs in a thread: texts are long."""
+        match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms)
+        return match, explain(step, met, snapshot) if self._explains else ()
+
+    def _since(self, began_ms: int) -> int:
+        return max(0, self._clock.now_ms() - began_ms)
+
+    async def _picture(self, index: int) -> None:
+        try:
+            self.screenshots[index] = await self._page.screenshot()
+        except MeshError:
+            return  # the report says what failed; a picture of it is a courtesy
+
+
+async def replay(
+    recorded: Recorded,
+    store: Store,
+    page: Page,
+    clock: Clock,
+    signer: Signer,
+    plan: ReplayPlan,
+    *,
+    on_step: Callable[[StepMatch], None] | None = None,
+) -> Replayed:
+    """Drive ``recorded`` again on ``page`` (blank, in a fresh context) and sign what was seen.
+
+    Recorded texts are read from ``store``. A page that differs is not an error: the report says so.
+    Errors: ``action.secret_missing`` (before anything is done), ``input.invalid`` (base address).
+    """
+    steps = replayable(recorded.steps)
+    for name in sorted({name for step in steps for name in secrets_named(step.action)} - plan.secrets.keys()):
+        raise MeshError("action.secret_missing", f"the replay needs the secret “{name}”", name=name)
+    mapping = rebase(recorded.session.start_url, plan.base_url)
+    # What is shown was redacted; that needs every secret that the recording was redacted of.
+    missing = tuple(sorted(set(recorded.session.secrets) - plan.secrets.keys()))
+    run = _Run(store, page, clock, plan, mapping, explains=not missing)
+    began_ms = clock.now_ms()
+    await run.drive(steps, on_step)
+    matched = sum(match.matched for match in run.matches)
+    report = ReplayReport(
+        id=ids.make_id("rep", clock.random(ids.ID_RANDOM_BYTES)),
+        session=recorded.session.id,
+        manifest=recorded.manifest,
+        node=signer.node,
+        replayed_ms=began_ms,
+        browser=plan.browser,
+        steps=tuple(run.matches),
+        matched=matched,
+        verdict=verdict(matched, len(steps)),
+        duration_ms=max(0, clock.now_ms() - began_ms),
+        blocked=tuple(run.blocked),
+        origin=mapping.replayed if mapping.active else "",
+    )
+    artefact = await signer.artefact(KIND_REPLAY_REPORT, recorded.session.id, report)
+    return Replayed(
+        report=report,
+        artefact=artefact,
+        screenshots=run.screenshots,
+        differences=tuple(run.differences),
+        secrets_missing=missing,
+    )
+
+
+def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayReport:
+    """The report in the envelope ``data``, once it is verified and fits the recording.
+
+    Checks, in order: envelope and signature; form; signed by the node it names; consistency with the recording
+    (``protocol.recording.replay.check_report``). Errors: ``envelope.*``, ``report.invalid``.
+    """
+    signed = verify(data, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=find_key)
+    try:
+        report = decode_as(signed.payload, ReplayReport, bytes_max=limits.ARTEFACT_BYTES_MAX)
+    except MeshError as error:
+        raise MeshError("report.invalid", error.message) from error
+    if report.node != signed.claims.issuer:
+        raise MeshError("envelope.issuer", f"a report of {report.node[:7]} signed by {signed.claims.issuer[:7]}")
+    check_report(report, session=recorded.session, manifest_digest=recorded.manifest, steps=recorded.steps)
+    return report

@@ -1,0 +1,426 @@
+"""Sessions of this node: record, list, show, verify, export, import, replay."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from adapters.ports import Clock, Store
+from node.base.files import write_atomic
+from node.config.settings import Config
+from node.live.acting import Gate
+from node.live.browsers import Browsers
+from node.sessions.action_files import parse_actions
+from node.sessions.handover import export_session, import_bundle, signed_manifest
+from node.sessions.recorder import Recording, record, record_actions
+from node.sessions.remains import Remains, read_remains, remains_of
+from node.sessions.replayer import Recorded, ReplayPlan, open_report, replay
+from node.signing.identity import artefact_record
+from node.signing.witness import Witness
+from node.trust.peers import Peers
+from node.verbs.verb import Tell
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.messages import KIND_REPLAY_REPORT
+from protocol.page.action import describe
+from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
+from protocol.recording.replay import Difference, text_counts, unreached
+from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.risk.classes import GuardPolicy
+from protocol.wire import cbor, envelope
+
+_ZIP_START = b"PK"
+
+
+class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay report that was believed when it was stored, and is not now."""
+
+    node: str
+    """Who signed it."""
+    name: str
+    code: str
+    """Why: ``peer.distrusted``, ``keylog.revoked``, …"""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with everything that is known about it."""
+
+    session: Session
+    steps: tuple[Step, ...]
+    described: tuple[str, ...]
+    """What each step does, in words."""
+    signed_by: str = ""
+    """Node id; empty while it is not committed."""
+    manifest: str = ""
+    """SHA-256 of the signed manifest, hex."""
+    standing: str = ""
+    """Error code of why its signer is not relied on any more; empty when it is."""
+    reports: tuple[ReplayReport, ...] = ()
+    unreached: dict[str, str] = msgspec.field(default_factory=dict)
+    """As ``Replayed.unreached``, by id of those reports that met no page."""
+    reports_refused: tuple[RefusedReport, ...] = ()
+    """Stored reports that are not believed any more."""
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verification found. Raised errors are the other outcome."""
+
+    what: Literal["session", "bundle", "replay-report"]
+    id: str
+    session: str
+    signer: str
+    """Node id."""
+    signer_name: str
+    issued_s: int
+    manifest: str
+    steps: int
+    matched: int = 0
+    """Replay reports only."""
+    text: dict[str, int] = {}
+    """How many steps' text was same, numbers, differs; replay reports only."""
+    verdict: Verdict = Verdict.PASS
+    origin: str = ""
+    """Where it was replayed, if that was another origin than the recorded one."""
+    unreached: str = ""
+    """As ``Replayed.unreached``."""
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay and where its signed report lies."""
+
+    report: ReplayReport
+    described: tuple[str, ...]
+    signed_by: str
+    differences: tuple[Difference, ...]
+    """What was not as recorded, the first of each step; not in the report."""
+    secrets_missing: tuple[str, ...]
+    """Without these, pages cannot be redacted as the recording was, and ``differences`` is empty."""
+    out: str = ""
+    unreached: str = ""
+    """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
+
+
+class Sessions:
+    """The room of recorded sessions."""
+
+    def __init__(
+        self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers, peers: Peers
+    ) -> None:
+        self._witness = witness
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._browsers = browsers
+        self._peers = peers
+        self._began_ms = clock.now_ms()
+        self._replaying: Counter[str] = Counter()
+
+    def guard(self, allow: tuple[str, ...] = ()) -> GuardPolicy:
+        """This node's network policy; ``allow`` adds requests a person approved for one run."""
+        policy = self._config.policy
+        return GuardPolicy(read_only=True, allow=(*policy.allow_requests, *allow), origins=policy.origins)
+
+    def _gate(self, approve_class: int) -> Gate:
+        risk_max = max(self._config.policy.risk_class_max, approve_class)
+        return Gate(report=self._witness.trail.gate, risk_max=risk_max)
+
+    # --- making ------------------------------------------------------------------------------------------------------
+
+    async def record(
+        self, text: str, *, name: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, tell: Tell
+    ) -> Session:
+        """Drive the actions of an action file and record them.
+
+        ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
+        ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; what happened until then is kept as
+        a session, whose id is in the error's detail.
+        """
+        self._witness.check_signs()
+        file = parse_actions(text.encode(), name, self._config.browser.profile)
+        missing = sorted(set(file.secrets) - secrets.keys())
+        if missing:
+            raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
+        plan = Recording(
+            title=file.title,
+            start_url=file.start_url,
+            profile=file.profile,
+            browser=await self._browsers.info(),
+            secrets=secrets,
+            gate=self._gate(approve_class),
+        )
+
+        def on_step(step: Step) -> None:
+            did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked)}
+            tell({"step": step.index, "of": len(file.actions), **did})
+
+        async with self._browsers.page(file.profile, self.guard(allow)) as page:
+            recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
+            async with recording as recorder:
+                self._witness.trail.about(recorder.session.id)
+                try:
+                    await record_actions(recorder, file.actions)
+                except MeshError as error:
+                    error.detail.setdefault("session", recorder.session.id)
+                    raise
+            return recorder.session
+
+    async def replay(
+        self,
+        session_id: str,
+        *,
+        base_url: str,
+        secrets: dict[str, str],
+        allow: tuple[str, ...],
+        approve_class: int,
+        out: str,
+        tell: Tell,
+    ) -> Replayed:
+        """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
+        self._witness.check_signs()
+        session_id = ids.parse_id("ses", session_id)
+        with self._kept(session_id):
+            recorded = await self._recorded(session_id)
+            plan = ReplayPlan(
+                browser=await self._browsers.info(),
+                secrets=secrets,
+                gate=self._gate(approve_class),
+                base_url=base_url,
+            )
+            total = len(recorded.steps)
+
+            def on_step(match: StepMatch) -> None:
+                seen = {"matched": match.matched, "text": match.text, "error": match.error}
+                tell({"step": match.index, "of": total, **seen})
+
+            async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
+                done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
+            await self._store.put_artefact(done.artefact)
+            if out:
+                await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
+        return Replayed(
+            report=done.report,
+            described=tuple(describe(step.action) for step in recorded.steps),
+            signed_by=self._witness.node,
+            differences=done.differences,
+            secrets_missing=done.secrets_missing,
+            out=out,
+            unreached=unreached(done.report.steps),
+        )
+
+    @contextlib.contextmanager
+    def _kept(self, session_id: str) -> Iterator[None]:
+        """Meanwhile the session is not removed: it is being replayed."""
+        self._replaying[session_id] += 1
+        try:
+            yield
+        finally:
+            self._replaying[session_id] -= 1
+
+    async def remove(self, session_id: str) -> Session:
+        """Forget a session, with its steps, pictures, signatures and replay reports, but for its ``Remains``; what it was.
+
+        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
+        """
+        session = await self._session(session_id)
+        if session.verdict is Verdict.OPEN:
+            raise MeshError("input.invalid", "the session is being recorded", session=session.id)
+        if self._replaying[session.id]:
+            raise MeshError("input.invalid", "the session is being replayed", session=session.id)
+        remains = await remains_of(self._store, session, self._clock.now_ms())
+        if not await self._store.remove_session(session.id, cbor.encode(remains)):
+            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
+        return session
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    async def sessions(self, text: str, limit: int) -> list[Session]:
+        """Newest first."""
+        return [await self._as_it_is(session) for session in await self._store.sessions(text=text, limit=limit)]
+
+    async def _as_it_is(self, session: Session) -> Session:
+        """An open session with the steps that are stored; if no recording runs, as the interrupted one it is."""
+        if session.verdict is not Verdict.OPEN:
+            return session
+        # One that is open since before this process began was left so by a crash.
+        verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
+        steps = await self._store.steps(session.id)
+        duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
+        return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
+
+    async def remains(self, session_id: str) -> Remains | None:
+        """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
+        return await read_remains(self._store, ids.parse_id("ses", session_id))
+
+    async def show(self, session_id: str) -> Shown:
+        """Errors: ``input.not_found``, ``id.invalid``."""
+        session = await self._session(session_id)
+        steps = await self._store.steps(session.id)
+        described = tuple(describe(step.action) for step in steps)
+        try:
+            signed, manifest = await signed_manifest(self._store, session.id)
+        except MeshError:
+            return Shown(session=session, steps=tuple(steps), described=described)
+        recorded = Recorded(session=session, steps=steps, manifest=manifest)
+        reports: list[ReplayReport] = []
+        refused: list[RefusedReport] = []
+        for artefact in await self._store.artefacts(subject=session.id, kind=KIND_REPLAY_REPORT):
+            try:
+                reports.append(open_report(artefact.envelope, self._peers.find_key, recorded))
+            except MeshError as error:
+                by = artefact.issuer
+                refused.append(RefusedReport(node=by, name=self._name(by), code=error.code))
+        return Shown(
+            session=session,
+            steps=tuple(steps),
+            described=described,
+            signed_by=signed.issuer,
+            manifest=manifest.hex(),
+            standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
+            reports=tuple(reports),
+            unreached={report.id: code for report in reports if (code := unreached(report.steps))},
+            reports_refused=tuple(refused),
+        )
+
+    async def _session(self, session_id: str) -> Session:
+        session = await self._store.session(ids.parse_id("ses", session_id))
+        if session is None:
+            raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
+        return await self._as_it_is(session)
+
+    async def _recorded(self, session_id: str) -> Recorded:
+        """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
+        session = await self._session(session_id)
+        signed, _ = await signed_manifest(self._store, session.id)
+        opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
+        return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
+
+    # --- verifying, handing over -------------------------------------------------------------------------------------
+
+    async def verify(self, target: str) -> Verified:
+        """Check a stored session (by id), a bundle, or a replay report (by path).
+
+        A report that verifies is kept with its session.
+        Errors: ``bundle.*``, ``envelope.*``, ``report.invalid``, ``input.not_found``.
+        """
+        if target.lower().startswith("ses-"):
+            with tempfile.TemporaryFile() as file:
+                await export_session(self._store, ids.parse_id("ses", target), file)
+                bundle = await asyncio.to_thread(verify_bundle, file, self._peers.find_key)
+                return self._verified("session", bundle)
+        path = Path(target)
+        with _open_file(path) as file:
+            if file.read(2) == _ZIP_START:
+                file.seek(0)
+                return self._verified("bundle", await asyncio.to_thread(verify_bundle, file, self._peers.find_key))
+            file.seek(0)
+            return await self._verify_report(file.read(limits.ARTEFACT_BYTES_MAX + 1))
+
+    def _verified(self, what: Literal["session", "bundle"], bundle: Bundle) -> Verified:
+        return Verified(
+            what=what,
+            id=bundle.session.id,
+            session=bundle.session.id,
+            signer=bundle.claims.issuer,
+            signer_name=self._name(bundle.claims.issuer),
+            issued_s=bundle.claims.issued_s,
+            manifest=bundle.manifest_digest.hex(),
+            steps=bundle.session.steps,
+            verdict=bundle.session.verdict,
+        )
+
+    async def _verify_report(self, sealed: bytes) -> Verified:
+        claimed = envelope.peek(sealed)
+        opened = envelope.verify(sealed, kinds=frozenset({KIND_REPLAY_REPORT}), find_key=self._peers.find_key)
+        session_id = msgspec.convert(_field(opened.payload, "session"), str)
+        recorded = await self._recorded(session_id)
+        report = open_report(sealed, self._peers.find_key, recorded)
+        await self._store.put_artefact(artefact_record(sealed, KIND_REPLAY_REPORT, session_id, claimed.claims))
+        return Verified(
+            what="replay-report",
+            id=report.id,
+            session=session_id,
+            signer=report.node,
+            signer_name=self._name(report.node),
+            issued_s=claimed.claims.issued_s,
+            manifest=report.manifest.hex(),
+            steps=len(report.steps),
+            matched=report.matched,
+            text=text_counts(report.steps),
+            verdict=report.verdict,
+            origin=report.origin,
+            unreached=unreached(report.steps),
+        )
+
+    def _name(self, node: str) -> str:
+        if node == self._witness.node:
+            return self._config.name
+        return self._peers.name_of(node)
+
+    async def export(self, session_id: str, out: str, *, force: bool = False) -> Verified:
+        """Write the bundle of a session to ``out``, whole or not at all; over a file that is there only by ``force``.
+
+        Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
+        """
+        path = Path(out)
+        if not force and await asyncio.to_thread(path.exists):
+            raise MeshError("input.invalid", f"{path} exists: name another file, or give --force", path=str(path))
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        except OSError as error:
+            raise MeshError("input.invalid", f"{path.parent} cannot be written: {error.strerror}") from error
+        try:
+            with os.fdopen(handle, "w+b") as file:
+                await export_session(self._store, ids.parse_id("ses", session_id), file)
+                file.flush()
+                os.fsync(file.fileno())
+                bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
+                verified = self._verified("bundle", bundle)
+            try:
+                os.replace(temporary, path)
+            except OSError as error:
+                raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}") from error
+        except BaseException:
+            await asyncio.to_thread(Path(temporary).unlink, missing_ok=True)
+            raise
+        return verified
+
+    async def import_bundle(self, source: str) -> Verified:
+        """Verify a bundle, then keep it. Nothing of one that fails is kept. Errors: ``bundle.*``, ``envelope.*``, ``input.*``."""
+        with _open_file(Path(source)) as file:
+            bundle = await import_bundle(self._store, file, self._peers.find_key)
+            self._witness.trail.about(bundle.session.id)
+            return self._verified("bundle", bundle)
+
+
+def _field(payload: bytes, name: str) -> Any:
+    value = cbor.decode(payload, bytes_max=limits.ARTEFACT_BYTES_MAX)
+    if not isinstance(value, dict) or not isinstance(value.get(name), str):
+        raise MeshError("report.invalid", f"it names no {name}")
+    return value[name]
+
+
+def _open_file(path: Path) -> Any:
+    """``path`` opened for reading, its size within the limit of bundles. Errors: ``input.not_found``, ``input.too_large``."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+    if os.fstat(file.fileno()).st_size > limits.BUNDLE_BYTES_MAX:
+        file.close()
+        raise MeshError("input.too_large", f"{path} is larger than {limits.BUNDLE_BYTES_MAX // limits.MIB} MiB")
+    return file
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=str(path)) from error

@@ -1,0 +1,210 @@
+"""Who this node is: its witness key, its key log, and what is signed with the key."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from nacl.signing import SigningKey
+
+from adapters.ports import ArtefactRecord, Clock, KeyStore
+from node.base.files import write_atomic
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.keys import keylog
+from protocol.keys.key_event import EVENT_RANDOM_BYTES, HASH_BYTES
+from protocol.keys.keylog import KeyLog
+from protocol.messages import KIND_MESSAGE
+from protocol.store_faults import store_code
+from protocol.wire import cbor, envelope
+
+KEY_FILE = "witness.key"
+LOG_FILE = "keylog.cbor"
+SEED_BYTES = 32
+
+
+class Identity:
+    """A node's id, key log and witness key. The key never leaves this object except to the channel adapter."""
+
+    def __init__(self, key: SigningKey, clock: Clock, log: KeyLog | None = None, *, lost: bool = False) -> None:
+        """log: None for a node of this process only, which nobody can recover.
+
+        lost: ``key`` only stands in for the one of ``log``.
+        """
+        now_s = clock.now_ms() // 1000
+        self._clock = clock
+        self.key = key
+        # No key is known that hashes to nothing but zeros: nobody recovers this one.
+        self.log = log or keylog.begin(key, bytes(HASH_BYTES), now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
+        self.node = self.log.node
+        assert lost or self.log.key == bytes(key.verify_key)
+        self._lost = lost
+        self._speaks = key
+
+    @property
+    def public_key(self) -> bytes:
+        """The current witness key, 32 bytes."""
+        return self.log.key
+
+    @property
+    def genesis_key(self) -> bytes:
+        """The key the node began with, 32 bytes: what a rotation leaves as it was."""
+        return self.log.genesis_key
+
+    @property
+    def end(self) -> str:
+        """That this node revoked itself, and when, in words for people; empty if it has not."""
+        if self.log.revoked_s is None:
+            return ""
+        return f"this node revoked itself on {datetime.fromtimestamp(self.log.revoked_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    def check_active(self) -> None:
+        """Nothing, while what this node signs is believed.
+
+        Errors: ``node.not_initialised`` (its key is lost), ``keylog.revoked``, ``keylog.fork``.
+        """
+        if self._lost:
+            raise MeshError("node.not_initialised", "the witness key is lost", node=self.node)
+        if self.end:
+            message = f"{self.end}: nothing it signs since is believed"
+            raise MeshError("keylog.revoked", message, node=self.node, since_s=self.log.revoked_s)
+        self.log.check_active()
+
+    def become(self, log: KeyLog, key: SigningKey) -> None:
+        """Sign artefacts and checkpoints with ``key``, the current key of ``log``, from now on.
+
+        Messages as well once ``speak`` is called: until peers have seen ``log`` they believe only the key before.
+        """
+        assert log.node == self.node and log.key == bytes(key.verify_key)
+        self.log, self.key, self._lost = log, key, False
+
+    @property
+    def spoken(self) -> bool:
+        """Whether messages are signed with the current key already."""
+        return self._speaks is self.key
+
+    def speak(self) -> None:
+        """Sign messages with the current key from now on."""
+        self._speaks = self.key
+
+    def __repr__(self) -> str:
+        return f"Identity({ids.short(self.node)})"
+
+    def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord:
+        """``record`` signed as a durable artefact about ``subject``.
+
+        Only ``node.signing.witness`` calls this: an artefact that is not in the log must not leave the node.
+        """
+        payload = record if isinstance(record, bytes) else cbor.encode(record)
+        # A clock that was set back does not make the key younger than it is: nobody would ever believe what it signed then.
+        issued_s = max(self._clock.now_ms() // 1000, self.log.since_s)
+        claims = envelope.Claims(
+            issuer=self.node, issued_s=issued_s, unique=self._clock.random(envelope.UNIQUE_ID_BYTES)
+        )
+        return artefact_record(envelope.seal(payload, kind=kind, key=self.key, claims=claims), kind, subject, claims)
+
+    def message(self, record: msgspec.Struct, *, audience: str, path: str) -> bytes:
+        """``record`` signed as a message to ``audience`` over ``POST path``."""
+        issued_s = self._clock.now_ms() // 1000
+        claims = envelope.Claims(
+            issuer=self.node,
+            audience=audience,
+            issued_s=issued_s,
+            expires_s=issued_s + limits.MESSAGE_LIFETIME_S,
+            unique=self._clock.random(envelope.UNIQUE_ID_BYTES),
+        )
+        binding = envelope.route_binding("POST", path)
+        return envelope.seal(cbor.encode(record), kind=KIND_MESSAGE, key=self._speaks, claims=claims, binding=binding)
+
+
+def artefact_record(sealed: bytes, kind: str, subject: str, claims: envelope.Claims) -> ArtefactRecord:
+    """The stored form of a signed artefact."""
+    return ArtefactRecord(
+        digest=hashlib.sha256(sealed).digest(),
+        kind=kind,
+        subject=subject,
+        issuer=claims.issuer,
+        issued_s=claims.issued_s,
+        envelope=sealed,
+    )
+
+
+def create(clock: Clock, recovery: bytes) -> Identity:
+    """A new identity, nowhere kept yet. recovery: the commitment to its recovery key."""
+    key = SigningKey(clock.random(SEED_BYTES))
+    log = keylog.begin(key, recovery, now_s=clock.now_ms() // 1000, random=clock.random(EVENT_RANDOM_BYTES))
+    return Identity(key, clock, log)
+
+
+def keep(home: Path, own: Identity, keys: KeyStore) -> None:
+    """Keep a new identity in ``home``: its key last, so that a crash leaves no half node.
+
+    Errors: ``node.already_initialised``, ``store.full``, ``store.corrupt``, ``key.*``.
+    """
+    check_vacant(home)
+    write_log(home, own.log)
+    try:
+        keys.save([bytes(own.key)])
+    except BaseException:
+        (home / LOG_FILE).unlink()
+        raise
+
+
+def check_vacant(home: Path) -> None:
+    """Nothing, if no node lives in ``home``, whole or with its witness key gone. Errors: ``node.already_initialised``."""
+    if (home / KEY_FILE).exists():
+        raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
+    if (home / LOG_FILE).exists():
+        # A new node would take the place of the one thing that its recovery key needs.
+        told = f"{home} holds a node whose witness key is gone: `trailmesh node recover` takes it back"
+        raise MeshError("node.already_initialised", told, home=str(home))
+
+
+def load(home: Path, clock: Clock, keys: KeyStore) -> Identity:
+    """The identity in ``home``: the seed whose key the log says is current.
+
+    Errors: ``node.not_initialised``, ``store.corrupt``, ``key.locked``, ``key.passphrase``, ``key.keyring``.
+    """
+    candidates = [SigningKey(seed) for seed in keys.load()]
+    log = read_log(home)
+    for key in candidates:
+        if bytes(key.verify_key) == log.key:
+            return Identity(key, clock, log)
+    raise MeshError("store.corrupt", f"{home / KEY_FILE} holds another key than {LOG_FILE} says", home=str(home))
+
+
+def without_key(home: Path, clock: Clock) -> Identity:
+    """The identity in ``home`` whose witness key is lost: it signs nothing until it is recovered (``become``).
+
+    Errors: ``node.not_initialised`` (the key log is lost as well), ``store.corrupt``.
+    """
+    return Identity(SigningKey(clock.random(SEED_BYTES)), clock, read_log(home), lost=True)
+
+
+def read_log(home: Path) -> KeyLog:
+    """The key log in ``home``; needs no passphrase. Errors: ``node.not_initialised``, ``store.corrupt``."""
+    path = home / LOG_FILE
+    try:
+        return KeyLog.read(path.read_bytes())
+    except FileNotFoundError as error:
+        raise MeshError("node.not_initialised", f"no key log in {home}", home=str(home)) from error
+    except OSError as error:
+        raise MeshError(store_code(error.errno), f"{path} cannot be read: {error.strerror}") from error
+    except MeshError as error:
+        raise MeshError("store.corrupt", f"{path}: {error.message}") from error
+
+
+def write_log(home: Path, log: KeyLog) -> None:
+    """Keep ``log`` in ``home``. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``."""
+    try:
+        write_atomic(home / LOG_FILE, log.encode())
+    except OSError as error:
+        raise MeshError(store_code(error.errno), f"{home / LOG_FILE} cannot be written: {error.strerror}") from error
+
+
+def key_is_private(home: Path) -> bool:
+    """Whether only the owner can read the witness key."""
+    return (os.stat(home / KEY_FILE).st_mode & 0o077) == 0

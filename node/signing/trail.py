@@ -1,0 +1,181 @@
+"""Writes the audit trail: a row before a privileged action, and one after it that says how it ended.
+
+A row that could not be written stops its action. A crash between the two leaves an action that is only begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from types import TracebackType
+
+from adapters.audit_records import AuditLine
+from adapters.ports import Clock, Store
+from node.signing.identity import Identity
+from protocol import audit
+from protocol.audit import NODE, OWNER, Draft, Outcome
+from protocol.errors import MeshError
+from protocol.page.action import Action
+from protocol.risk.classes import Risk
+from protocol.wire.envelope import key_id
+
+log = logging.getLogger(__name__)
+
+
+class Doing:
+    """A privileged action while it is done: ``async with trail.doing(…)``. What it starts belongs to it, tasks too."""
+
+    def __init__(self, trail: Trail, what: str, who: str, subject: str, risk: int, note: Mapping[str, str]) -> None:
+        self._trail = trail
+        self._what, self._note, self._risk = what, note, risk
+        # An approval is the owner's: nobody else reaches the option that gives one.
+        self._approved_by = OWNER if risk else ""
+        self._token: Token[Doing | None] | None = None
+        self.who = who
+        self.subject = subject
+        """May be set while it is done, when only then it is known."""
+        self.number = 0
+        """Of the row that began it; 0 if none did."""
+        self.over = False
+
+    async def __aenter__(self) -> Doing:
+        row = await self._trail.write(
+            self._what,
+            Outcome.BEGUN,
+            who=self.who,
+            subject=self.subject,
+            risk=self._risk,
+            approved_by=self._approved_by,
+            note=self._note,
+        )
+        self.number = row.number
+        self._token = _doing.set(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._token is not None, "entered before it is left"
+        _doing.reset(self._token)
+        self.over = True
+        outcome, code = Outcome.DONE, ""
+        if isinstance(error, MeshError):
+            outcome, code = Outcome.FAILED, error.code
+        elif isinstance(error, Exception):
+            outcome, code = Outcome.FAILED, "internal.fault"
+        elif error is not None:
+            outcome = Outcome.INTERRUPTED
+        end = self._trail.write(
+            self._what,
+            outcome,
+            who=self.who,
+            subject=self.subject,
+            risk=self._risk,
+            approved_by=self._approved_by,
+            code=code,
+            of=self.number,
+        )
+        try:
+            await asyncio.shield(end)  # a second Ctrl-C must not lose the row
+        except MeshError as failed:
+            # It is done and its beginning is on the trail: an error here would say that it was not.
+            log.error("row %d of the audit trail keeps no end: %s", self.number, failed)
+
+
+_doing: ContextVar[Doing | None] = ContextVar("doing", default=None)
+
+
+class Trail:
+    """This node's audit trail. Rows say which witness key was current when they were written."""
+
+    def __init__(self, identity: Identity, store: Store, clock: Clock) -> None:
+        self._identity, self._store, self._clock = identity, store, clock
+
+    def doing(
+        self, what: str, *, who: str, subject: str = "", risk: int = 0, note: Mapping[str, str] | None = None
+    ) -> Doing:
+        """Do a privileged action within the block. risk: the class its caller has approved, 0 for none.
+
+        Errors on entering: ``store.*``, ``node.stopped``; then nothing was done.
+        """
+        return Doing(self, what, who, subject, risk, note or {})
+
+    @contextmanager
+    def for_peer(self, node: str) -> Iterator[None]:
+        """What happens within the block, a peer has asked for; by itself that leaves no row."""
+        token = _doing.set(Doing(self, "", node, "", 0, {}))
+        try:
+            yield
+        finally:
+            _doing.reset(token)
+
+    async def write(
+        self,
+        what: str,
+        outcome: Outcome = Outcome.DONE,
+        *,
+        who: str = "",
+        subject: str = "",
+        risk: int = 0,
+        approved_by: str = "",
+        code: str = "",
+        of: int = 0,
+        note: Mapping[str, str] | None = None,
+    ) -> AuditLine:
+        """Add a row. who, of: those of the privileged action this is part of, if they are not given.
+
+        Errors: ``store.*``, ``node.stopped``.
+        """
+        within = _doing.get()
+        return await self._store.append_audit(
+            Draft(
+                at_ms=self._clock.now_ms(),
+                what=what,
+                who=who or (within.who if within else NODE),
+                outcome=outcome,
+                key=key_id(self._identity.public_key).hex(),
+                key_events=len(self._identity.log),
+                subject=audit.clean(subject),
+                of=of or (within.number if within else 0),
+                risk=risk,
+                approved_by=approved_by,
+                code=code,
+                note=audit.notes(note or {}),
+            )
+        )
+
+    def about(self, subject: str) -> None:
+        """Name what the privileged action is done to, once that is known."""
+        within = _doing.get()
+        if within is not None:
+            within.subject = subject
+
+    async def gate(self, action: Action, risk: Risk, admitted: bool) -> None:
+        """A decision of the gate; the ``Report`` of every ``acting.Gate``. What is typed is not said."""
+        await self.write(
+            "action",
+            Outcome.APPROVED if admitted else Outcome.REFUSED,
+            risk=risk.level,
+            approved_by=OWNER if admitted else "",
+            code="" if admitted else "risk.refused",
+            note={"did": type(action).__name__.lower(), "reason": risk.reason},
+        )
+
+    async def paired(self, node: str, name: str, scopes: Sequence[str], before: Sequence[str] | None) -> None:
+        """A pairing is about to be kept. before: the scopes the peer had, None if it was no peer."""
+        granted, removed = sorted(set(scopes) - set(before or ())), sorted(set(before or ()) - set(scopes))
+        note = {
+            "name": name,
+            "peer": "known" if before is not None else "new",
+            "granted": ",".join(granted),
+            "removed": ",".join(removed),
+        }
+        within = _doing.get()
+        joining = within is not None and not within.over
+        if joining:
+            self.about(node)
+        # Who follows an invite comes when the command that made it is over; its row is ``of`` that one all the same.
+        await self.write("peer.paired", who="" if joining else node, subject=node, note=note)

@@ -1,0 +1,331 @@
+"""The one place that signs durable artefacts, and this node's log of all of them.
+
+An artefact is sealed, entered in the log, and handed to its caller once the log is on disk: so none can leave the node that the
+log does not hold. A crash in between leaves an entry for an artefact that nobody ever saw.
+
+Artefacts that are signed while an append is under way wait for it and go into the next one together: one transaction and one
+checkpoint, however many they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from adapters.log_records import LeafRecord, LogRecord, Subtree
+from adapters.ports import ArtefactRecord, Clock, Store
+from node.signing.identity import Identity
+from node.signing.log_check import own_artefacts
+from node.signing.trail import Trail
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.log import note, witness_log
+from protocol.log.log_proof import InclusionProof, KeyOf, key_of
+from protocol.log.merkle_growth import Frontier, Part, consistency_parts, cover, folded, inclusion_parts, root_parts
+from protocol.log.note import Line, Note
+from protocol.log.witness_log import KIND_OPENING, Checkpoint, Link, Opening, entry_hash, origin
+from protocol.wire import cbor, envelope
+
+log = logging.getLogger(__name__)
+
+_ROLLBACK_KEY = "log.rollback"
+
+
+class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
+    """This node's log, as of its last append."""
+
+    checkpoint: Checkpoint
+    signed: Note
+    opening: bytes
+    """The artefact that opened it."""
+    frontier: Frontier
+
+
+class Witness:
+    """This node's signer of artefacts and its log. ``load`` comes first."""
+
+    def __init__(self, identity: Identity, store: Store, clock: Clock) -> None:
+        self.identity = identity
+        self.trail = Trail(identity, store, clock)
+        """What this node does, as the witness log is what it signs."""
+        self._store = store
+        self._clock = clock
+        self._log: OwnLog | None = None
+        self._waiting: list[tuple[ArtefactRecord, asyncio.Future[None]]] = []
+        self._appending: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
+        self.rollback = b""
+        """A checkpoint of this node's own that its log does not continue; empty when all is well."""
+
+    @property
+    def node(self) -> str:
+        """This node's id."""
+        return self.identity.node
+
+    @property
+    def public_key(self) -> bytes:
+        """The key that signs artefacts and checkpoints."""
+        return self.identity.public_key
+
+    @property
+    def public_keys(self) -> tuple[bytes, ...]:
+        """Every key that has signed this node's checkpoints, the current one last."""
+        return tuple(dict.fromkeys((*self.identity.log.keys, self.identity.public_key)))
+
+    @property
+    def genesis_key(self) -> bytes:
+        """The key this node began with."""
+        return self.identity.genesis_key
+
+    @property
+    def log(self) -> OwnLog:
+        """The log that is being written; its checkpoint is signed by the current key, also when that was just changed."""
+        assert self._log is not None, "load comes first"
+        now = self._log
+        if note.line_of(now.signed, origin(self.node, now.checkpoint.number), self.public_key) is None:
+            signed = witness_log.sign(now.checkpoint, self.identity.key)
+            self._log = now = msgspec.structs.replace(now, signed=signed)
+        return now
+
+    @property
+    def waiting(self) -> int:
+        """How many artefacts wait for the next append."""
+        return len(self._waiting)
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Take up the newest log, or open the first one; whatever a store of an older version holds is entered in it.
+
+        Errors: ``store.corrupt`` when the log is not the one that was signed.
+        """
+        self.rollback = await self._store.get_meta(_ROLLBACK_KEY) or b""
+        if await self._store.logs():
+            self._log = await self._read()
+            return
+        earlier = await own_artefacts(self._store, self.node)
+        await self._open(0, previous=b"", earlier=earlier)
+
+    async def _read(self) -> OwnLog:
+        """The newest log of the store, checked against its signed checkpoint."""
+        record = (await self._store.logs())[-1]
+        checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, *self.public_keys)
+        frontier = Frontier(record.size, await self._store.log_subtrees(record.number, cover(0, record.size)))
+        openings = await self._store.artefacts(subject=origin(self.node, record.number), kind=KIND_OPENING)
+        expected = Checkpoint(node=self.node, number=record.number, size=record.size, root=frontier.root)
+        if not openings or checkpoint != expected:
+            raise MeshError("store.corrupt", f"log {record.number} is not what its checkpoint says")
+        return OwnLog(checkpoint=checkpoint, signed=signed, opening=openings[0].envelope, frontier=frontier)
+
+    async def _open(self, number: int, *, previous: bytes, earlier: Sequence[ArtefactRecord] = ()) -> None:
+        """Begin log ``number``. The opening is stored first: a log without one could not be shown to anybody."""
+        name = origin(self.node, number)
+        stored = await self._store.artefacts(subject=name, kind=KIND_OPENING)
+        if stored:
+            opening = stored[0]  # of a crash before its log began
+        else:
+            said = Opening(log=name, previous=previous, opened_ms=self._clock.now_ms())
+            opening = self.identity.artefact(KIND_OPENING, name, said)
+            await self._store.put_artefact(opening)
+        others = [artefact for artefact in earlier if artefact.digest != opening.digest]
+        self._log = await self._append(number, Frontier(), opening.envelope, [opening, *others])
+        log.info("log %s is open", name)
+
+    async def renew(self) -> Checkpoint:
+        """Open the next log, which names the largest known checkpoint of the one it replaces. The new log's first checkpoint.
+
+        Its number is above every one a peer has shown us, so that no log is ever written twice.
+        Errors: ``keylog.revoked``, ``keylog.fork``, ``store.*``.
+        """
+        self.identity.check_active()
+        async with self._writing:
+            previous = self.log.signed
+            if self.rollback:
+                seen = note.parse(self.rollback)
+                previous = max(previous, seen, key=lambda signed: _order(witness_log.peek(signed)))
+            await self._open(witness_log.peek(previous).number + 1, previous=previous.encode())
+            await self._store.put_meta(_ROLLBACK_KEY, b"")
+            self.rollback = b""
+            return self.log.checkpoint
+
+    # --- signing -----------------------------------------------------------------------------------------------------
+
+    async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord:
+        """``record`` signed as a durable artefact about ``subject``, once the log holds it.
+
+        Errors: ``keylog.revoked``, ``keylog.fork``, ``log.rollback``, ``store.full``, ``store.corrupt``, ``node.stopped``.
+        """
+        self.check_signs()
+        made = self.identity.artefact(kind, subject, record)
+        entered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((made, entered))
+        if self._appending is None or self._appending.done():
+            # A task of its own: a caller that is cancelled must not leave half an append to the others.
+            self._appending = asyncio.create_task(self._append_waiting(), name="witness log")
+        await entered
+        return made
+
+    def check_signs(self) -> None:
+        """Nothing, while this node signs: to be asked before long work whose end is signed.
+
+        Errors: ``keylog.revoked``, ``keylog.fork``, ``log.rollback``.
+        """
+        self.identity.check_active()
+        self._check_rollback()
+
+    def _check_rollback(self) -> None:
+        if self.rollback:
+            seen = witness_log.peek(note.parse(self.rollback))
+            raise MeshError("log.rollback", log=origin(seen.node, seen.number), size=seen.size)
+
+    async def _append_waiting(self) -> None:
+        while self._waiting:
+            batch = self._waiting[: limits.LOG_BATCH_ENTRIES_MAX]
+            del self._waiting[: len(batch)]
+            try:
+                async with self._writing:
+                    self._check_rollback()
+                    now = self.log
+                    made = [artefact for artefact, _ in batch]
+                    self._log = await self._append(now.checkpoint.number, now.frontier.copy(), now.opening, made)
+            except BaseException as error:
+                # Every waiter learns of it, whatever it was; who stops the task hears of it as well.
+                for _, entered in batch:
+                    if not entered.done():
+                        entered.set_exception(
+                            error if isinstance(error, MeshError) else MeshError("node.stopped", "the log was closed")
+                        )
+                if not isinstance(error, Exception):
+                    raise
+                if not isinstance(error, MeshError):
+                    log.exception("defect in the witness log")
+            else:
+                for _, entered in batch:
+                    if not entered.done():
+                        entered.set_result(None)
+
+    async def _append(
+        self, number: int, frontier: Frontier, opening: bytes, artefacts: Sequence[ArtefactRecord]
+    ) -> OwnLog:
+        """Enter ``artefacts`` and sign the checkpoint over them, in one transaction."""
+        leaves: list[LeafRecord] = []
+        subtrees: dict[Subtree, bytes] = {}
+        for made in artefacts:
+            index = frontier.count
+            leaves.append(LeafRecord(log=number, index=index, digest=made.digest, kind=made.kind, subject=made.subject))
+            subtrees.update(frontier.append(entry_hash(made.digest)))
+        checkpoint = Checkpoint(node=self.node, number=number, size=frontier.count, root=frontier.root)
+        signed = witness_log.sign(checkpoint, self.identity.key)
+        record = LogRecord(number=number, size=checkpoint.size, checkpoint=signed.encode())
+        await self._store.append_log(record, leaves, subtrees)
+        return OwnLog(checkpoint=checkpoint, signed=signed, opening=opening, frontier=frontier)
+
+    def cosign(self, signed: Note) -> Line:
+        """This node's cosignature of another node's checkpoint. Only what was judged is given here."""
+        return witness_log.cosign(signed, self.node, self.identity.key, self._clock.now_ms() // 1000)
+
+    async def close(self) -> None:
+        """Wait for what is being entered."""
+        if self._appending is not None:
+            await asyncio.gather(self._appending, return_exceptions=True)
+
+    # --- proving -----------------------------------------------------------------------------------------------------
+
+    async def _hashes(self, number: int, parts: Sequence[Part]) -> list[bytes]:
+        stored = await self._store.log_subtrees(number, [place for part in parts for place in part])
+        return folded(parts, stored)
+
+    async def root_at(self, number: int, size: int) -> bytes:
+        """The root of log ``number`` when it had ``size`` leaves. Errors: ``input.invalid`` when it never had."""
+        await self._check_size(number, size)
+        return (await self._hashes(number, root_parts(size)))[0]
+
+    async def link(self, number: int, old_size: int, new_size: int) -> Link:
+        """How log ``number`` grew from one size to another. Errors: ``input.invalid``."""
+        if old_size > new_size:
+            raise MeshError("input.invalid", "the old size is larger than the new one")
+        await self._check_size(number, new_size)
+        root = await self.root_at(number, old_size)
+        proof = await self._hashes(number, consistency_parts(old_size, new_size))
+        return Link(base_size=old_size, base_root=root, proof=tuple(proof))
+
+    async def _check_size(self, number: int, size: int) -> None:
+        known = {record.number: record.size for record in await self._store.logs()}
+        if not 1 <= size <= known.get(number, 0):
+            raise MeshError("input.invalid", f"log {number} of this node never had {size} entries")
+
+    async def prove(self, digest: bytes) -> InclusionProof:
+        """That the artefact with this SHA-256 is in the log, under the checkpoint with the most cosignatures that covers it.
+
+        Errors: ``log.not_logged``.
+        """
+        leaf = await self._store.log_leaf(digest)
+        if leaf is None:
+            raise MeshError("log.not_logged", digest=digest.hex())
+        checkpoint, signed, cosigners = await self._best_checkpoint(leaf)
+        hashes = await self._hashes(leaf.log, inclusion_parts(leaf.index, checkpoint.size))
+        return InclusionProof(
+            signer=key_of(self.node, self.public_key, self.identity.log),
+            digest=digest,
+            index=leaf.index,
+            hashes=tuple(hashes),
+            checkpoint=signed.encode().decode(),
+            cosigners=cosigners,
+        )
+
+    async def _best_checkpoint(self, leaf: LeafRecord) -> tuple[Checkpoint, Note, tuple[KeyOf, ...]]:
+        covering = [c for c in await self._store.cosigned() if c.log == leaf.log and c.size > leaf.index]
+        if covering:
+            sizes = [record.size for record in covering]
+            size = max(sizes, key=lambda size: (sizes.count(size), size))
+            chosen = [record for record in covering if record.size == size][: limits.LOG_COSIGNERS_MAX]
+            signed = note.parse(chosen[0].checkpoint)
+            for record in chosen:
+                signed = signed.with_line(note.parse_line(record.line))
+            named = tuple(
+                KeyOf(node=record.witness, public_key=record.public_key, key_log=record.key_log) for record in chosen
+            )
+        else:
+            record_of = {record.number: record for record in await self._store.logs()}
+            signed, named = note.parse(record_of[leaf.log].checkpoint), ()
+        return witness_log.peek(signed), signed, named
+
+    # --- what others hold of us --------------------------------------------------------------------------------------
+
+    async def compare(self, seen: Checkpoint, signed: Note) -> None:
+        """Nothing, if our log continues ``seen``: a checkpoint we once signed (checked by the caller).
+
+        Checks, in order: an earlier log's number; a later one; larger than ours; the root we had at that size. What fails
+        shows that our store was restored from a copy: it is written down, and nothing is signed until ``renew``.
+        Errors: ``log.rollback``.
+        """
+        now = self.log.checkpoint
+        if seen.number < now.number:
+            return
+        if (
+            seen.number == now.number
+            and seen.size <= now.size
+            and await self.root_at(seen.number, seen.size) == seen.root
+        ):
+            return
+        kept = witness_log.peek(note.parse(self.rollback)) if self.rollback else now
+        if not self.rollback or _order(seen) > _order(kept):
+            self.rollback = witness_log.bare(signed, *self.public_keys).encode()
+            await self._store.put_meta(_ROLLBACK_KEY, self.rollback)
+            log.error("a peer holds entry %d of our log %d, we do not: nothing is signed", seen.size, seen.number)
+        self._check_rollback()
+
+
+def _order(checkpoint: Checkpoint) -> tuple[int, int]:
+    return checkpoint.number, checkpoint.size
+
+
+def open_opening(sealed: bytes, node: str, find_key: envelope.KeyFinder) -> Opening:
+    """The opening in ``sealed``, once it is verified and signed by ``node``. Errors: ``envelope.*``, ``message.invalid``."""
+    opened = envelope.verify(sealed, kinds=frozenset({KIND_OPENING}), find_key=find_key)
+    if opened.claims.issuer != node:
+        raise MeshError("envelope.issuer", f"an opening of {ids.short(node)} signed by another node")
+    return cbor.decode_as(opened.payload, Opening)

@@ -1,0 +1,120 @@
+"""How late it was, by this node's clock, when it last heard a message: kept, so that no restart makes a message new.
+
+What was heard is remembered in memory only (``protocol.wire.envelope.ReplayWindow``). A node that starts refuses what was issued
+before; a clock that was set back meanwhile would move that moment back too. So the mark goes ahead of what is heard: it is
+written before a message is acted on, a few seconds further each time, and exactly when the node stops. A peer whose own clock is
+ahead has a mark of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+import msgspec
+
+from adapters.ports import Clock, Store
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.wire import cbor
+from protocol.wire.envelope import Claims
+
+log = logging.getLogger(__name__)
+
+_KEY = "clock.mark"
+
+
+class _Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """No message was heard that was issued at or after ``until_s``, by the peers in ``later`` at or after that."""
+
+    until_s: int
+    later: dict[str, int] = {}
+
+
+_NOTHING = _Mark(until_s=0)
+
+
+class ClockMark:
+    """The mark of one node. ``load`` comes first."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._kept = self._exact = _NOTHING
+        self._writing = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Take up what the store holds. Errors: ``store.corrupt``."""
+        data = await self._store.get_meta(_KEY)
+        if data:
+            self._kept = self._exact = cbor.decode_as(data, _Mark, bytes_max=limits.CLOCK_MARK_BYTES_MAX)
+
+    @property
+    def opens_s(self) -> int:
+        """What a node that starts now refuses: everything issued before, seconds since 1970."""
+        return max(self._now_s(), self._kept.until_s)
+
+    @property
+    def later(self) -> Mapping[str, int]:
+        """The peers of which more is refused, and until when it was issued."""
+        return self._kept.later
+
+    @property
+    def behind_s(self) -> int:
+        """By how much the clock is behind the mark: it was ahead before, or is behind now."""
+        return max(0, self._kept.until_s - limits.CLOCK_MARK_AHEAD_S - self._now_s())
+
+    async def settle(self) -> None:
+        """Wait until the clock has passed what a crash has left of the mark; not for a clock that was set back."""
+        left_s = self._kept.until_s - self._now_s()
+        if 0 < left_s <= limits.CLOCK_MARK_AHEAD_S:
+            await self._clock.sleep(left_s)
+
+    async def heard(self, claims: Claims, now_s: int) -> None:
+        """Keep that a message was admitted, before it is acted on. Errors: ``store.*``."""
+        if self._was_wrong(now_s):
+            self._exact = _NOTHING
+        if not _covers(self._exact, claims):
+            self._exact = _including(self._exact, claims, now_s)
+        if not self._due(claims, now_s):
+            return
+        async with self._writing:
+            if self._due(claims, now_s):
+                before = _NOTHING if self._was_wrong(now_s) else self._kept
+                await self._keep(_including(before, claims, now_s, ahead_s=limits.CLOCK_MARK_AHEAD_S))
+
+    async def close(self) -> None:
+        """Keep the mark as it is, not ahead. Never raises; twice is once."""
+        if self._kept != self._exact:
+            try:
+                await self._keep(self._exact)
+            except MeshError as error:  # then it stays ahead, by seconds
+                log.warning("the mark of the clock is not kept: %s", error)
+
+    def _due(self, claims: Claims, now_s: int) -> bool:
+        return self._was_wrong(now_s) or not _covers(self._kept, claims)
+
+    def _was_wrong(self, now_s: int) -> bool:
+        """Whether the clock was ahead when the mark was made, by so much that it is held to no longer."""
+        return now_s + limits.CLOCK_SET_BACK_S_MAX + limits.CLOCK_MARK_AHEAD_S < self._kept.until_s
+
+    async def _keep(self, mark: _Mark) -> None:
+        await self._store.put_meta(_KEY, cbor.encode(mark))
+        self._kept = mark
+
+    def _now_s(self) -> int:
+        return self._clock.now_ms() // 1000
+
+
+def _covers(mark: _Mark, claims: Claims) -> bool:
+    return claims.issued_s < max(mark.until_s, mark.later.get(claims.issuer, 0))
+
+
+def _including(mark: _Mark, claims: Claims, now_s: int, *, ahead_s: int = 1) -> _Mark:
+    """``mark`` once it covers a message that was heard at ``now_s``, and what is heard for ``ahead_s`` from then on."""
+    until_s = max(mark.until_s, now_s + ahead_s)
+    later = {issuer: issued_s for issuer, issued_s in mark.later.items() if issued_s > until_s}
+    if claims.issued_s >= max(until_s, later.get(claims.issuer, 0)):
+        later[claims.issuer] = claims.issued_s + ahead_s
+    return _Mark(until_s=until_s, later=later)

@@ -1,0 +1,67 @@
+"""Nodes on the local network: known, not trusted."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from adapters.ports import Announcement, Discovery
+from node.trust.peers import Peers
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.wire.address import parse_peer_address
+
+_PAIR = "on that machine: trailmesh node invite; here: trailmesh node join --peer <its invite>"
+
+
+async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[dict[str, Any]]:
+    """Who is on the local network, what they are to us, and what to do next. Errors: ``discovery.unavailable``.
+
+    What is heard there pairs nobody and changes no address of a peer: anybody can say it.
+    """
+    names = {ids.short(record.node): record.name for record in peers.records()}
+    distrusted = {ids.short(record.node): record.name for record in peers.distrusted()}
+    found = []
+    for sighting in await discovery.browse(seconds):
+        if sighting.short == ids.short(peers.me):
+            continue
+        name = names.get(sighting.short)
+        if sighting.short in distrusted:
+            found.append(_distrusted(sighting.short, sighting.addresses, distrusted[sighting.short]))
+            continue
+        found.append(
+            {
+                "short": sighting.short,
+                "addresses": list(sighting.addresses),
+                "standing": f"says it is your peer {name}" if name else "known, not trusted",
+                "next": "trailmesh node doctor --no-browser" if name else _PAIR,
+            }
+        )
+    return found
+
+
+def _distrusted(short: str, addresses: tuple[str, ...], name: str) -> dict[str, Any]:
+    return {
+        "short": short,
+        "addresses": list(addresses),
+        "standing": f"says it is {name}, which you distrust",
+        "next": f"nothing, or trailmesh node trust {name}",
+    }
+
+
+def announcement(node: str, address: str, advertise: tuple[str, ...]) -> Announcement:
+    """What the node that listens at ``address`` says about itself. Errors: ``config.invalid`` (no IP address to say)."""
+    _, port, signed = parse_peer_address(address)
+    hosts = [] if signed else [parse_peer_address(each)[0] for each in (*advertise, address)]
+    literal = tuple(dict.fromkeys(host for host in hosts if _is_ip(host)))
+    if not literal:
+        raise MeshError("config.invalid", "discovery.announce needs an IP address in listen.host or listen.advertise")
+    return Announcement(short=ids.short(node), addresses=literal, port=port)
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

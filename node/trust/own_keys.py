@@ -1,0 +1,269 @@
+"""The life of this node's keys: rotation, recovery, self-revocation, and what people compare.
+
+A change of key is kept before anybody hears of it, in an order in which a crash at any line leaves a node that opens: both
+keys, then the log that says which is current, then peers, then the channel, then the new key alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from nacl.signing import SigningKey
+
+from adapters.ports import Clock, KeyStore
+from node.api.federation import Handler
+from node.base.files import write_private
+from node.base.tasks import to_its_end
+from node.pairing.pairing_desk import PairingDesk
+from node.signing import identity
+from node.signing.identity import Identity
+from node.signing.recovery_file import check_recovery_file
+from node.trust.calls import Calls
+from node.verbs.verb import Params, Verb, Verbs
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.keys import keylog, recovery
+from protocol.keys.key_event import EVENT_RANDOM_BYTES
+from protocol.keys.keylog import KeyLog
+from protocol.messages import Done, KeysAsk, KeysPush, KeysTell
+from protocol.wire.clocks import apart_in_words
+
+log = logging.getLogger(__name__)
+
+
+class RotateParams(Params, frozen=True, kw_only=True):
+    """``node.rotate``"""
+
+
+class RecoverParams(Params, frozen=True, kw_only=True):
+    """``node.recover``; one of the two files holds the recovery key."""
+
+    key_file: str = ""
+    words_file: str = ""
+    since_s: int = 0
+    """When the key was lost or stolen, seconds since 1970; 0 for now."""
+    recovery_out: str = ""
+    """Where a new recovery key is written; empty keeps the present one."""
+
+
+class RevokeParams(Params, frozen=True, kw_only=True):
+    """``node.revoke_self``; without a file the witness key signs."""
+
+    key_file: str = ""
+    words_file: str = ""
+    since_s: int = 0
+
+
+class Keyed(Protocol):
+    """An end of the channel: it shows which node it is by a key."""
+
+    def rekey(self, key: SigningKey) -> None:
+        """Show another key of the same node."""
+
+
+class OwnKeys:
+    """Changes the key of a node, one change at a time."""
+
+    def __init__(
+        self,
+        home: Path,
+        own: Identity,
+        keys: KeyStore,
+        clock: Clock,
+        calls: Calls,
+        pairing: PairingDesk,
+        channel: Sequence[Keyed],
+        read_words: Callable[[str], bytes],
+        end_work: Callable[[], Awaitable[None]],
+    ) -> None:
+        """channel: what must show the new key. read_words: the recovery key in 24 words.
+
+        end_work: ends what would go on to sign, once this node has revoked itself.
+        """
+        self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
+        self._pairing = pairing
+        self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
+        self._changing = asyncio.Lock()
+        self.verbs: Verbs = {
+            "node.rotate": Verb(RotateParams, self.rotate),
+            "node.recover": Verb(RecoverParams, self.recover),
+            "node.revoke_self": Verb(RevokeParams, self.revoke),
+        }
+        self.routes: dict[str, Handler] = {"keys/push": self.on_push, "keys/pull": self.on_pull}
+
+    # --- what peers ask ----------------------------------------------------------------------------------------------
+
+    async def on_push(self, caller: str, push: KeysPush) -> Done:
+        """A peer shows a key log: its own, or that of another peer of ours. Errors: ``keylog.*``, ``peer.unknown``."""
+        await self._calls.changes.adopt(push.log)
+        return Done()
+
+    async def on_pull(self, caller: str, ask: KeysAsk) -> KeysTell:
+        """A peer met this node under a key it did not know."""
+        return KeysTell(log=self._own.log.encode())
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    async def rotate(self, params: RotateParams, tell: Any = None) -> dict[str, Any]:
+        """A new witness key, signed in by the present one.
+
+        Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``store.*``, ``key.*``.
+        """
+        async with self._changing:
+            self._own.check_active()
+            await self._check_clock()
+            new = SigningKey(self._clock.random(identity.SEED_BYTES))
+            changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
+            return await to_its_end(self._change(changed, new))
+
+    async def recover(self, params: RecoverParams, tell: Any = None) -> dict[str, Any]:
+        """A new witness key, signed in by the recovery key, whatever became of the present one.
+
+        Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked`` (the recovery key had revoked), ``store.*``, ``key.*``.
+        """
+        async with self._changing:
+            signer = await self._recovery_key(params.key_file, params.words_file)
+            new = SigningKey(self._clock.random(identity.SEED_BYTES))
+            next_seed = self._clock.random(recovery.SEED_BYTES) if params.recovery_out else b""
+            now_s = self._now_s()
+            changed = keylog.recover(
+                self._own.log,
+                signer,
+                new,
+                since_s=_since(params.since_s, now_s),
+                now_s=now_s,
+                random=self._random(),
+                commitment=recovery.commitment(next_seed) if next_seed else b"",
+            )
+            if next_seed:
+                await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
+            return await to_its_end(self._change(changed, new)) | {"recovery_file": params.recovery_out}
+
+    async def revoke(self, params: RevokeParams, tell: Any = None) -> dict[str, Any]:
+        """The end of this node, told to every peer it reaches.
+
+        Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked``, ``store.*``.
+        """
+        async with self._changing:
+            signer = self._own.key
+            if params.key_file or params.words_file:
+                signer = await self._recovery_key(params.key_file, params.words_file)
+            now_s = self._now_s()
+            since_s = _since(params.since_s, now_s)
+            changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
+            await asyncio.to_thread(identity.write_log, self._home, changed)
+            self._own.become(changed, self._own.key)
+            log.warning("this node has revoked itself")
+            told, missed = await self._calls.push_keys(changed)
+            await self._end_work()
+            return self._result(told, missed) | {"revoked_s": changed.revoked_s}
+
+    # --- changing ----------------------------------------------------------------------------------------------------
+
+    # Never left half done by an interrupted command: a node between two keys is understood by nobody.
+
+    async def _change(self, changed: KeyLog, new: SigningKey) -> dict[str, Any]:
+        old = self._own.key
+        await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
+        await asyncio.to_thread(identity.write_log, self._home, changed)
+        # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told under
+        # it. Each of them drops the connection once it has understood: whether it has, only a call under the new key shows.
+        self._own.become(changed, new)
+        await self._calls.push_keys(changed)
+        self._own.speak()
+        for end in self._channel:
+            end.rekey(new)
+        await self._pairing.close()
+        await asyncio.to_thread(self._keys.save, [bytes(new)])
+        told, missed = await self._calls.ask_all()
+        log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
+        return self._result(told, missed)
+
+    async def _end(self, changed: KeyLog) -> dict[str, Any]:
+        await asyncio.to_thread(identity.write_log, self._home, changed)
+        self._own.become(changed, self._own.key)
+        log.warning("this node has revoked itself")
+        await self._end_work()
+        told, missed = await self._calls.push_keys(changed)
+        return self._result(told, missed) | {"revoked_s": changed.revoked_s}
+
+    def _result(self, told: list[str], missed: list[str]) -> dict[str, Any]:
+        return {
+            "node": self._own.node,
+            "short": ids.short(self._own.node),
+            "public_key": self._own.public_key.hex(),
+            "events": len(self._own.log),
+            "told": told,
+            "not_told": missed,
+        }
+
+    async def _check_clock(self) -> None:
+        """Nothing, unless our clock is ahead of those of all peers that have said: until its time has come, nobody would believe
+        a key that begins in the future, and the one before has ended. Errors: ``peer.clock``.
+        """
+        if not self._calls.clocks_apart_ms():
+            await self._calls.ask_all()
+        apart_ms = self._calls.clocks_apart_ms()
+        if apart_ms and max(apart_ms) < -limits.CLOCK_SKEW_S * 1000:
+            words = apart_in_words("this node", -max(apart_ms)).replace(" ours", " those of its peers")
+            raise MeshError("peer.clock", f"{words}: they would not believe a new key until then")
+
+    async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
+        """Errors: ``recovery.invalid``, ``input.invalid``."""
+        if bool(key_file) == bool(words_file):
+            raise MeshError("input.invalid", "give the recovery key as one of --key-file and --words-file")
+        text = await asyncio.to_thread(_read_text, Path(key_file or words_file))
+        seed = recovery.parse(text, self._own.node) if key_file else self._read_words(text)
+        return SigningKey(seed)
+
+    def _write_recovery(self, given: str, seed: bytes) -> None:
+        path = check_recovery_file(self._home, given)
+        try:
+            write_private(path, recovery.render(self._own.node, seed).encode())
+        except OSError as error:
+            raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}") from error
+
+    def _now_s(self) -> int:
+        return self._clock.now_ms() // 1000
+
+    def _random(self) -> bytes:
+        return self._clock.random(EVENT_RANDOM_BYTES)
+
+
+def _since(given_s: int, now_s: int) -> int:
+    """Errors: ``input.invalid``."""
+    if not 0 <= given_s <= now_s:
+        raise MeshError("input.invalid", "a key cannot have been lost in the future")
+    return given_s or now_s
+
+
+def _read_text(path: Path) -> str:
+    """Errors: ``input.invalid``."""
+    try:
+        with path.open("rb") as file:
+            return file.read(limits.RECOVERY_FILE_CHARS_MAX + 1).decode()
+    except OSError as error:
+        raise MeshError("input.invalid", f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise MeshError("recovery.invalid", "this is no text") from None
+
+
+def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, Any]:
+    """What people compare and what an owner wants to know about the keys in ``home``; needs no passphrase.
+
+    form: how the witness key is kept. words: a digest as words. Errors: ``node.not_initialised``, ``store.corrupt``.
+    """
+    known = identity.read_log(home)
+    return {
+        "node": known.node,
+        "short": ids.short(known.node),
+        "fingerprint": words(recovery.fingerprint(known.node)),
+        "public_key": known.key.hex(),
+        "events": len(known),
+        "revoked_s": known.revoked_s,
+        "key_form": form,
+    }

@@ -1,0 +1,258 @@
+"""The peers of this node: who they are, under which keys, and what they may do here. Every room asks here.
+
+What is known of them is changed by ``node/trust/trust_changes.py``; they are called by ``node/trust/calls.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from nacl.signing import VerifyKey
+
+from adapters.ports import Clock, PeerRecord, PeerServer, Store
+from node.config.settings import Config
+from node.signing.trail import Trail
+from node.signing.witness import Witness
+from node.trust.usage import Usage
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.keys.keylog import KeyLog
+from protocol.trust.grants import Scope
+from protocol.trust.origin import fits, origin_of
+from protocol.trust.trust_set import TrustedPeer, TrustSet
+
+
+class Peers:
+    """Keeps the trust set and the channel in step with the store."""
+
+    def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, server: PeerServer) -> None:
+        self._witness = witness
+        self._identity = witness.identity
+        self._config = config
+        self._store = store
+        self._server = server
+        self._records: dict[str, PeerRecord] = {}
+        self._distrusted: dict[str, PeerRecord] = {}
+        self._logs: dict[str, KeyLog] = {}
+        self._trust = TrustSet()
+        self._frozen: dict[str, str] = {}
+        self.usage = Usage(store, clock, config.policy.peer_disk_mib * limits.MIB)
+        """How much disk each peer takes up here."""
+        self.changed: Callable[[], None] = lambda: None
+        """Called after every change of the trust set."""
+        self.addresses: tuple[str, ...] = config.listen.advertise
+        """Where peers reach us."""
+
+    @property
+    def me(self) -> str:
+        """This node's id."""
+        return self._identity.node
+
+    @property
+    def trail(self) -> Trail:
+        """This node's audit trail."""
+        return self._witness.trail
+
+    async def load(self) -> None:
+        """Trust what the store says."""
+        await self.usage.load()
+        self._use({record.node: record for record in await self._store.peers()})
+        self._server.trust(self._trust.keys)
+
+    def use(self, record: PeerRecord) -> None:
+        """Know this of a peer from now on, and trust it accordingly. Errors: ``store.corrupt``."""
+        self._use({**self._records, **self._distrusted, record.node: record})
+
+    def note(self, record: PeerRecord) -> None:
+        """As ``use``, for a change by which nothing is decided: the trust set stays as it is."""
+        (self._distrusted if record.distrusted_ms else self._records)[record.node] = record
+
+    def _use(self, records: dict[str, PeerRecord]) -> None:
+        """Trust the peers among ``records``, everybody this node ever paired with, that nobody distrusted."""
+        trusted_before = self._trust.keys
+        self._records = {node: record for node, record in records.items() if not record.distrusted_ms}
+        self._distrusted = {node: record for node, record in records.items() if record.distrusted_ms}
+        self._logs = {record.node: self._log_of(record) for record in records.values() if record.key_log}
+        self._trust = TrustSet(
+            TrustedPeer(node=r.node, public_key=r.public_key, grants=r.grants, log=self._logs.get(r.node))
+            for r in self._records.values()
+        )
+        if self._trust.keys != trusted_before:  # what a peer may do is not the channel's matter
+            self._server.trust(self._trust.keys)
+        self.changed()
+
+    def _log_of(self, record: PeerRecord) -> KeyLog:
+        """The key log of ``record``, verified once. Errors: ``store.corrupt``."""
+        known = self._logs.get(record.node)
+        if known is not None and known.encode() == record.key_log:
+            return known
+        try:
+            return KeyLog.read(record.key_log)
+        except MeshError as error:
+            raise MeshError("store.corrupt", f"the key log of {record.name}: {error.message}") from error
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    def records(self) -> list[PeerRecord]:
+        """All peers that are trusted, by pairing time; those that ended their own key log too."""
+        return sorted(self._records.values(), key=lambda record: record.paired_ms)
+
+    def distrusted(self) -> list[PeerRecord]:
+        """The peers that this node's owner distrusted, by pairing time."""
+        return sorted(self._distrusted.values(), key=lambda record: record.paired_ms)
+
+    def record(self, node: str) -> PeerRecord | None:
+        """What is known of ``node``, if this node ever paired with it."""
+        return self._records.get(node) or self._distrusted.get(node)
+
+    def knows(self, node: str) -> bool:
+        """Whether ``node`` is a peer, and not distrusted."""
+        return node in self._records
+
+    def everybody(self) -> list[str]:
+        """Everybody this node ever paired with: those whose end still has to be told and heard of."""
+        return [*self._records, *self._distrusted]
+
+    def met(self, node: str) -> bool:
+        """Whether this node ever paired with ``node``."""
+        return node in self._records or node in self._distrusted
+
+    def parting(self) -> list[str]:
+        """Those who may act no longer, and with whom something is still to be ended."""
+        return [record.node for record in (*self.records(), *self.distrusted()) if record.parting]
+
+    def acts(self, node: str) -> bool:
+        """Whether ``node`` is a peer that may act: neither distrusted, nor revoked, nor with a key log that is frozen."""
+        return node in self._trust.keys
+
+    def standing(self, node: str) -> str:
+        """Empty for a peer in order; otherwise the error code that says why it is not."""
+        if node in self._distrusted:
+            return "peer.distrusted"
+        if node not in self._records:
+            return "peer.unknown"
+        try:
+            if node in self._logs:
+                self._logs[node].check_active()
+        except MeshError as error:
+            return error.code
+        return self._frozen.get(node, "")
+
+    def name_of(self, node: str) -> str:
+        """The name of whoever this node ever paired with, or its own; empty for anybody else."""
+        if node == self.me:
+            return self._config.name
+        record = self.record(node)
+        return record.name if record else ""
+
+    def check_welcome(self, node: str) -> None:
+        """Nothing, unless ``node`` is distrusted. Errors: ``peer.distrusted``."""
+        record = self._distrusted.get(node)
+        if record is not None:
+            raise MeshError("peer.distrusted", f"{record.name} ({ids.short(node)}) is distrusted here", node=node)
+
+    def genesis_key(self, node: str) -> bytes:
+        """The key a peer began with; it stays when the current key changes. Errors: ``peer.unknown``."""
+        if node not in self._records:
+            raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
+        known = self._logs.get(node)
+        return known.genesis_key if known else self._records[node].public_key
+
+    def public_key(self, node: str) -> bytes:
+        """The current key of a peer. Errors: ``peer.unknown``."""
+        if node not in self._records:
+            raise MeshError("peer.unknown", f"{ids.short(node)} is not a peer", node=node)
+        return self._records[node].public_key
+
+    def public_keys_of(self, node: str) -> tuple[bytes, ...]:
+        """Every key that was a peer's, the current one last. Errors: ``peer.unknown``."""
+        known = self._logs.get(node)
+        return tuple(dict.fromkeys((*(known.keys if known else ()), self.public_key(node))))
+
+    def genesis_keys(self) -> dict[str, bytes]:
+        """Node id to genesis key, of every peer that is neither frozen nor revoked."""
+        return {node: self.genesis_key(node) for node in self._trust.keys}
+
+    def key_log(self, node: str) -> KeyLog | None:
+        """The key log of a peer, if it has shown one."""
+        return self._logs.get(node)
+
+    def require(self, node: str, scope: str | None, url: str | None = None) -> TrustedPeer:
+        """The peer, once it may do ``scope`` here, at the origin of ``url`` unless that is None.
+
+        Errors: ``peer.distrusted``, ``peer.unknown``, ``peer.scope``, ``keylog.*``; ``log.*`` while its scopes are frozen.
+        """
+        self.check_welcome(node)
+        origin = None if url is None else origin_of(url)
+        peer = self._trust.require(node, Scope(scope) if scope else Scope.STATUS, origin)
+        if scope and node in self._frozen:
+            raise MeshError(self._frozen[node], node=node)
+        return peer
+
+    def may(self, node: str, scope: Scope, url: str) -> bool:
+        """Whether ``require`` lets it pass."""
+        try:
+            self.require(node, scope, url)
+        except MeshError:
+            return False
+        return True
+
+    def lets_us(self, node: str, scope: Scope, url: str) -> bool:
+        """Whether a peer said last that we may do ``scope`` there, at the origin of ``url``."""
+        record = self._records.get(node)
+        return record is not None and fits(record.granted_us.get(scope, ()), origin_of(url))
+
+    @property
+    def frozen(self) -> Mapping[str, str]:
+        """Peers whose log is not in order, and the code that says why: their scopes do not work, and nothing is asked of them."""
+        return self._frozen
+
+    def freeze(self, node: str, code: str) -> None:
+        """``node`` is not to be relied on, because of ``code``. Equivocation is for good."""
+        if self._frozen.get(node) != "log.equivocation":
+            self._frozen[node] = code
+
+    def thaw(self, node: str) -> None:
+        """The log of ``node`` is in order again."""
+        if self._frozen.get(node) == "log.unproven":
+            del self._frozen[node]
+
+    def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
+        """The key of a peer at that time, or our own; the ``KeyFinder`` of everything this node verifies.
+
+        Errors: ``peer.distrusted``, whatever it signed; ``keylog.*`` for what a key signed that has ended since.
+        """
+        if issuer == self._identity.node:
+            return self._identity.log.find_key(candidate, issued_s)
+        self.check_welcome(issuer)
+        found = self._trust.find_key(issuer, candidate, issued_s)
+        if found is None and issuer in self._logs:
+            self._logs[issuer].check_active()  # so that the reason is named
+        return found
+
+    def find(self, text: str) -> PeerRecord:
+        """The peer with this name, short id or id.
+
+        Errors: ``input.not_found``, ``input.invalid`` when several fit, ``peer.distrusted`` when only a distrusted one does.
+        """
+        try:
+            return _called(text, self._records.values())
+        except MeshError as error:
+            if error.code == "input.not_found":
+                self.check_welcome(_called(text, self._distrusted.values()).node)
+            raise
+
+    def find_met(self, text: str) -> PeerRecord:
+        """As ``find``, among everybody this node ever paired with."""
+        return _called(text, (*self._records.values(), *self._distrusted.values()))
+
+
+def _called(text: str, records: Iterable[PeerRecord]) -> PeerRecord:
+    """The one of ``records`` with this name, short id or id. Errors: ``input.not_found``, ``input.invalid`` when several fit."""
+    wanted = text.strip()
+    found = [r for r in records if wanted in (r.name, r.node) or ids.short(r.node) == wanted.upper()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MeshError("input.invalid", f"{len(found)} peers are called {wanted!r}: give the node id")
+    raise MeshError("input.not_found", f"no peer is called {wanted!r}")

@@ -1,0 +1,166 @@
+"""How this node and its peers reach each other: connections it keeps open, and what is known about each way.
+
+A node that nobody can connect to (behind NAT, or by choice) keeps one connection to each peer open, over which the
+peer calls it. When that ends it is opened again, after a wait that doubles with every failure in a row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from adapters.ports import Clock, PeerAddress, PeerClient, PeerHandler, PeerServer
+from node.base.tasks import Tasks
+from node.trust.calls import Calls
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell
+from protocol.wire import backoff
+from protocol.wire.line import one_line
+
+log = logging.getLogger(__name__)
+
+_OF_KEYS = frozenset({"peer.identity", "peer.refused_us"})
+_STEADY_MS = 60_000
+"""A connection that stayed open for this long was no failure when it ends."""
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True):
+    """A connection this node keeps open, or tries to."""
+
+    state: Literal["connecting", "open", "waiting"]
+    since_ms: int
+    failures: int = 0
+    """In a row."""
+    error: str = ""
+    """Code of the last failure."""
+    message: str = ""
+    next_try_ms: int = 0
+    """When it will be tried again, while ``waiting``."""
+
+
+class Reach:
+    """Keeps connections to peers open, and answers what is known about the ways to them."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        client: PeerClient,
+        server: PeerServer,
+        clock: Clock,
+        *,
+        mode: Literal["direct", "held", "both"],
+    ) -> None:
+        """mode: ``direct`` keeps no connection open; the others do."""
+        self._calls, self._peers = calls, calls.peers
+        self._client, self._server, self._clock = client, server, clock
+        self._holding = mode != "direct"
+        self._handler: PeerHandler | None = None
+        self._tasks = Tasks()
+        self._kept: dict[PeerAddress, asyncio.Task[None]] = {}
+        self._holds: dict[str, Hold] = {}
+
+    def start(self, handler: PeerHandler) -> None:
+        """Keep a connection to every peer that has an address, from now on. handler: as for the peer listener."""
+        self._handler = handler
+        self._peers.changed = self._follow
+        self._follow()
+
+    @property
+    def holds(self) -> Mapping[str, Hold]:
+        """The connections this node keeps open, by peer."""
+        return dict(self._holds)
+
+    def report(self, node: str) -> dict[str, Any]:
+        """What is known about the ways between this node and ``node``: plain values."""
+        hold, contact = self._holds.get(node), self._calls.contacts.of(node)
+        return {
+            "way": self._client.way(node),
+            "holds": node in self._server.held,
+            "held": msgspec.to_builtins(hold) if hold else None,
+            "error": contact.error,
+            "message": contact.message,
+            "clock_apart_ms": contact.apart_ms,
+        }
+
+    async def echo(self, caller: str, ask: EchoAsk) -> EchoTell:
+        """Call ``caller`` back and say how that went: ``reach/echo``."""
+        started_ms = self._clock.now_ms()
+        try:
+            async with asyncio.timeout(limits.ECHO_TIMEOUT_S):
+                await self._calls.call(caller, "status", StatusAsk(), StatusTell)
+        except TimeoutError:
+            return EchoTell(
+                reached=False, code="peer.unreachable", message=f"no answer within {limits.ECHO_TIMEOUT_S} s"
+            )
+        except MeshError as error:
+            return EchoTell(reached=False, code=error.code, message=one_line(error.message)[:300])
+        milliseconds = max(0, self._clock.now_ms() - started_ms)
+        return EchoTell(reached=True, way=self._client.way(caller)[:300], milliseconds=milliseconds)
+
+    def _follow(self) -> None:
+        """Hold connections to the present peers, and to no others."""
+        wanted = {
+            PeerAddress(node=record.node, public_key=record.public_key, addresses=record.addresses)
+            for record in self._peers.records()
+            if self._holding and record.addresses
+        }
+        for peer in self._kept.keys() - wanted:
+            self._kept.pop(peer).cancel()
+            self._holds.pop(peer.node, None)
+        for peer in wanted - self._kept.keys():
+            self._kept[peer] = self._tasks.start(self._keep(peer), f"connection held to {ids.short(peer.node)}")
+
+    async def _keep(self, peer: PeerAddress) -> None:
+        """Open the connection again and again, until cancelled."""
+        assert self._handler is not None
+        failures = 0
+        while True:
+            started_ms = self._clock.now_ms()
+            last = self._holds.get(peer.node)
+            self._holds[peer.node] = Hold(
+                state="connecting",
+                since_ms=started_ms,
+                failures=failures,
+                error=last.error if last else "",
+                message=last.message if last else "",
+            )
+            try:
+                await self._client.hold(peer, self._handler, opened=lambda: self._opened(peer.node))
+            except MeshError as error:
+                failed = error
+            if failed.code in _OF_KEYS:
+                # One side may have missed that the other one changed its key: a call settles what can be settled.
+                with contextlib.suppress(MeshError):
+                    await self._calls.call(peer.node, "status", StatusAsk(), StatusTell)
+            now_ms = self._clock.now_ms()
+            was = self._holds[peer.node]
+            failures = 1 if was.state == "open" and now_ms - was.since_ms >= _STEADY_MS else failures + 1
+            wait_ms = backoff.delay_ms(failures, self._clock.random(backoff.RANDOM_BYTES))
+            self._holds[peer.node] = Hold(
+                state="waiting",
+                since_ms=now_ms,
+                failures=failures,
+                error=failed.code,
+                message=failed.message,
+                next_try_ms=now_ms + wait_ms,
+            )
+            log.info("no connection to %s: %s; next try in %d ms", ids.short(peer.node), failed, wait_ms)
+            await self._clock.sleep(wait_ms / 1000)
+
+    def _opened(self, node: str) -> None:
+        was = self._holds[node]
+        if was.state != "open":  # a renewed certificate opens another one; the time is that of the first
+            self._holds[node] = Hold(state="open", since_ms=self._clock.now_ms(), failures=was.failures)
+
+    async def close(self) -> None:
+        """Let go of every connection. Twice is once."""
+        self._peers.changed = lambda: None
+        self._kept.clear()
+        self._holds.clear()
+        await self._tasks.close()

@@ -1,0 +1,335 @@
+"""What could be done with an element, and what speaks for it: the features that ``protocol.goal.weights`` weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+from urllib.parse import unquote_plus
+
+from protocol.goal.goal import Goal, Slot, Threshold
+from protocol.goal.labels import (
+    is_applied,
+    is_search,
+    order_of,
+    same_address,
+    sort_match,
+    speaks_of,
+    split_url,
+    threshold_match,
+    url_stems,
+    verdict,
+)
+from protocol.goal.reading import RESULT_COVERAGE_MIN, Page
+from protocol.goal.weights import ANSWER_WORDS, BACK_WORDS, BOILERPLATE, MACHINE_WORDS, MORE_WORDS, WEIGHTS
+from protocol.goal.words import tokens, word_set
+from protocol.page.action import Check, Click, Fill, Press, Select
+from protocol.page.observation import Element
+
+
+class Draft(NamedTuple):
+    kind: type[Click | Fill | Select | Check | Press]
+    element: Element
+    value: str
+    features: dict[str, float]
+
+    def score(self) -> float:
+        return sum(WEIGHTS[name].value * amount for name, amount in self.features.items())
+
+
+def one_per_address(drafts: list[Draft]) -> list[Draft]:
+    """Of several links to one address (picture and title of a card) the best named one."""
+    best: dict[str, Draft] = {}
+    for draft in drafts:
+        address = draft.element.url
+        if draft.kind is Click and address and (address not in best or draft.score() > best[address].score()):
+            best[address] = draft
+    return [
+        draft
+        for draft in drafts
+        if draft.kind is not Click or not draft.element.url or best[draft.element.url] is draft
+    ]
+
+
+def drafts_of(page: Page, item: Element) -> Iterator[Draft]:
+    match item.role:
+        case "textbox" | "searchbox" | "spinbutton":
+            yield from _fills(page, item)
+        case "combobox" | "listbox" if item.options:
+            yield from _selects(page, item)
+        case "combobox" if item.traits.tag == "input":
+            yield from _fills(page, item)
+        case "checkbox" | "radio" | "switch":
+            if not is_applied(item):
+                yield Draft(Check, item, "", _choice(page, item, item.name, item.url))
+        case "option" | "slider":
+            # Options are chosen through their list; a slider has no value that words could give.
+            return
+        case _:
+            yield Draft(Click, item, "", _click(page, item))
+
+
+# --- links and buttons -----------------------------------------------------------------------------------------------
+
+
+def _click(page: Page, item: Element) -> dict[str, float]:
+    found = _aboutness(page, item)
+    words = page.stems[item.ref]
+    named = found.get("words", 0.0) + found.get("slot", 0.0) > 0
+    found["sort"] = _ordering(page, item.name, item.url)
+    found["bound"] = threshold_match(page.goal, item.name, page.section(item))
+    if item.role == "link":
+        found |= _link(page, item, named=named)
+    else:
+        found["button"] = 1.0
+        if item.traits.submits or item.traits.input_type == "submit":
+            ready = page.filled_search or _pending(page, item)
+            found["submit_ready" if ready else "submit_early"] = 1.0
+    if words & set(page.goal.kinds) and not words <= page.shown:
+        found["kind"] = 1.0
+    if is_applied(item):
+        found["applied"] = 1.0
+    if page.goal.question and not words.isdisjoint(ANSWER_WORDS) and not words <= page.shown:
+        found["answers"] = 1.0
+    if not named and words & BOILERPLATE and words.isdisjoint(tokens(page.goal.text)):
+        found["boilerplate"] = 1.0
+    if page.landmark(item) in ("banner", "contentinfo"):
+        found["frame"] = 1.0
+    if not named and (words & MACHINE_WORDS or split_url(item.url)[0].path.rpartition(".")[2].lower() in MACHINE_WORDS):
+        found["machine"] = 1.0
+    if not named and len(words) <= 4 and words & MORE_WORDS:
+        found["more"] = 1.0
+    if not named and len(words) <= 3 and words & BACK_WORDS:
+        found["back"] = 1.0
+    if not words and not item.traits.tokens and not item.url:
+        found["nameless"] = 1.0
+    return found
+
+
+def _ordering(page: Page, label: str, url: str) -> float:
+    """How well a control brings the list into the wanted order; one that is in it already needs none."""
+    # An address that only carries the page's order along does not bring it about.
+    url = "" if order_of(url) == order_of(page.observation.url) else url
+    match = max((sort_match(wanted, label, url) for wanted in page.goal.sorts), default=0.0)
+    return min(match, 0.0) if page.sorted_as_wanted else match
+
+
+def _link(page: Page, item: Element, *, named: bool) -> dict[str, float]:
+    here, there = page.parts, split_url(item.url)[0]
+    found: dict[str, float] = {}
+    if item.url and same_address(item.url, page.observation.url):
+        found["here"] = 1.0
+    if there.netloc and there.netloc != here.netloc:
+        found["elsewhere"] = 1.0
+    elif there.path in ("", "/") and not there.query and not named:
+        found["home"] = 1.0
+    found["undo"] = _undo(page, item)
+    return found
+
+
+def _undo(page: Page, item: Element) -> float:
+    """How much of what the goal wanted and the address shows is missing from a link within the same list."""
+    here, pairs = split_url(page.observation.url)
+    there, their_pairs = split_url(item.url)
+    if not pairs or there.path != here.path:
+        return 0.0
+    lost = [
+        value
+        for key, value in pairs
+        if (key, value) not in their_pairs and not any(k == key and v for k, v in their_pairs)
+    ]
+    if any(_wanted_text(page.goal, value) for value in lost):
+        return 1.0
+    return (
+        1.0
+        if page.sorted_as_wanted
+        and sort_match(page.goal.sorts[0], "", page.observation.url) > sort_match(page.goal.sorts[0], "", item.url)
+        else 0.0
+    )
+
+
+def _wanted_text(goal: Goal, value: str) -> bool:
+    return (
+        bool(set(tokens(value)) & set(goal.words))
+        or any(slot.value == value for slot in goal.slots)
+        or any(short_number(bound) == value or f"{bound.number}" == value for bound in goal.thresholds)
+    )
+
+
+def _aboutness(page: Page, item: Element) -> dict[str, float]:
+    """What every candidate is asked first: how much its words, its surroundings and its address share with the goal."""
+    words = page.stems[item.ref] or frozenset(tokens(" ".join(item.traits.tokens)))
+    hits = page.goal_words & words
+    found = {"words": page.coverage(words), "slot": _slot_match(page.goal, item.name)}
+    if hits:
+        found["exact"] = len(hits) / len(words)
+        # Not for the results of a list, which say more than what they have in common.
+        found["known"] = float(hits == words and words <= page.shown)
+    in_address = page.coverage(url_stems(unquote_plus(item.url)) - url_stems(page.observation.url)) if item.url else 0.0
+    found["address"] = max(0.0, in_address - found["words"] / 2)
+    card = page.card(item)
+    if hits or in_address:
+        found["around"] = page.coverage(frozenset(tokens(card)) - words)
+    if item.role == "link":
+        found |= {"common": 1.0} if item.url in page.shared else _as_result(page, card, words)
+    return {name: amount for name, amount in found.items() if amount}
+
+
+def _as_result(page: Page, card: str, words: frozenset[str]) -> dict[str, float]:
+    """A link whose card states facts is one of the results of the list."""
+    stated = page.facts(card)
+    if not stated or page.coverage(words | frozenset(tokens(card))) < RESULT_COVERAGE_MIN:
+        return {}
+    fits = verdict(page.goal, stated)
+    found = {"fits": fits}
+    if not page.goal.sorts:
+        return found
+    if not page.sorted_as_wanted:
+        found["unsorted"] = 1.0
+    if page.leader == card:
+        # Of several links on the card the one that carries its name.
+        found["leads"] = (0.5 + 0.5 * page.coverage(words)) * (1.0 if page.sorted_as_wanted else 0.25)
+    return found
+
+
+def _slot_match(goal: Goal, name: str) -> float:
+    folded = " ".join(name.split()).casefold()
+    best = 0.0
+    for slot in goal.slots:
+        value = slot.value.casefold().lstrip("@#")
+        if value and folded == value:
+            best = 1.0
+        elif value and (slot.kind != "number" or len(value) > 2) and value in folded:
+            best = max(best, 0.5)
+    return best
+
+
+# --- fields ----------------------------------------------------------------------------------------------------------
+
+
+def _fills(page: Page, item: Element) -> Iterator[Draft]:
+    if item.traits.input_type in ("password", "file", "hidden") or "readonly" in item.states:
+        return
+    shown = {value.casefold() for _, value in page.pairs}
+    search = is_search(item)
+    for value, features in _values(page, item, search=search):
+        if value == item.value:
+            continue
+        found = {**features}
+        if item.value:
+            found["overwrite"] = 1.0
+        if value.casefold() in shown:
+            found["applied"] = 1.0
+        yield Draft(Fill, item, value, found)
+    if item.value and (search or (item.traits.form_method == "get" and _wanted_text(page.goal, item.value))):
+        found = {"enter": 1.0}
+        if item.value.casefold() in shown:
+            found["applied"] = 1.0
+        yield Draft(Press, item, "Enter", found)
+
+
+def _values(page: Page, item: Element, *, search: bool) -> Iterator[tuple[str, dict[str, float]]]:
+    """What could be typed into a field, each once, with what speaks for it."""
+    goal, label = page.goal, page.stems[item.ref] | frozenset(tokens(" ".join(item.traits.tokens)))
+    seen: dict[str, dict[str, float]] = {}
+    for slot in goal.slots:
+        seen.setdefault(slot.value.lstrip("#@") if search else slot.value, _slot_fill(slot, item, label, search=search))
+    for bound in goal.thresholds:
+        fit = _bound_field(bound, f"{item.name} {' '.join(item.traits.tokens)}", page.section(item))
+        if fit > 0:
+            seen.setdefault(short_number(bound), {"bound": fit})
+    if search and goal.query:
+        seen.setdefault(goal.query, {"search": 1.0})
+        words = goal.query.split()
+        for word in (words[-1], words[0]):
+            seen.setdefault(word, {"search": 1.0, "shorter_query": 1.0})
+    yield from seen.items()
+
+
+_FIELD_TYPES: Final = {"email": "email", "date": "date", "number": "number", "time": "time"}
+
+
+def _slot_fill(slot: Slot, item: Element, label: frozenset[str], *, search: bool) -> dict[str, float]:
+    takes = _FIELD_TYPES.get(item.traits.input_type) or ("number" if item.role == "spinbutton" else "")
+    found: dict[str, float] = {}
+    if slot.key and not label.isdisjoint(tokens(slot.key)):
+        found["slot_key"] = 1.0
+    if takes:
+        found["slot_type" if takes == slot.kind else "wrong_type"] = 1.0
+    elif search:
+        found["search" if slot.kind == "number" else "search_slot"] = 1.0
+    return found or {"stray_fill": 1.0}
+
+
+_MAX_WORDS: Final = word_set("max maximum highest to up upto under below most less until")
+_MIN_WORDS: Final = word_set("min minimum lowest from over above least more")
+
+
+def _bound_field(bound: Threshold, label: str, section: str) -> float:
+    """1 if a field takes this bound ("Highest price"), 0 if not or if it takes the other one."""
+    words = frozenset(tokens(label))
+    wanted, other = (_MAX_WORDS, _MIN_WORDS) if bound.bound == "max" else (_MIN_WORDS, _MAX_WORDS)
+    if words.isdisjoint(wanted) or not words.isdisjoint(other):
+        return 0.0
+    return 1.0 if speaks_of(bound.attribute or "price", f"{label} {section}") else 0.0
+
+
+def short_number(bound: Threshold) -> str:
+    return f"{bound.number:g}"
+
+
+def _selects(page: Page, item: Element) -> Iterator[Draft]:
+    for option in item.options:
+        if option == item.value:
+            continue
+        features = _choice(page, item, option, "")
+        if "irrelevant_choice" not in features:
+            yield Draft(Select, item, option, features)
+
+
+def _choice(page: Page, item: Element, label: str, url: str) -> dict[str, float]:
+    """Features of an option or a box: what is chosen narrows, so it must share something with the goal."""
+    words = frozenset(tokens(label))
+    hits = words & frozenset(page.goal.words)
+    found = {
+        "words": page.coverage(words),
+        "exact": len(hits) / len(words) if words else 0.0,
+        "slot": _slot_match(page.goal, label),
+        "bound": threshold_match(page.goal, label, f"{page.section(item)} {item.name}"),
+        "sort": _ordering(page, label, url),
+    }
+    found = {name: amount for name, amount in found.items() if amount}
+    return found if any(amount > 0 for amount in found.values()) else {**found, "irrelevant_choice": 1.0}
+
+
+def _pending(page: Page, button: Element) -> bool:
+    """Whether a field of the button's form holds something that the address does not show yet."""
+    shown = {value for _, value in page.pairs}
+    keys = {key for key, _ in page.pairs}
+    for item in page.observation.elements:
+        traits = item.traits
+        if (traits.form_action, traits.form_method) != (
+            button.traits.form_action,
+            button.traits.form_method,
+        ) or item is button:
+            continue
+        if (
+            item.role in ("textbox", "searchbox", "spinbutton")
+            and item.value
+            and item.value not in shown
+            and _wanted_text(page.goal, item.value)
+        ):
+            return True
+        if item.options and item.value and _wanted_choice(page, item) and keys.isdisjoint(traits.tokens):
+            return True
+        if (
+            item.role in ("checkbox", "radio")
+            and is_applied(item)
+            and _wanted_choice(page, item)
+            and keys.isdisjoint(traits.tokens)
+        ):
+            return True
+    return False
+
+
+def _wanted_choice(page: Page, item: Element) -> bool:
+    return "irrelevant_choice" not in _choice(page, item, item.value if item.options else item.name, "")

@@ -1,0 +1,206 @@
+"""What to try on a page for a goal, and how near a page is to it: priors and values without a language model.
+
+Nothing here knows a site, reads a success condition or performs anything. A candidate's prior is a softmax over
+weighted features; ``protocol.goal.weights`` holds every weight with its reason. Candidates of ``risk.APPROVAL_CLASS`` and
+above are returned, so that a person can see them, but with prior 0: a search never selects them, and the network guard
+would refuse what they cause.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, Protocol
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from protocol import limits
+from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
+from protocol.goal.goal import Goal, Threshold
+from protocol.goal.labels import speaks_of, threshold_match, url_stems, verdict
+from protocol.goal.reading import SORTED_RUN_MIN, Page
+from protocol.goal.weights import WEIGHTS
+from protocol.goal.words import tokens
+from protocol.page.action import Action, Check, Click, Fill, Locator, Press, Select
+from protocol.page.observation import Element, Observation
+from protocol.risk.classes import APPROVAL_CLASS
+from protocol.risk.classes import classify as classify_by_rules
+from protocol.wire import cbor
+
+ERROR_WORDS: Final = ("not found", "404", "error", "forbidden", "went wrong")
+EMPTY_WORDS: Final = ("no results", "nothing found", "no matches", "0 results", "0 items")
+MASKED_SHOWN_MAX: Final = 8
+"""At most so many masked candidates are returned: a person may see them, the places are for what can be tried."""
+PRIOR_DIGITS: Final = 6
+"""Priors are rounded, so that the last bits of ``exp`` on different machines do not reorder them."""
+
+
+class HasLevel(Protocol):
+    """A risk, as far as the heuristics need it."""
+
+    @property
+    def level(self) -> int: ...
+
+
+Classify = Callable[[Action, Element | None, Observation], HasLevel]
+"""``protocol.risk.classes.classify``."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """An action to try. ``prior`` sums to 1 over those below ``APPROVAL_CLASS`` and is 0 for the others."""
+
+    action: Action
+    prior: float
+    risk: int
+
+    @property
+    def selectable(self) -> bool:
+        """Whether a search may try it without an approval."""
+        return self.risk < APPROVAL_CLASS
+
+
+def candidates(
+    goal: Goal, observation: Observation, *, classify: Classify = classify_by_rules
+) -> tuple[Candidate, ...]:
+    """What to try on this page, best first: prior descending, then the bytes of the action; the same on every machine.
+
+    At most ``CANDIDATES_PER_STATE_MAX``, of these at most ``MASKED_SHOWN_MAX`` that need an approval, at the end.
+    """
+    page = Page(goal, observation)
+    drafts = one_per_address(
+        [draft for item in observation.elements if item.interactive for draft in drafts_of(page, item)]
+    )
+    places = _places(observation)
+    scored = sorted(
+        ((round(draft.score(), PRIOR_DIGITS), index, draft) for index, draft in enumerate(drafts)),
+        key=lambda entry: (-entry[0], entry[1]),
+    )
+    free: list[tuple[float, Action, int]] = []
+    masked: list[Candidate] = []
+    for score, _, draft in scored:
+        action = _action(draft, places[draft.element.ref])
+        level = classify(action, draft.element, observation).level
+        if level < APPROVAL_CLASS:
+            free.append((score + WEIGHTS["side_effect"].value * max(0, level - 1), action, level))
+        elif len(masked) < MASKED_SHOWN_MAX:
+            masked.append(Candidate(action=action, prior=0.0, risk=level))
+        if len(free) >= limits.CANDIDATES_PER_STATE_MAX:
+            break
+    free = free[: limits.CANDIDATES_PER_STATE_MAX - len(masked)]
+    priors = _softmax([score for score, _, _ in free])
+    chosen = [
+        Candidate(action=action, prior=prior, risk=level)
+        for prior, (_, action, level) in zip(priors, free, strict=True)
+    ]
+    return tuple(
+        sorted([*chosen, *masked], key=lambda item: (-item.prior, not item.selectable, cbor.encode(item.action)))
+    )
+
+
+def _softmax(scores: list[float]) -> list[float]:
+    if not scores:
+        return []
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [round(power / sum(powers), PRIOR_DIGITS) for power in powers]
+
+
+def _places(observation: Observation) -> dict[str, Locator]:
+    """Every element's locator: what ``protocol.page.locator.locate`` gives, but one pass for all instead of one for each."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    places = {}
+    for item in observation.elements:
+        key = (item.role, item.name, item.frame)
+        places[item.ref] = Locator(role=item.role, name=item.name, nth=seen[key], frame=item.frame)
+        seen[key] += 1
+    return places
+
+
+def _action(draft: Draft, target: Locator) -> Action:
+    if draft.kind is Fill:
+        return Fill(target=target, value=draft.value)
+    if draft.kind is Select:
+        return Select(target=target, option=draft.value)
+    if draft.kind is Check:
+        return Check(target=target)
+    if draft.kind is Press:
+        return Press(key=draft.value, target=target)
+    return Click(target=target)
+
+
+# --- value -----------------------------------------------------------------------------------------------------------
+
+VALUE_UNPROVEN_MAX: Final = 0.7
+"""However near a page looks, only the success condition proves a goal reached."""
+_COVERAGE, _SIMILARITY, _NOVELTY, _DEAD_END = 0.35, 0.2, 0.1, 0.2
+
+
+def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_state: int) -> float:
+    """How near a page is to the goal: 1 if ``reached``, else at most ``VALUE_UNPROVEN_MAX``.
+
+    .35 × the share of the goal's demands (slots, orders, bounds) the page meets + .2 × similarity of goal and page
+    + .1 / √(1 + visits) − .2 where it goes no further: an error page, an empty list, a login wall, the wrong one of
+    many.
+    """
+    if reached:
+        return 1.0
+    page = Page(goal, observation)
+    similar = similarity(page)
+    met = demands(page)
+    share = sum(met) / len(met) if met else similar
+    novelty = 1.0 / math.sqrt(1 + max(0, visits_of_state))
+    # Where one thing is wanted out of many, a page about one of them that is not the answer leads no further.
+    ends = dead_end(page) or bool(goal.sorts and page.about_one)
+    raw = _COVERAGE * share + _SIMILARITY * similar + _NOVELTY * novelty - _DEAD_END * ends
+    return round(min(VALUE_UNPROVEN_MAX, max(0.0, raw)), PRIOR_DIGITS)
+
+
+def similarity(page: Page) -> float:
+    """How much of what the goal is about the page names: title, heading, address, chosen filters before text."""
+    chosen = frozenset(tokens(" ".join(item.value if item.options else item.name for item in page.applied)))
+    prominent = page.headline | chosen | url_stems(unquote_plus(page.observation.url))
+    return (
+        0.6 * page.coverage(prominent)
+        + 0.25 * page.coverage(page.headline)
+        + 0.15 * page.coverage(frozenset(tokens(page.observation.text)))
+    )
+
+
+def demands(page: Page) -> list[float]:
+    """For each slot, order and bound of the goal, how far the page meets it: 0 to 1."""
+    goal, text = page.goal, page.observation.text.casefold()
+    prominent = f"{page.observation.title} {unquote_plus(page.observation.url)}".casefold()
+    met = [1.0 if slot.value.casefold() in prominent else 0.5 * (slot.value.casefold() in text) for slot in goal.slots]
+    stated = page.about_one
+    met += [1.0 if page.sorted_as_wanted else 0.0] * len(goal.sorts)
+    return met + [_bound_met(page, bound, stated) for bound in goal.thresholds]
+
+
+def _bound_met(page: Page, bound: Threshold, stated: dict[str, float]) -> float:
+    alone = msgspec.structs.replace(page.goal, thresholds=(bound,))
+    if any(
+        threshold_match(alone, item.value if item.options else item.name, page.section(item)) >= 1
+        for item in page.applied
+    ):
+        return 1.0
+    if any(
+        value == short_number(bound) and speaks_of(bound.attribute or "price", key.replace("_", " "))
+        for key, value in page.numbers
+    ):
+        return 1.0
+    if len(page.listed) >= SORTED_RUN_MIN and all(verdict(alone, card) > 0 for card in page.listed.values()):
+        return 1.0
+    return 1.0 if verdict(alone, stated) > 0 else 0.0
+
+
+def dead_end(page: Page) -> bool:
+    """Whether the page says that there is nothing, or asks for a login before it shows anything."""
+    said = " ".join([page.observation.title, *page.headings]).casefold()
+    text = page.observation.text.casefold()
+    walled = any(item.traits.input_type == "password" for item in page.observation.elements) and similarity(page) < 0.5
+    return (
+        walled
+        or any(words in said for words in ERROR_WORDS)
+        or (len(text) < 4_000 and any(words in text for words in EMPTY_WORDS))
+    )

@@ -1,0 +1,281 @@
+"""What a page offers a goal: its elements as word stems, their cards and sections, and the facts a card states.
+
+The snapshot's indented text is the only place that tells which texts belong together, so cards are cut out of it:
+the lines of the nearest list item, row or article around an element.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+from urllib.parse import unquote_plus
+
+from protocol.goal.goal import Goal
+from protocol.goal.labels import (
+    SORT_LIKELY,
+    facts,
+    is_applied,
+    is_search,
+    same_address,
+    sort_match,
+    split_url,
+    url_stems,
+    verdict,
+)
+from protocol.goal.words import tokens
+from protocol.page.observation import Element, Observation
+
+CARD_ROLES: Final = frozenset(["listitem", "row", "article"])
+RESULT_COVERAGE_MIN: Final = 0.99
+"""Only a card that says all the goal asks about is one of its results."""
+HEADINGS_MAX: Final = 3
+SORTED_RUN_MIN: Final = 3
+"""Fewer numbers are in order by chance."""
+CARD_LINES_MAX: Final = 40
+"""A card is small; what is longer is a list of cards."""
+_NODE = re.compile(r'^( *)- ([a-z]+)(?: "(.*?)")?((?: \[[\w=-]+\])*)(?:: (.*))?$')
+_LINE_CHARS_MAX: Final = 2_000
+_CELLS: Final = frozenset(["cell", "gridcell", "rowheader"])
+_DECIMAL = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    indent: int
+    role: str
+    text: str
+    """Its name and its text, without the snapshot's own words."""
+    heading: str
+    """The last heading above this line."""
+    landmark: str
+    columns: tuple[str, ...]
+    """In a table, the heads of its columns."""
+
+
+class _Outline:
+    """The snapshot's lines as a tree, and which line each element is."""
+
+    def __init__(self, observation: Observation) -> None:
+        self.lines: list[_Line] = []
+        self._named: dict[tuple[str, str], list[int]] = {}
+        self._texts: dict[int, str] = {}
+        self._read(observation.text)
+        self.line_of = self._align(observation)
+
+    def _read(self, text: str) -> None:
+        heading, landmark, landmark_indent = "", "", -1
+        columns: tuple[str, ...] = ()
+        for index, raw in enumerate(text.split("\n")):
+            match = _NODE.match(raw[:_LINE_CHARS_MAX])
+            indent = len(match[1]) if match else len(raw) - len(raw.lstrip())
+            role, name, said = (
+                (match[2], match[3] or "", match[5] or "") if match else ("", "", raw.strip().removeprefix("- "))
+            )
+            if indent <= landmark_indent:
+                landmark, landmark_indent = "", -1
+            if role in ("banner", "contentinfo", "navigation") and not landmark:
+                landmark, landmark_indent = role, indent
+            if role == "heading":
+                heading = f"{name} {said}".strip()
+            elif role == "table":
+                columns = ()
+            elif role == "columnheader":
+                columns += (f"{name} {said}".strip(),)
+            self.lines.append(_Line(indent, role, f"{name} {said}".strip(), heading, landmark, columns))
+            if role:
+                self._named.setdefault((role, name), []).append(index)
+
+    def _align(self, observation: Observation) -> dict[str, int]:
+        """Lines carry no refs, but both are in document order: each element is the next line of its role and name.
+
+        A line leaves out a name that only repeats its content.
+        """
+        found: dict[str, int] = {}
+        last = -1
+        for item in observation.elements:
+            lists = (self._named.get((item.role, name), ()) for name in {item.name, ""})
+            following = [lines[place] for lines in lists if (place := bisect_right(lines, last)) < len(lines)]
+            if following:
+                last = found[item.ref] = min(following)
+        return found
+
+    def text_at(self, start: int) -> str:
+        """What a line and the lines below it say; of a table row each cell with the head of its column."""
+        if start not in self._texts:
+            end, last = start + 1, min(len(self.lines), start + CARD_LINES_MAX)
+            while end < last and self.lines[end].indent > self.lines[start].indent:
+                end += 1
+            below = self.lines[start:end]
+            said = self._row(start, end) if below[0].role == "row" else [node.text for node in below]
+            self._texts[start] = " ".join(text for text in said if text)
+        return self._texts[start]
+
+    def _row(self, start: int, end: int) -> list[str]:
+        cells = [index for index in range(start + 1, end) if self.lines[index].role in _CELLS]
+        heads = self.lines[start].columns
+        return [
+            f"{heads[place] if place < len(heads) else ''}: {self.text_at(index)}" for place, index in enumerate(cells)
+        ]
+
+    def card_of(self, index: int) -> int | None:
+        """The line of the nearest list item, row or article around a line."""
+        indent, place = self.lines[index].indent, index
+        while place >= 0 and index - place < CARD_LINES_MAX:
+            node = self.lines[place]
+            if node.role in CARD_ROLES and node.indent < indent:
+                return place
+            indent = min(indent, node.indent)
+            place -= 1
+        return None
+
+
+class Page:
+    """An observation, read once for one goal."""
+
+    def __init__(self, goal: Goal, observation: Observation) -> None:
+        self.goal = goal
+        self.observation = observation
+        self.parts, self.pairs = split_url(observation.url)
+        self._outline = _Outline(observation)
+        self.goal_words = words = frozenset(goal.words)
+        self._facts: dict[str, dict[str, float]] = {}
+        self._cards: dict[str, str] = {}
+        self.stems = {item.ref: frozenset(tokens(item.name)) for item in observation.elements}
+        spread = Counter(
+            word for item in observation.elements if item.interactive for word in self.stems[item.ref] & words
+        )
+        # A word that every link carries tells none of them apart.
+        named = [part.attribute for part in goal.sorts] + [bound.attribute or "price" for bound in goal.thresholds]
+        self.attributes = frozenset(named)
+        self.rarity = {word: 1.0 / (1.0 + spread[word] / 4) for word in goal.words}
+        self._weight = sum(self.rarity.values())
+
+    def _line(self, element: Element) -> _Line | None:
+        index = self._outline.line_of.get(element.ref)
+        return None if index is None else self._outline.lines[index]
+
+    def landmark(self, element: Element) -> str:
+        """``banner``, ``contentinfo`` or ``navigation`` if the element stands in one."""
+        line = self._line(element)
+        return line.landmark if line else ""
+
+    def section(self, element: Element) -> str:
+        """The heading the element stands under, and the name of its surroundings."""
+        line = self._line(element)
+        return f"{line.heading if line else ''} {element.context}"
+
+    def card(self, element: Element) -> str:
+        """The text of the list item, row or article around the element; its own and its context if there is none."""
+        if element.ref not in self._cards:
+            index = self._outline.line_of.get(element.ref)
+            start = None if index is None else self._outline.card_of(index)
+            own = f"{element.name} {element.context}"
+            self._cards[element.ref] = own if start is None else self._outline.text_at(start)
+        return self._cards[element.ref]
+
+    def facts(self, text: str) -> dict[str, float]:
+        """The numbers in ``text`` that the goal orders or bounds by, and prices and ratings."""
+        if text not in self._facts:
+            self._facts[text] = facts(text, self.attributes)
+        return self._facts[text]
+
+    def coverage(self, stems: frozenset[str]) -> float:
+        """How much of what the goal is about is among ``stems``: 0 to 1, rare words count more."""
+        found = self.goal_words & stems
+        return sum(self.rarity[word] for word in self.goal.words if word in found) / self._weight if found else 0.0
+
+    @cached_property
+    def applied(self) -> tuple[Element, ...]:
+        """Elements that say what the page is set to: chosen options, checked boxes, links that lead to where we are."""
+        here = self.observation.url
+        return tuple(
+            item
+            for item in self.observation.elements
+            if is_applied(item) or (item.url and self.pairs and same_address(item.url, here))
+        )
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[str, str], ...]:
+        """The address's query pairs whose value is a number, the number in its shortest form."""
+        return tuple((key, f"{float(value):g}") for key, value in self.pairs if _DECIMAL.fullmatch(value))
+
+    @cached_property
+    def sorted_as_wanted(self) -> bool:
+        """Whether the list is in the order of the goal's first sort: by its numbers, else by labels."""
+        if not self.goal.sorts:
+            return False
+        wanted = self.goal.sorts[0]
+        numbers = [stated[wanted.attribute] for stated in self.listed.values() if wanted.attribute in stated]
+        if len(numbers) >= SORTED_RUN_MIN:
+            return numbers == sorted(numbers, reverse=wanted.direction == "descending")
+        labels = [(item.value if item.options else item.name, item.url) for item in self.applied]
+        return any(
+            sort_match(wanted, label, url) >= SORT_LIKELY for label, url in [*labels, ("", self.observation.url)]
+        )
+
+    @cached_property
+    def listed(self) -> dict[str, dict[str, float]]:
+        """The cards that say all the goal is about, in order, with the facts they state."""
+        found: dict[str, dict[str, float]] = {}
+        for item in self.observation.elements:
+            if item.role == "link" and (card := self.card(item)) not in found:
+                stated = self.facts(card)
+                if stated and self.coverage(frozenset(tokens(card)) | self.stems[item.ref]) >= RESULT_COVERAGE_MIN:
+                    found[card] = stated
+        return found
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Addresses that several cards link to: what the things have in common, not the things."""
+        seen = {(item.url, self.card(item)) for item in self.observation.elements if item.url and item.role == "link"}
+        return frozenset(url for url, count in Counter(url for url, _ in seen).items() if count > 1)
+
+    @cached_property
+    def results(self) -> dict[str, dict[str, float]]:
+        """The listed cards that break no bound of the goal."""
+        return {card: stated for card, stated in self.listed.items() if verdict(self.goal, stated) >= 0}
+
+    @cached_property
+    def leader(self) -> str:
+        """The result that the goal's order puts first: first of a list in that order, else the extreme of the page."""
+        if not self.goal.sorts or not self.results:
+            return ""
+        wanted = self.goal.sorts[0]
+        known = [card for card, stated in self.results.items() if wanted.attribute in stated]
+        if not known or self.sorted_as_wanted:
+            return known[0] if known else ""
+        sign = 1 if wanted.direction == "ascending" else -1
+        return min(known, key=lambda card: sign * self.results[card][wanted.attribute])
+
+    @cached_property
+    def shown(self) -> frozenset[str]:
+        """What the page is about by its title, main heading and address."""
+        return self.headline | url_stems(unquote_plus(self.observation.url))
+
+    @cached_property
+    def about_one(self) -> dict[str, float]:
+        """The facts of a page about one thing that is what the goal is about; empty for a list or another thing."""
+        if len(self.results) > 1 or self.coverage(self.headline) < RESULT_COVERAGE_MIN:
+            return {}
+        start = next((index for index, node in enumerate(self._outline.lines) if node.role == "heading"), 0)
+        return self.facts(" ".join(node.text for node in self._outline.lines[start : start + CARD_LINES_MAX]))
+
+    @cached_property
+    def filled_search(self) -> bool:
+        """Whether a search field holds text that the address does not yet show."""
+        shown = {value for _, value in self.pairs}
+        return any(is_search(item) and item.value and item.value not in shown for item in self.observation.elements)
+
+    @cached_property
+    def headings(self) -> tuple[str, ...]:
+        """The first headings of the page."""
+        return tuple([node.text for node in self._outline.lines if node.role == "heading"][:HEADINGS_MAX])
+
+    @cached_property
+    def headline(self) -> frozenset[str]:
+        """The words of the title and of the main headings."""
+        return frozenset(tokens(f"{self.observation.title} {' '.join(self.headings[:1])}"))

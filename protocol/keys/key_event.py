@@ -1,0 +1,189 @@
+"""Key events: how a node begins, changes its witness key, gets it back, and ends.
+
+An event is an envelope of kind ``key-event``, signed by the key that has the authority for it. When it brings a new witness
+key, its payload is a second envelope, of kind ``key-accept``, signed by that new key around the statement: so one byte string
+carries both signatures, and the older key has signed the acceptance too::
+
+    genesis   key-event signed by the key itself      { statement }
+    rotate    key-event signed by the current key     { key-accept signed by the new key { statement } }
+    recover   key-event signed by the recovery key    { key-accept signed by the new key { statement } }
+    revoke    key-event signed by either of the two   { statement }
+
+A rotation has no field for the recovery commitment: the current key cannot even say that it changes.
+This module reads and writes single events; whether an event may follow others is decided in ``protocol.keys.keylog``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, Final
+
+import msgspec
+from nacl.signing import SigningKey
+
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.wire import cbor, envelope
+
+KIND_EVENT: Final = "key-event"
+KIND_ACCEPT: Final = "key-accept"
+HASH_BYTES: Final = 32
+EVENT_RANDOM_BYTES: Final = 2 * envelope.UNIQUE_ID_BYTES
+"""How many random bytes every function here that makes an event takes."""
+_RECOVERY_DOMAIN: Final = b"trailmesh-recovery-v1\x00"
+
+Bytes32 = Annotated[bytes, msgspec.Meta(min_length=HASH_BYTES, max_length=HASH_BYTES)]
+Seconds = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
+Position = Annotated[int, msgspec.Meta(ge=1, le=limits.KEY_EVENTS_MAX)]
+
+
+class Genesis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op", tag="genesis"):
+    """The first event; its key gives the node its id."""
+
+    key: Bytes32
+    recovery: Bytes32
+    """``recovery_commitment`` of the recovery key."""
+
+
+class Rotate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op", tag="rotate"):
+    """The current key hands over to a new one."""
+
+    position: Position
+    previous: Bytes32
+    """SHA-256 of the event before."""
+    key: Bytes32
+
+
+class Recover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op", tag="recover"):
+    """The recovery key names a new witness key."""
+
+    position: Position
+    previous: Bytes32
+    by: Bytes32
+    """The recovery key: known by its hash only, until now."""
+    key: Bytes32
+    recovery: Bytes32
+    """The commitment from now on."""
+    since_s: Seconds
+    """From here on nothing signed by an earlier key is believed: when the key was lost or stolen."""
+
+
+class Revoke(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op", tag="revoke"):
+    """The node ends."""
+
+    position: Position
+    previous: Bytes32
+    by: Bytes32
+    """The current key, or the recovery key."""
+    since_s: Seconds
+    """From here on nothing signed by the node is believed."""
+
+
+Statement = Genesis | Rotate | Recover | Revoke
+
+
+class KeyEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that was read; ``check_signatures`` says whether it is signed."""
+
+    raw: bytes
+    digest: bytes
+    """SHA-256 of ``raw``: what the next event names, and what tells events apart."""
+    node: str
+    """The node it says it is about."""
+    issued_s: int
+    statement: Statement
+
+    @property
+    def position(self) -> int:
+        """0 for the genesis, then without gaps."""
+        return 0 if isinstance(self.statement, Genesis) else self.statement.position
+
+
+def recovery_commitment(recovery_key: bytes) -> bytes:
+    """What a genesis says about the recovery key (32 bytes, public): its hash, so that even its public half stays offline."""
+    return hashlib.sha256(_RECOVERY_DOMAIN + recovery_key).digest()
+
+
+def read_event(raw: bytes) -> KeyEvent:
+    """The event in ``raw``, its signatures not checked yet.
+
+    Checks, in order: size; form of the envelope; kind; no audience and no expiry; for an event that brings a key, the same of
+    the envelope inside, and that both are about one node and one moment; strict form of the statement; a new key comes with
+    its acceptance and nothing else does; a genesis is about the node of its key.
+    Errors: ``keylog.invalid``.
+    """
+    try:
+        outer = envelope.peek(raw, bytes_max=limits.KEY_EVENT_BYTES_MAX)
+        _check_claims(outer, KIND_EVENT)
+        payload, accepted = outer.payload, _is_envelope(outer.payload)
+        if accepted:
+            inner = envelope.peek(payload, bytes_max=limits.KEY_EVENT_BYTES_MAX)
+            _check_claims(inner, KIND_ACCEPT)
+            if (inner.claims.issuer, inner.claims.issued_s) != (outer.claims.issuer, outer.claims.issued_s):
+                raise _invalid("the acceptance is about another node or moment than the event")
+            payload = inner.payload
+        statement: Statement = cbor.convert(
+            cbor.decode(payload, bytes_max=limits.KEY_EVENT_BYTES_MAX, items_max=32, depth_max=1), _STATEMENT
+        )
+    except MeshError as error:
+        raise error if error.code == "keylog.invalid" else _invalid(error.message) from error
+    if accepted != isinstance(statement, Rotate | Recover):
+        raise _invalid("a new key is accepted by its own signature, and only a new key is")
+    if isinstance(statement, Genesis) and ids.node_id(statement.key) != outer.claims.issuer:
+        raise _invalid("the node id is not that of the genesis key")
+    return KeyEvent(
+        raw=raw,
+        digest=hashlib.sha256(raw).digest(),
+        node=outer.claims.issuer,
+        issued_s=outer.claims.issued_s,
+        statement=statement,
+    )
+
+
+_STATEMENT: Any = Statement  # a union is no ``type`` to a checker, and is one to msgspec
+
+
+def check_signatures(event: KeyEvent, signer: bytes) -> None:
+    """Nothing, once ``signer`` (32 bytes) signed the event and, where it brings a key, that key accepted.
+
+    Errors: ``keylog.invalid``.
+    """
+    try:
+        outer = envelope.verify(
+            event.raw, kinds=frozenset({KIND_EVENT}), find_key=envelope.single_key(signer, event.node)
+        )
+        if isinstance(event.statement, Rotate | Recover):
+            new = envelope.single_key(event.statement.key, event.node)
+            envelope.verify(outer.payload, kinds=frozenset({KIND_ACCEPT}), find_key=new)
+    except MeshError as error:
+        raise _invalid(f"not signed by the key it needs: {error.message}") from error
+
+
+def sign_event(
+    statement: Statement, *, node: str, signer: SigningKey, new: SigningKey | None, issued_s: int, random: bytes
+) -> bytes:
+    """``statement`` about ``node`` as an event. new: the key it brings. random: ``EVENT_RANDOM_BYTES`` random bytes."""
+    assert len(random) == EVENT_RANDOM_BYTES
+    payload = cbor.encode(statement)
+    half = envelope.UNIQUE_ID_BYTES
+    if new is not None:
+        claims = envelope.Claims(issuer=node, issued_s=issued_s, unique=random[half:])
+        payload = envelope.seal(payload, kind=KIND_ACCEPT, key=new, claims=claims)
+    claims = envelope.Claims(issuer=node, issued_s=issued_s, unique=random[:half])
+    return envelope.seal(payload, kind=KIND_EVENT, key=signer, claims=claims)
+
+
+def _is_envelope(payload: bytes) -> bool:
+    """Whether a payload begins with the tag of COSE_Sign1; a statement is a map."""
+    return payload[:1] == b"\xd2"
+
+
+def _check_claims(opened: envelope.Envelope, kind: str) -> None:
+    if opened.kind != kind:
+        raise _invalid(f"an envelope of kind {kind} is expected")
+    if opened.claims.audience is not None or opened.claims.expires_s is not None:
+        raise _invalid("a key event has no audience and no expiry")
+
+
+def _invalid(reason: str) -> MeshError:
+    return MeshError("keylog.invalid", reason)

@@ -1,0 +1,161 @@
+"""The rules 1 to 6 of ``protocol.keys.keylog``: which event may follow which, and what is known after it."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.keys.key_event import Genesis, KeyEvent, Recover, Revoke, Rotate, check_signatures, recovery_commitment
+from protocol.wire.envelope import key_id
+
+
+class Period(msgspec.Struct, frozen=True, kw_only=True):
+    """When one key was the node's, both ends included; seconds since 1970."""
+
+    key: bytes
+    from_s: int
+    until_s: int | None = None
+    """None while it lasts; less than ``from_s`` when a recovery has disowned all of it."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known after one event."""
+
+    periods: tuple[Period, ...]
+    recovery: bytes
+    by_recovery: bool
+    """Whether the recovery key signed this event."""
+    revoked_s: int | None = None
+
+    @property
+    def key(self) -> bytes:
+        return self.periods[-1].key
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a log, and the state after it."""
+
+    event: KeyEvent
+    state: State
+
+
+History = tuple[Entry, ...]
+
+
+def _first(event: KeyEvent) -> State:
+    """Rule 1. Errors: ``keylog.invalid``."""
+    if not isinstance(event.statement, Genesis):
+        raise invalid("a log begins with a genesis")
+    if is_recovery_key(event.statement.key, event.statement.recovery):
+        raise invalid("the recovery key is no witness key")
+    check_signatures(event, event.statement.key)
+    return State(
+        periods=(Period(key=event.statement.key, from_s=event.issued_s),),
+        recovery=event.statement.recovery,
+        by_recovery=False,
+    )
+
+
+def extend(history: History, events: Sequence[KeyEvent]) -> History:
+    """``history`` with ``events`` after it. Errors: ``keylog.invalid``, ``keylog.gap``, ``keylog.revoked``."""
+    for event in events:
+        state = _step(history, event) if history else _first(event)
+        history = (*history, Entry(event=event, state=state))
+    return history
+
+
+def _step(history: History, event: KeyEvent) -> State:
+    """The state after ``event``. Checks, in order: rules 5, 2, 6, then 3, 4 or 5 with the signatures."""
+    last, statement = history[-1], event.statement
+    if last.state.revoked_s is not None:
+        raise MeshError("keylog.revoked", "nothing follows a revocation", node=event.node)
+    if event.node != last.event.node or isinstance(statement, Genesis):
+        raise invalid("one node, one genesis")
+    if statement.position != len(history) or statement.previous != last.event.digest:
+        raise MeshError("keylog.gap", "the event does not follow the one before it", position=event.position)
+    if event.issued_s < last.event.issued_s:
+        raise invalid("an event is not older than the one before it")
+    by_recovery = False
+    signer = last.state.key
+    if not isinstance(statement, Rotate):
+        signer, by_recovery = statement.by, is_recovery_key(statement.by, last.state.recovery)
+        if not by_recovery and (isinstance(statement, Recover) or signer != last.state.key):
+            raise invalid("signed by neither the recovery key nor a key that may do this")
+        if statement.since_s > event.issued_s:
+            raise invalid("what is not believed begins in the past")
+    _check_room(event)
+    check_signatures(event, signer)
+    match statement:
+        case Rotate():
+            _check_new_key(statement.key, last.state)
+            periods = _close(last.state.periods, event.issued_s)
+            periods += (Period(key=statement.key, from_s=event.issued_s),)
+            return State(periods=periods, recovery=last.state.recovery, by_recovery=False)
+        case Recover():
+            _check_new_key(statement.key, last.state)
+            periods = _close(last.state.periods, statement.since_s - 1)
+            periods += (Period(key=statement.key, from_s=event.issued_s),)
+            return State(periods=periods, recovery=statement.recovery, by_recovery=True)
+        case Revoke():
+            return State(
+                periods=_close(last.state.periods, statement.since_s - 1),
+                recovery=last.state.recovery,
+                by_recovery=by_recovery,
+                revoked_s=statement.since_s,
+            )
+
+
+def _check_room(event: KeyEvent) -> None:
+    """Rule 6: bounded, with room left for the recovery key. Errors: ``keylog.invalid``."""
+    room = limits.KEY_EVENTS_MAX - (limits.KEY_EVENTS_RESERVED if isinstance(event.statement, Rotate) else 0)
+    if event.position >= room:
+        raise invalid("the log is full")
+
+
+def _check_new_key(key: bytes, state: State) -> None:
+    """Rule 6: a key is used once, and no two share a key id. Errors: ``keylog.invalid``."""
+    if any(key_id(period.key) == key_id(key) for period in state.periods):
+        raise invalid("a key is used once in a log")
+    if is_recovery_key(key, state.recovery):
+        raise invalid("the recovery key is no witness key")
+
+
+def check_future(events: Sequence[KeyEvent], now_s: int | None) -> None:
+    """Errors: ``keylog.invalid``."""
+    if now_s is not None and any(event.issued_s > now_s + limits.CLOCK_SKEW_S for event in events):
+        raise invalid("the event is from the future: compare the clocks")
+
+
+def _close(periods: tuple[Period, ...], until_s: int) -> tuple[Period, ...]:
+    """``periods``, none of them longer than ``until_s``."""
+    return tuple(
+        period
+        if period.until_s is not None and period.until_s <= until_s
+        else msgspec.structs.replace(period, until_s=until_s)
+        for period in periods
+    )
+
+
+def covers(period: Period, moment_s: int) -> bool:
+    """Whether ``moment_s`` lies in ``period``, give or take the skew at its beginning."""
+    if period.until_s is not None and not period.from_s <= period.until_s >= moment_s:
+        return False
+    return period.from_s - limits.CLOCK_SKEW_S <= moment_s
+
+
+def rank(history: History) -> bool:
+    """Whether the recovery key signed in ``history``."""
+    return any(entry.state.by_recovery for entry in history)
+
+
+def is_recovery_key(key: bytes, commitment: bytes) -> bool:
+    """Whether ``key`` (32 bytes, public) is the one a log committed to."""
+    return hmac.compare_digest(recovery_commitment(key), commitment)
+
+
+def invalid(reason: str) -> MeshError:
+    return MeshError("keylog.invalid", reason)

@@ -1,0 +1,155 @@
+"""Actions: what can be done to a page, as one tagged union.
+
+An action is data. It names its element by a ``Locator``; which element that is on the page at hand is decided by
+``protocol.page.locator`` on an observation, and performed by a browser backend.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from protocol import limits
+
+Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
+Url = Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
+Key = Annotated[str, msgspec.Meta(max_length=32, min_length=1)]
+SECRET_NAME_PATTERN: Final = r"^[A-Za-z0-9_.-]+\Z"  # noqa: S105 (a form, no secret)
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class Locator(_Record, frozen=True, kw_only=True):
+    """An element, by what a person sees: role, name, and its place among those that look alike.
+
+    ``selectors`` are alternatives in order (``css=…``, ``xpath=…``, ``text=…``), used when role and name are not given.
+    """
+
+    role: Text = ""
+    name: Text = ""
+    nth: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] = 0
+    frame: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    """The frame's prefix in the observation (``f1``); empty for the main frame."""
+    selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
+
+
+class Secret(_Record, frozen=True, kw_only=True):
+    """A value that is named here and handed in when the action is performed; it is stored nowhere."""
+
+    secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
+
+
+class Goto(_Record, frozen=True, kw_only=True, tag="goto", tag_field="type"):
+    """Open an http(s) address."""
+
+    url: Url
+
+
+class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
+    """Click the middle of an element."""
+
+    target: Locator
+
+
+class Fill(_Record, frozen=True, kw_only=True, tag="fill", tag_field="type"):
+    """Replace the content of a text field."""
+
+    target: Locator
+    value: Text | Secret
+
+
+class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type"):
+    """Choose the option with this label."""
+
+    target: Locator
+    option: Text
+
+
+class Check(_Record, frozen=True, kw_only=True, tag="check", tag_field="type"):
+    """Bring a check box, switch or radio button into a state."""
+
+    target: Locator
+    checked: bool = True
+
+
+class Press(_Record, frozen=True, kw_only=True, tag="press", tag_field="type"):
+    """Press a key (``Enter``, ``Control+A``), on an element or on what has the focus."""
+
+    key: Key
+    target: Locator | None = None
+
+
+class Scroll(_Record, frozen=True, kw_only=True, tag="scroll", tag_field="type"):
+    """Scroll the page by ``amount_px``."""
+
+    direction: Literal["up", "down"] = "down"
+    amount_px: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 600
+
+
+class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
+    """Wait until ``text`` is visible, or, without text, until the page is still."""
+
+    text: Text = ""
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+
+
+class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type"):
+    """Read the text of an element (or of the page) under a name."""
+
+    name: Annotated[str, msgspec.Meta(max_length=64, min_length=1)]
+    target: Locator | None = None
+
+
+Action = Goto | Click | Fill | Select | Check | Press | Scroll | Wait | Extract
+
+
+def target_of(action: Action) -> Locator | None:
+    """The locator an action names, if it has one."""
+    match action:
+        case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
+            return target
+        case Press(target=maybe) | Extract(target=maybe):
+            return maybe
+        case Goto() | Scroll() | Wait():
+            return None
+
+
+def with_target(action: Action, target: Locator) -> Action:
+    """The same action on another locator."""
+    assert target_of(action) is not None
+    return msgspec.structs.replace(action, target=target)
+
+
+def describe(action: Action) -> str:
+    """One line a person understands; never the value of a secret."""
+    match action:
+        case Goto(url=url):
+            return f"open {url}"
+        case Click(target=target):
+            return f"click {_named(target)}"
+        case Fill(target=target, value=Secret(secret=name)):
+            return f"fill {_named(target)} with the secret “{name}”"
+        case Fill(target=target, value=value):
+            return f"fill {_named(target)} with “{value}”"
+        case Select(target=target, option=option):
+            return f"select “{option}” in {_named(target)}"
+        case Check(target=target, checked=checked):
+            return f"{'check' if checked else 'uncheck'} {_named(target)}"
+        case Press(key=key, target=maybe):
+            return f"press {key}" + (f" in {_named(maybe)}" if maybe else "")
+        case Scroll(direction=direction, amount_px=amount):
+            return f"scroll {direction} {amount} px"
+        case Wait(text=text):
+            return f"wait for “{text}”" if text else "wait until the page is still"
+        case Extract(name=name, target=maybe):
+            return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "")
+
+
+def _named(target: Locator) -> str:
+    if not target.role and target.selectors:
+        return target.selectors[0]
+    place = f" (number {target.nth + 1})" if target.nth else ""
+    return f"{target.role} “{target.name}”{place}"

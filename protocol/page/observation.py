@@ -1,0 +1,211 @@
+"""What a page looks like to an agent: an accessibility snapshot with element refs, and a hash of its state.
+
+Every browser backend returns byte-identical observations for the same page state: refs are numbered in snapshot order
+(``e1``, ``e2`` …; ``f1e1`` in the first frame), and ``encode`` is deterministic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from typing import Final
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.wire import cbor
+
+INTERACTIVE_ROLES = frozenset(
+    [
+        "button",
+        "link",
+        "textbox",
+        "searchbox",
+        "combobox",
+        "listbox",
+        "option",
+        "checkbox",
+        "radio",
+        "switch",
+        "slider",
+        "spinbutton",
+        "tab",
+        "menuitem",
+        "menuitemcheckbox",
+        "menuitemradio",
+        "treeitem",
+    ]
+)
+ROLES: Final = INTERACTIVE_ROLES | frozenset(
+    [
+        "alert",
+        "alertdialog",
+        "application",
+        "article",
+        "banner",
+        "blockquote",
+        "caption",
+        "cell",
+        "code",
+        "columnheader",
+        "complementary",
+        "contentinfo",
+        "definition",
+        "deletion",
+        "dialog",
+        "directory",
+        "document",
+        "emphasis",
+        "feed",
+        "figure",
+        "form",
+        "generic",
+        "grid",
+        "gridcell",
+        "group",
+        "heading",
+        "iframe",
+        "img",
+        "insertion",
+        "list",
+        "listitem",
+        "log",
+        "main",
+        "mark",
+        "marquee",
+        "math",
+        "menu",
+        "menubar",
+        "meter",
+        "navigation",
+        "none",
+        "note",
+        "paragraph",
+        "presentation",
+        "progressbar",
+        "radiogroup",
+        "region",
+        "row",
+        "rowgroup",
+        "rowheader",
+        "scrollbar",
+        "search",
+        "separator",
+        "status",
+        "strong",
+        "subscript",
+        "superscript",
+        "table",
+        "tablist",
+        "tabpanel",
+        "term",
+        "time",
+        "timer",
+        "toolbar",
+        "tooltip",
+        "tree",
+        "treegrid",
+    ]
+)
+"""Every role an element can have: WAI-ARIA 1.2, and ``iframe``. Browsers pass over any other."""
+_VOLATILE = re.compile(r"\d+")
+_QUERY_CHARS_MAX = 16_384
+"""What lies behind it does not tell pages apart."""
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the accessibility tree does not say and a risk decision needs."""
+
+    tag: str = ""
+    """Element name in lower case."""
+    input_type: str = ""
+    """The ``type`` attribute in lower case."""
+    submits: bool = False
+    """Whether activating it submits its form."""
+    form_method: str = ""
+    """``get``, ``post`` or ``dialog`` of the form around it, lower case; empty without a form."""
+    form_action: str = ""
+    """The form's target path, without query; empty if the form states neither action nor method."""
+    tokens: tuple[str, ...] = ()
+    """Words of its id, class, ``name``, ``title`` and icon attributes: what an icon-only control is about."""
+    autocomplete: str = ""
+
+
+class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One element of the snapshot that has a ref."""
+
+    ref: str
+    role: str
+    name: str = ""
+    frame: str = ""
+    """Prefix of its frame (``f1``), empty for the main frame."""
+    value: str = ""
+    """What a field holds; always empty for passwords."""
+    states: tuple[str, ...] = ()
+    """Sorted: checked, disabled, expanded, pressed, selected, active, level=2 …"""
+    url: str = ""
+    """Where a link leads, absolute."""
+    context: str = ""
+    """Name of the nearest enclosing list item, row, article, region or form: tells look-alikes apart."""
+    options: tuple[str, ...] = ()
+    """Labels of a select's options."""
+    traits: Traits = Traits()
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person could act on it now."""
+        return self.role in INTERACTIVE_ROLES and "disabled" not in self.states
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """A page at one moment."""
+
+    url: str
+    title: str
+    text: str
+    """The whole snapshot, indented, one line per node; at most ``SNAPSHOT_BYTES_MAX``."""
+    elements: tuple[Element, ...]
+    """In document order, at most ``OBSERVATION_ELEMENTS_MAX``."""
+
+    @property
+    def state(self) -> bytes:
+        """The state hash (16 bytes): equal for pages that look alike to a user, whatever their numbers."""
+        return state_hash(self)
+
+
+BLANK: Final = Observation(url="about:blank", title="", text="", elements=())
+"""A page that has opened nothing yet."""
+
+
+def encode(observation: Observation) -> bytes:
+    """The bytes of an observation: what two backends are compared by."""
+    return cbor.encode(observation)
+
+
+def state_hash(observation: Observation) -> bytes:
+    """SHA-256/128 of origin, path, sorted query keys, and the multiset of (role, name without digits, states, filled).
+
+    An address that cannot be read counts as a path.
+    """
+    try:
+        parts = urlsplit(observation.url)
+    except ValueError:
+        parts = SplitResult("", "", observation.url, "", "")
+    keys = sorted({key for key, _ in parse_qsl(parts.query[:_QUERY_CHARS_MAX], keep_blank_values=True)})
+    seen = Counter(
+        (item.role, _VOLATILE.sub("#", item.name), ",".join(s for s in item.states if s != "active"), bool(item.value))
+        for item in observation.elements
+    )
+    listed = [[*entry, count] for entry, count in sorted(seen.items())]
+    path = _VOLATILE.sub("#", parts.path)
+    return hashlib.sha256(cbor.encode([f"{parts.scheme}://{parts.netloc}", path, keys, listed])).digest()[:16]
+
+
+def truncate(text: str, bytes_max: int = limits.SNAPSHOT_BYTES_MAX) -> str:
+    """``text`` cut at a line end so that its UTF-8 form has at most ``bytes_max`` bytes."""
+    raw = text.encode()
+    if len(raw) <= bytes_max:
+        return text
+    return raw[:bytes_max].decode(errors="ignore").rpartition("\n")[0]

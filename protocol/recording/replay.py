@@ -1,0 +1,287 @@
+"""How a replay compares with its recording, step by step, and what verdict follows; pages come in as observations."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import CODES, Blame, MeshError
+from protocol.page.action import Action, Goto
+from protocol.page.observation import Observation
+from protocol.page.redaction import redact_address, redact_snapshot, redact_text
+from protocol.recording.page_text import compare_text, contrast, differing_lines
+from protocol.recording.session import ReplayReport, Session, Step, StepMatch, TextMatch, Verdict
+
+Aspect = Literal["address", "title", "extracted", "text"]
+TEXT_WORDS: Final[Mapping[TextMatch, str]] = {"same": "same", "numbers": "only numbers differ", "differs": "differs"}
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+
+
+class Rebase(msgspec.Struct, frozen=True):
+    """Maps addresses between the origin a session was recorded on and the one it is replayed on."""
+
+    recorded: str = ""
+    """``https://host:port``; empty when nothing is mapped."""
+    replayed: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Whether the replay runs on another origin."""
+        return self.recorded != self.replayed
+
+    def outward(self, url: str) -> str:
+        """The address to open for a recorded one."""
+        return _swap(url, self.recorded, self.replayed)
+
+    def homeward(self, url: str) -> str:
+        """The address the recording would show for one that was met."""
+        return _swap(url, self.replayed, self.recorded)
+
+    def text_homeward(self, text: str) -> str:
+        """What a page that names its own addresses would say on the recorded origin."""
+        if not self.active or not self.recorded:
+            return text
+        # What continues the host or the port is another origin: example.com.evil.example, port 80 of 8080.
+        own = re.compile(rf"{re.escape(self.replayed)}(?![\w-]|[.:][\w-])")
+        return own.sub(lambda _: self.recorded, text)
+
+
+def _swap(url: str, old: str, new: str) -> str:
+    found = _ORIGIN.match(url)
+    return new + url[found.end() :] if found and old and found[0].lower() == old else url
+
+
+def rebase(start_url: str, base_url: str) -> Rebase:
+    """The mapping for a session that began at ``start_url`` and is replayed at the origin ``base_url`` (empty: the
+    same).
+
+    Errors: ``input.invalid`` when ``base_url`` is more or less than an http(s) origin.
+    """
+    if not base_url:
+        return Rebase()
+    try:
+        parts = urlsplit(base_url)
+        plain = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        plain = False
+    if not plain or "@" in parts.netloc or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise MeshError(
+            "input.invalid", "the base address must be http(s)://host:port and nothing more", field="base_url"
+        )
+    origin = _ORIGIN.match(start_url)
+    return Rebase(origin[0].lower() if origin else "", f"{parts.scheme}://{parts.netloc}".lower())
+
+
+def rebased(action: Action, mapping: Rebase) -> Action:
+    """``action`` with its address mapped to the replayed origin."""
+    match action:
+        case Goto(url=url):
+            return Goto(url=mapping.outward(url))
+        case _:
+            return action
+
+
+class Met(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that a replay met, as its recording would hold it: on the recorded origin, redacted."""
+
+    state: bytes
+    url: str
+    title: str
+    extracted: str
+    text: str
+    digest: bytes
+    """SHA-256 of ``text``: equals ``Step.snapshot`` exactly if the text is the same."""
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as recorded, cut to ``DIFFERENCE_CHARS_MAX`` about the place where it begins to differ."""
+
+    step: int
+    """Index of the step."""
+    what: Aspect
+    """``text``: one line of it."""
+    recorded: str
+    """Empty for a line that came in addition."""
+    met: str
+    """Empty for a line that is gone."""
+
+
+def as_recorded(
+    page: Observation,
+    *,
+    extracted: str = "",
+    secrets: Mapping[str, str],
+    mapping: Rebase = Rebase(),  # noqa: B008 - frozen, so sharing it is safe
+) -> Met:
+    """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording."""
+    home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
+    text = redact_snapshot(mapping.text_homeward(home.text), secrets)
+    return Met(
+        state=home.state,
+        url=redact_address(home.url, secrets),
+        title=redact_text(home.title, secrets),
+        extracted=redact_text(extracted, secrets),
+        text=text,
+        digest=hashlib.sha256(text.encode()).digest(),
+    )
+
+
+def compare(step: Step, met: Met, *, snapshot: bytes | None = None, duration_ms: int) -> StepMatch:
+    """How the page ``met`` after the action of ``step`` compares with what was recorded.
+
+    Compared, in order: state hash, address, title, extracted text, and the text as a whole, of which ``matched`` is
+    independent. ``snapshot``: the recorded text as it was stored, if it is at hand; without it, a text that is not the same
+    to the byte ``differs``.
+    """
+    state, url, title = met.state == step.state, met.url == step.url, met.title == step.title
+    extracted = met.extracted == step.extracted
+    return StepMatch(
+        index=step.index,
+        performed=True,
+        state=state,
+        url=url,
+        title=title,
+        extracted=extracted,
+        matched=state and url and title and extracted,
+        duration_ms=duration_ms,
+        text=_text_match(step, met, snapshot),
+    )
+
+
+def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
+    if not step.snapshot:
+        return ""
+    if met.digest == step.snapshot:
+        return "same"
+    recorded = snapshot_text(snapshot)
+    return "differs" if recorded is None else compare_text(recorded, met.text)
+
+
+def snapshot_text(snapshot: bytes | None) -> str | None:
+    """The text of a stored snapshot; None if there is none, or if no recorder of ours can have stored it."""
+    if snapshot is None or len(snapshot) > limits.SNAPSHOT_BYTES_MAX:
+        return None
+    try:
+        return snapshot.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, ...]:
+    """What of the page is not as recorded, in the order of ``compare``: at most ``DIFFERENCES_PER_STEP_MAX``.
+
+    Both sides are redacted as the recording is: a secret that was not given to the replay is in ``met`` as the page said it.
+    """
+    parts: tuple[tuple[Aspect, str, str], ...] = (
+        ("address", step.url, met.url),
+        ("title", step.title, met.title),
+        ("extracted", step.extracted, met.extracted),
+    )
+    found = [(what, contrast(old, new)) for what, old, new in parts if old != new]
+    recorded = snapshot_text(snapshot)
+    if recorded is not None:
+        found += [("text", pair) for pair in differing_lines(recorded, met.text)]
+    return tuple(
+        Difference(step=step.index, what=what, recorded=old, met=new)
+        for what, (old, new) in found[: limits.DIFFERENCES_PER_STEP_MAX]
+    )
+
+
+def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:
+    """The entry of a step whose action could not be performed; ``error`` is the code."""
+    return StepMatch(
+        index=step.index,
+        performed=False,
+        state=False,
+        url=False,
+        title=False,
+        extracted=False,
+        matched=False,
+        duration_ms=duration_ms,
+        error=error,
+    )
+
+
+def differences(match: StepMatch) -> tuple[str, ...]:
+    """What differs from the recording, in words: empty for a step that matched."""
+    if not match.performed:
+        return (f"not performed: {match.error}",)
+    parts = (("page", match.state), ("address", match.url), ("title", match.title), ("extracted text", match.extracted))
+    return tuple(name for name, same in parts if not same)
+
+
+def text_counts(matches: Sequence[StepMatch]) -> dict[str, int]:
+    """How many steps' text was ``same``, ``numbers``, ``differs``; steps without a comparison are in none of them."""
+    counted = Counter(match.text for match in matches)
+    return {text: counted[text] for text in TEXT_WORDS}
+
+
+def text_words(counts: Mapping[str, int]) -> str:
+    """``text: 3 same, 1 only numbers differ, 1 differs``; empty if no text was compared."""
+    words = TEXT_WORDS if counts["differs"] == 1 else {**TEXT_WORDS, "differs": "differ"}
+    said = [f"{counts[text]} {word}" for text, word in words.items() if counts[text]]
+    return "text: " + ", ".join(said) if said else ""
+
+
+def verdict(done: int, total: int) -> Verdict:
+    """``pass`` when all is done, ``fail`` when nothing is, ``partial`` between; doing nothing at all is no success."""
+    if total and done == total:
+        return Verdict.PASS
+    return Verdict.PARTIAL if done else Verdict.FAIL
+
+
+def unreached(matches: Sequence[StepMatch]) -> str:
+    """The code of why no page was met at all, so that a replay says nothing about its recording; empty if one was."""
+    code = matches[0].error if matches and not matches[0].performed else ""
+    return code if code in CODES and CODES[code].blame is Blame.ENVIRONMENT else ""
+
+
+def replayable(steps: Sequence[Step]) -> list[Step]:
+    """The steps a replay drives: those that succeeded when they were recorded."""
+    return [step for step in steps if step.ok]
+
+
+def _is_other_origin(origin: str, start_url: str) -> bool:
+    """Whether ``origin`` is empty, or the origin of a replay elsewhere, in the form ``rebase`` gives it."""
+    try:
+        mapping = rebase(start_url, origin)
+    except MeshError:
+        return False
+    return mapping.replayed == origin and (mapping.active or not origin)
+
+
+def check_report(report: ReplayReport, *, session: Session, manifest_digest: bytes, steps: Sequence[Step]) -> None:
+    """Raise unless ``report`` fits the recording it names.
+
+    Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
+    steps, in order; a step counts as matched only if all of it is; it says how the text compares exactly if it was performed
+    and its recording has a snapshot; only the last entry may be one that was not performed; the count and the verdict follow
+    from the entries. Errors: ``report.invalid``.
+    """
+    if report.session != session.id or report.manifest != manifest_digest:
+        raise MeshError("report.invalid", "it is about another recording")
+    if not _is_other_origin(report.origin, session.start_url):
+        raise MeshError("report.invalid", "what it names as another origin is none")
+    expected = replayable(steps)
+    indices = [match.index for match in report.steps]
+    if indices != [step.index for step in expected[: len(indices)]]:
+        raise MeshError("report.invalid", "its steps are not those of the recording")
+    for step, match in zip(expected, report.steps, strict=False):
+        whole = match.performed and match.state and match.url and match.title and match.extracted
+        compared = match.performed and bool(step.snapshot)
+        if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
+            raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
+    stopped = any(not match.performed for match in report.steps[:-1])
+    cut_short = len(indices) < len(expected) and (not report.steps or report.steps[-1].performed)
+    if stopped or cut_short:
+        raise MeshError("report.invalid", "it goes on after a step that failed, or ends without one")
+    matched = sum(match.matched for match in report.steps)
+    if report.matched != matched or report.verdict != verdict(matched, len(expected)):
+        raise MeshError("report.invalid", "count or verdict do not follow from its steps")

@@ -1,0 +1,148 @@
+"""Sessions: one browser run, step by step, and what a replay of it matched."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from protocol import limits
+from protocol.page.action import Action
+from protocol.recording.time_zones import TIME_ZONES
+
+LOCALE_PATTERN: Final = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z"
+
+
+class Verdict(enum.StrEnum):
+    """How a session or a replay ended."""
+
+    OPEN = "open"
+    PASS = "pass"  # noqa: S105 (a verdict)
+    PARTIAL = "partial"
+    FAIL = "fail"
+    INTERRUPTED = "interrupted"
+
+
+class BrowserInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which browser, through which backend."""
+
+    backend: str
+    """``launched`` or ``attached``."""
+    name: str
+    version: str
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is fixed so that a page looks the same on every machine."""
+
+    width_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 1280
+    height_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 800
+    locale: Annotated[str, msgspec.Meta(pattern=LOCALE_PATTERN)] = "en-GB"
+    """Language, script, region (BCP 47): ``de``, ``zh-Hant-TW``, ``es-419``."""
+    timezone: Annotated[str, msgspec.Meta(max_length=64)] = "UTC"
+    """A name of the IANA database, in its case (``protocol/recording/time_zones.py``)."""
+    reduced_motion: bool = True
+    color_scheme: Literal["light", "dark"] = "light"
+
+    def __post_init__(self) -> None:
+        if self.timezone not in TIME_ZONES:
+            raise ValueError(f"{self.timezone[:64]!r} is no time zone; one is named like Europe/Berlin")
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The container of a recorded run: everything but its steps and files."""
+
+    id: str
+    node: str
+    """Node id of the recorder."""
+    created_ms: int
+    title: str
+    start_url: str
+    profile: Profile
+    browser: BrowserInfo
+    verdict: Verdict
+    steps: int
+    duration_ms: int
+    parent: str = ""
+    """Id of the session this one was forked or replayed from."""
+    search: str = ""
+    """Id of the search that found it."""
+    secrets: tuple[str, ...] = ()
+    """Names of the secrets a replay needs."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One performed action and the page after it."""
+
+    index: int
+    """From 1."""
+    action: Action
+    ok: bool
+    url: str
+    """Address after the action, with user info and secret-bearing query values redacted."""
+    title: str
+    state: bytes
+    """State hash after the action, 16 bytes."""
+    risk: int
+    """Risk class, 1 to 7."""
+    started_ms: int
+    """Since the session began."""
+    duration_ms: int
+    snapshot: bytes = b""
+    """SHA-256 of the snapshot's text, 32 bytes; empty if none was taken."""
+    screenshot: bytes = b""
+    """SHA-256 of the PNG, 32 bytes; empty if none was taken."""
+    ref: str = ""
+    """Ref of the element acted on, in the observation before."""
+    extracted: str = ""
+    error: str = ""
+    """Error code, if not ok."""
+    blocked: tuple[str, ...] = ()
+    """Requests the network guard refused: method and path."""
+
+
+TextMatch = Literal["", "same", "numbers", "differs"]
+"""How a page's text compares with its recorded snapshot: every line as recorded, only numbers differ, or more. Empty where
+there is nothing to compare."""
+
+
+class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one step of a replay compares with its recording."""
+
+    index: int
+    performed: bool
+    state: bool
+    """The page after the step has the recorded state hash."""
+    url: bool
+    title: bool
+    extracted: bool
+    matched: bool
+    """Performed, and state, url, title and extracted text equal the recording."""
+    duration_ms: int
+    text: TextMatch = ""
+    """How the text of the page compares with the snapshot (docs/protocol/replay.md); empty exactly if the step was not performed or
+    its recording has no snapshot. No part of ``matched``."""
+    error: str = ""
+    """Error code, if not performed."""
+
+
+class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a node saw when it re-drove a session; signed by that node."""
+
+    id: str
+    session: str
+    manifest: bytes
+    """SHA-256 of the signed manifest of the bundle that was replayed."""
+    node: str
+    """Node id of the replayer."""
+    replayed_ms: int
+    browser: BrowserInfo
+    steps: tuple[StepMatch, ...]
+    matched: int
+    verdict: Verdict
+    duration_ms: int
+    blocked: tuple[str, ...] = ()
+    """Requests the replaying node's network guard refused."""
+    origin: str = ""
+    """Where it was replayed (``https://host:port``), if that was another origin than the recorded one."""

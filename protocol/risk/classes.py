@@ -1,0 +1,316 @@
+"""What an action or a request could do, before it is done: seven risk classes and the network guard.
+
+| class | what |
+| 1 | GET link, tab, expand, search |
+| 2 | reading with login state mounted |
+| 3 | typing outside search fields, save draft |
+| 4 | send, post, publish, book, apply; any submit that is not a GET and not recognised |
+| 5 | pay, buy, place order, transfer, card or IBAN fields |
+| 6 | password, e-mail, permissions, API key, second factor, authorise |
+| 7 | delete, remove, wipe, reset, close account, revoke, bin icon |
+
+First match from 7 down; what is not understood fails closed (class 4). Classes of ``APPROVAL_CLASS`` and above are not
+performed without an approval. The network guard is the second wall: it judges each request, whatever caused it.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+import msgspec
+
+from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
+from protocol.page.observation import Element, Observation
+from protocol.risk.addresses import destructive_url, is_asset
+from protocol.risk.graphql import is_query
+from protocol.risk.words import (
+    BENIGN,
+    BENIGN_TOKENS,
+    CARD_FIELD,
+    HARMLESS,
+    LINK_COMMAND,
+    LINK_LEVELS,
+    READ,
+    READING_HELPERS,
+    SEARCHES,
+    STRONG_TOKENS,
+    TABLE,
+    TOKEN_DESTROY,
+    words_of,
+)
+from protocol.trust.origin import fits, origin_of
+
+APPROVAL_CLASS = 4
+
+
+class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which requests a browser context may send."""
+
+    read_only: bool = True
+    """Refuse requests that are not GET or HEAD, unless allowed below or a GraphQL query."""
+    allow: tuple[str, ...] = ()
+    """``METHOD URL-glob`` pairs that are allowed although not GET, for example ``POST https://shop.example/login``."""
+    origins: tuple[str, ...] = ()
+    """Patterns of the origins that may be contacted (``protocol.trust.origin``); empty allows every origin."""
+
+
+class Risk(msgspec.Struct, frozen=True, kw_only=True):
+    """The class of an action and, in a few words, why."""
+
+    level: int
+    """1 to 7."""
+    reason: str
+
+
+_FIELD_ROLES = frozenset(["textbox", "searchbox", "spinbutton", "slider"])
+_TOGGLE_ROLES = frozenset(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"])
+_VIEW_ROLES = frozenset(["tab", "treeitem", "columnheader", "combobox", "listbox"])
+_QUIET_KEYS = re.compile(
+    r"(?:Shift\+|Control\+|Alt\+)?(?:Tab|Escape|Arrow(?:Up|Down|Left|Right)|Page(?:Up|Down)|Home|End)$"
+)
+_ACTIVATION_KEYS = frozenset({"Enter", "NumpadEnter", "Space", " "})
+
+
+# --- actions ---------------------------------------------------------------------------------------------------------
+
+
+def classify(action: Action, element: Element | None, page: Observation) -> Risk:
+    """The risk class of ``action`` on ``element`` (None when it has no target) of ``page``; first match from 7 down."""
+    match action:
+        case Goto(url=url):
+            reason = destructive_url(url)
+            return _risk(7, f"address says {reason}") if reason else _risk(1, "opens a page")
+        case Scroll() | Wait() | Extract():
+            return _risk(1, "reads the page")
+        case Press(key=key):
+            return _press(key, element, page)
+        case _ if element is None:
+            return _risk(4, "its element is unknown")
+        case Fill():
+            return _field(element)
+        case Select(option=option):
+            return _choice(element, option)
+        case Check():
+            return _choice(element, "")
+        case Click():
+            return _click(element)
+
+
+def _risk(level: int, reason: str) -> Risk:
+    return Risk(level=level, reason=reason)
+
+
+def _press(key: str, element: Element | None, page: Observation) -> Risk:
+    if _QUIET_KEYS.match(key):
+        return _risk(1, "moves the focus or the view")
+    if element is None:
+        element = next((item for item in page.elements if "active" in item.states and item.interactive), None)
+    if element is None:
+        return _risk(4, "a key for an unknown element")
+    if key not in _ACTIVATION_KEYS:
+        return _field(element) if element.role in _FIELD_ROLES else _risk(4, "a shortcut key")
+    if element.role not in _FIELD_ROLES:
+        return _click(element)
+    if key != "Enter" and key != "NumpadEnter":
+        return _field(element)
+    if element.traits.tag == "textarea":
+        return _field(element)
+    submit = _submission(element, recognised=_is_search(element))
+    typed = _field(element)
+    return max(submit, typed, key=lambda risk: risk.level)
+
+
+def _field(element: Element) -> Risk:
+    """Typing into a field."""
+    traits = element.traits
+    if traits.input_type == "password" or traits.autocomplete.endswith(("password", "one-time-code")):
+        return _risk(6, "a password or one-time code field")
+    if traits.autocomplete.startswith("cc-"):
+        return _risk(5, "a card field")
+    about = HARMLESS.sub(" ", words_of(element.name))
+    hints = " ".join(traits.tokens)
+    if traits.input_type == "email" or traits.autocomplete == "email" or TABLE[1][1].search(f"{about} {hints}"):
+        return _risk(6, "a field of identity or access")
+    if CARD_FIELD.search(f"{about} {hints}"):
+        return _risk(5, "a field of payment")
+    if _is_search(element):
+        return _risk(1, "a search or filter field")
+    return _risk(3, "typing")
+
+
+def _is_search(element: Element) -> bool:
+    if element.role == "searchbox" or element.traits.input_type == "search":
+        return True
+    if element.traits.form_method == "post":
+        return False
+    if element.traits.form_method == "get" and element.traits.form_action:
+        return True
+    return bool(SEARCHES.search(words_of(element.name)) or SEARCHES.search(" ".join(element.traits.tokens)))
+
+
+def _choice(element: Element, option: str) -> Risk:
+    """Choosing an option, or a check box."""
+    named = _by_words(f"{element.name} {option}", (), from_level=5)
+    if named:
+        return named
+    return _risk(1, "sorts or filters") if _is_search(element) else _risk(3, "changes a form")
+
+
+def _click(element: Element) -> Risk:
+    if element.role in _FIELD_ROLES:
+        return _risk(1, "sets the focus")
+    if element.role in _TOGGLE_ROLES:
+        return _choice(element, "")
+    if element.traits.input_type == "reset" and element.traits.tag in ("button", "input"):
+        return _risk(1, "empties its form on the page")
+    if element.role != "link":
+        return _button(element)
+    try:
+        scheme = urlsplit(element.url).scheme
+    except ValueError:
+        return max(_risk(4, "its address cannot be read"), _button(element), key=lambda risk: risk.level)
+    return _link(element) if scheme in ("http", "https") and not element.url.endswith("#") else _button(element)
+
+
+def _link(element: Element) -> Risk:
+    reason = destructive_url(element.url)
+    if reason:
+        return _risk(7, f"link address says {reason}")
+    name = words_of(element.name)
+    harmless = bool(HARMLESS.search(name))
+    token = _token(element.traits.tokens, harmless)
+    if token:
+        return _risk(7, f"its marks say “{token}”")
+    command = None if harmless else LINK_COMMAND.match(name)
+    if command:
+        group = next(key for key, value in command.groupdict().items() if value)
+        return _risk(LINK_LEVELS[group], f"link says “{command[group]}”")
+    if not name:
+        named = _by_words("", element.traits.tokens, from_level=4)
+        if named:
+            return named
+    return _risk(1, "a link")
+
+
+def _button(element: Element) -> Risk:
+    """Anything that acts by a script or a form: named, or recognised, or class 4."""
+    traits = element.traits
+    if traits.submits:
+        reason = destructive_url(traits.form_action)
+        if reason:
+            return _risk(7, f"form address says {reason}")
+    if element.role in _VIEW_ROLES or traits.tag == "summary":
+        return _by_words(element.name, traits.tokens, from_level=7) or _risk(1, f"a {element.role}")
+    name = words_of(element.name)
+    reads = bool(HARMLESS.search(name) or READ.search(name))
+    named = _by_words(element.name, traits.tokens, from_level=4, reads=reads)
+    if named:
+        return named
+    if traits.submits:
+        return _submission(element, recognised=reads)
+    if reads or BENIGN.match(name) or "expanded" in element.states:
+        return _risk(1, "a control of the view")
+    if not name and BENIGN_TOKENS.search(" ".join(traits.tokens)):
+        return _risk(1, "a control of the view, by its marks")
+    return _risk(4, "not understood")
+
+
+def _submission(element: Element, *, recognised: bool) -> Risk:
+    traits = element.traits
+    if destructive_url(traits.form_action):
+        return _risk(7, "form address looks destructive")
+    if recognised:
+        return _risk(1, "searches, sorts or filters")
+    if traits.form_method == "dialog":
+        return _risk(4, "answers a dialog")
+    if traits.form_method == "get" and traits.form_action:
+        return _risk(1, "a form that only reads")
+    return _risk(4, "submits a form that is not understood")
+
+
+def _by_words(name: str, tokens: tuple[str, ...], *, from_level: int, reads: bool = False) -> Risk | None:
+    """The highest class of at least ``from_level`` that the words of a control speak of.
+
+    reads: the name is about searching or filtering, so that "apply" in it does not count.
+    """
+    spoken = words_of(name)
+    left = HARMLESS.sub(" ", spoken)
+    token = _token(tokens, left != spoken)
+    if token:
+        return _risk(7, f"its marks say “{token}”")
+    if not spoken:
+        left = " ".join(tokens)
+    if spoken == "save draft":
+        return _risk(3, "saves a draft")
+    for level, terms in TABLE:
+        if level < from_level:
+            break
+        for found in terms.finditer(left):
+            if not (level == 4 and reads and found[0] in READING_HELPERS):
+                return _risk(level, f"says “{found[0]}”")
+    return None
+
+
+def _token(tokens: tuple[str, ...], harmless: bool) -> str:
+    """The destructive word among id, class and icon tokens; only the strong ones if the name is a harmless phrase."""
+    for token in tokens:
+        if (token in STRONG_TOKENS) if harmless else TOKEN_DESTROY.fullmatch(token):
+            return token
+    return ""
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+
+def judge_request(
+    method: str,
+    url: str,
+    resource_type: str,
+    is_navigation: bool,
+    body_text: str | None,
+    policy: GuardPolicy,
+    *,
+    announced: str = "",
+) -> str | None:
+    """Why ``policy`` refuses a request; None if it may be sent.
+
+    resource_type: as the browser names it, lower case (``document``, ``fetch``, ``image`` …).
+    body_text: the body if its Content-Type is ``application/json``, which a page can send to another site only after asking
+    it; None otherwise.
+    announced: of a CORS preflight (no script can make one up) the method it asks for. It brings the site neither a body nor
+    cookies, so it may be sent where the request it announces may; of a POST the body is judged when it comes.
+    Checks in order: scheme; an address that can be read; origin; the allow list; method; the words of the address.
+    """
+    scheme, _, rest = url.partition(":")
+    if scheme.lower() in ("data", "blob") or (scheme == "about" and rest in ("blank", "srcdoc")):
+        return None
+    if scheme.lower() not in ("http", "https"):
+        return "scheme"
+    try:
+        urlsplit(url)
+    except ValueError:
+        return "address"
+    if policy.origins and not fits(policy.origins, origin_of(url)):
+        return "origin"
+    if not policy.read_only:
+        return None
+    verb = (announced or method).upper()
+    if any(_allows(entry, verb, url) for entry in policy.allow):
+        return None
+    word = destructive_url(url)
+    if announced and verb == "POST":
+        return "method" if word else None
+    if verb not in ("GET", "HEAD"):
+        return None if verb == "POST" and not is_navigation and not word and is_query(body_text) else "method"
+    if word and not is_asset(url, resource_type):
+        return f"address: {word}"
+    return None
+
+
+def _allows(entry: str, method: str, url: str) -> bool:
+    verb, _, glob = entry.partition(" ")
+    # Brackets are those of an IPv6 host here, not a set of characters.
+    glob = glob.strip().replace("[", "[[]")
+    return verb.upper() == method and bool(glob) and fnmatchcase(url.partition("#")[0], glob)

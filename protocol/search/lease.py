@@ -1,0 +1,197 @@
+"""Leases: who works on which branch of a search, for how long.
+
+The coordinator keeps one ``LeaseBook`` per search. A lease is live until its result arrives, its time is over, or
+it is revoked; what has ended never lives again. Renewing moves its end, but never beyond the latest end it was granted
+with: nobody holds a branch for ever. A branch has at most one live lease, and every new lease of a branch has a higher
+*term*. Whatever arrives late or twice changes nothing and is no error.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.search.entry import LeaseEntry, decode_action
+
+
+class State(enum.StrEnum):
+    """Where a lease stands."""
+
+    GRANTED = "granted"
+    RENEWED = "renewed"
+    DONE = "done"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class Event(enum.StrEnum):
+    """What can happen to a lease."""
+
+    RENEW = "renew"
+    RESULT = "result"
+    EXPIRE = "expire"
+    REVOKE = "revoke"
+
+
+TRANSITIONS: Final[dict[tuple[State, Event], State]] = {
+    (State.GRANTED, Event.RENEW): State.RENEWED,
+    (State.GRANTED, Event.RESULT): State.DONE,
+    (State.GRANTED, Event.EXPIRE): State.EXPIRED,
+    (State.GRANTED, Event.REVOKE): State.REVOKED,
+    (State.RENEWED, Event.RENEW): State.RENEWED,
+    (State.RENEWED, Event.RESULT): State.DONE,
+    (State.RENEWED, Event.EXPIRE): State.EXPIRED,
+    (State.RENEWED, Event.REVOKE): State.REVOKED,
+}
+"""Every move there is; what is not listed leaves the lease as it stands."""
+
+LIVE: Final = frozenset({State.GRANTED, State.RENEWED})
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """One lease at one moment."""
+
+    id: str
+    branch: bytes
+    """Key of the node below which the worker searches, 16 bytes."""
+    worker: str
+    """Node id."""
+    term: int
+    """Counts the leases of this branch from 1."""
+    state: State
+    expires_ms: int
+    """Milliseconds since 1970."""
+    latest_ms: int
+    """No renewal moves the end beyond this."""
+
+    @property
+    def live(self) -> bool:
+        """Whether work on it is still wanted."""
+        return self.state in LIVE
+
+    def entry(self) -> LeaseEntry:
+        """What the coordinator writes into its document."""
+        return LeaseEntry(worker=self.worker, lease=self.id, term=self.term, live=self.live)
+
+
+class LeaseBook:
+    """All leases of one search. Pure: time is handed in, and everything that was decided is returned.
+
+    Remembers ``LEASES_KEPT_MAX`` leases; of those that ended, the oldest are forgotten first.
+    """
+
+    def __init__(self) -> None:
+        self._leases: dict[str, Lease] = {}
+        self._live: dict[bytes, str] = {}
+        self._terms: dict[bytes, int] = {}
+
+    def grant(
+        self, lease_id: str, *, branch: bytes, worker: str, now_ms: int, lifetime_ms: int, latest_ms: int
+    ) -> Lease:
+        """A new lease of ``branch`` for ``worker`` that can be renewed until ``latest_ms``; asking again with the same id,
+        branch and worker returns the same lease.
+
+        Errors: ``lease.busy`` (the branch has a live lease); ``input.invalid`` (the id belongs to another lease).
+        """
+        known = self._leases.get(lease_id)
+        if known is not None:
+            if (known.branch, known.worker) != (branch, worker):
+                raise MeshError("input.invalid", "the lease id belongs to another lease")
+            return known
+        if branch in self._live:
+            raise MeshError("lease.busy", "the branch has a live lease", lease=self._live[branch])
+        term = self._terms.get(branch, 0) + 1
+        lease = Lease(
+            id=lease_id,
+            branch=branch,
+            worker=worker,
+            term=term,
+            state=State.GRANTED,
+            expires_ms=min(now_ms + lifetime_ms, latest_ms),
+            latest_ms=latest_ms,
+        )
+        self._forget_ended()
+        self._leases[lease_id] = lease
+        self._live[branch], self._terms[branch] = lease_id, term
+        return lease
+
+    def renew(self, lease_id: str, *, worker: str, now_ms: int, lifetime_ms: int) -> Lease:
+        """The lease with a new expiry: never an earlier one, and never after its latest end.
+
+        Errors: ``lease.unknown``: not live, or of another worker.
+        """
+        lease = self._leases.get(lease_id)
+        if lease is None or not lease.live or lease.worker != worker or lease.expires_ms <= now_ms:
+            raise MeshError("lease.unknown", lease=lease_id)
+        wanted_ms = max(lease.expires_ms, now_ms + lifetime_ms)
+        return self._move(lease, Event.RENEW, min(wanted_ms, lease.latest_ms))
+
+    def close(self, lease_id: str, event: Event) -> Lease:
+        """The lease after ``event`` (a result or a revocation); one that has ended stays as it is.
+
+        So a result that comes after expiry never revives a lease, and a second one changes nothing.
+        Errors: ``lease.unknown``: no such lease, live or ended.
+        """
+        lease = self.get(lease_id)
+        return self._move(lease, event, lease.expires_ms)
+
+    def expire_due(self, now_ms: int, *, but: str = "") -> list[Lease]:
+        """End the live leases whose time is over; those leases, by branch. Their branches can be granted again.
+
+        ``but``: a worker whose leases stay: the book's owner, who need not be asked whether it still works.
+        """
+        live = self.live_by_branch().values()
+        due = [lease for lease in live if lease.expires_ms <= now_ms and lease.worker != but]
+        return [self._move(lease, Event.EXPIRE, lease.expires_ms) for lease in due]
+
+    def get(self, lease_id: str) -> Lease:
+        """The lease as it stands. Errors: ``lease.unknown``."""
+        lease = self._leases.get(lease_id)
+        if lease is None:
+            raise MeshError("lease.unknown", lease=lease_id)
+        return lease
+
+    def live_by_branch(self) -> dict[bytes, Lease]:
+        """Live leases by branch key, sorted by key."""
+        return {branch: self._leases[self._live[branch]] for branch in sorted(self._live)}
+
+    def live_of(self, worker: str) -> list[Lease]:
+        """Live leases of one worker, by branch."""
+        return [lease for lease in self.live_by_branch().values() if lease.worker == worker]
+
+    def _move(self, lease: Lease, event: Event, expires_ms: int) -> Lease:
+        state = TRANSITIONS.get((lease.state, event))
+        if state is None:
+            return lease
+        moved = msgspec.structs.replace(lease, state=state, expires_ms=expires_ms)
+        self._leases[lease.id] = moved
+        if not moved.live:
+            del self._live[lease.branch]
+        return moved
+
+    def _forget_ended(self) -> None:
+        if len(self._leases) < limits.LEASES_KEPT_MAX:
+            return
+        oldest = next((lease for lease in self._leases.values() if not lease.live), None)
+        if oldest is None:
+            raise MeshError("lease.busy", f"more than {limits.LEASES_KEPT_MAX} live leases")
+        del self._leases[oldest.id]
+
+
+def check_claim(prefix: Sequence[bytes], claim: Sequence[bytes]) -> None:
+    """Nothing, if a lease of the branch at ``prefix`` could give ``claim`` (encoded actions from the start page, both).
+
+    Checks, in order: it goes through the branch; every step is an action a search performs. Errors: ``claim.invalid``.
+    """
+    if tuple(claim[: len(prefix)]) != tuple(prefix):
+        raise MeshError("claim.invalid", "the claim does not go through the leased branch")
+    for number, step in enumerate(claim, 1):
+        try:
+            decode_action(step)
+        except MeshError as error:
+            raise MeshError("claim.invalid", f"step {number}: {error.message}", step=number) from error

@@ -1,0 +1,409 @@
+"""The search tree as one node sees it: the sum of what trusted peers say.
+
+Each peer has a *share*: its registers by row. Totals are folds over shares that do not depend on order (sums of
+integers, and maxima), so the same shares give the same tree whatever the order of arrival, and dropping a peer
+gives the tree of one who never met it: nodes that only this peer named are gone.
+
+Rows are struct-of-arrays with growth, int64, one line of ``FIELDS`` numbers per row (line-major, because an update
+touches all numbers of few rows).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.search.entry import STATE_UNKNOWN, LeaseEntry, NodeEntry, TreeUpdate, root_key
+from protocol.search.forest import ROOT, Forest
+
+VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES, BEST, CLOSED, PRIOR, RISK = range(9)
+FIELDS: Final = 9
+"""Columns of a share and of the totals. The first ``SUMMED`` are summed over peers, the others are the maximum over
+peers.
+"""
+SUMMED: Final = 5
+_GROWING: Final = [VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES]
+_NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
+_CAPACITY_MIN: Final = 256
+_DROPPED_AT_ONCE: Final = 2_000
+"""Rows that ``dropping`` and ``states`` work on between two turns of the caller: a few milliseconds."""
+
+Rows = NDArray[np.intp]
+"""Rows of the tree, shape ``(count,)``."""
+
+
+class StateVote(msgspec.Struct, frozen=True, kw_only=True):
+    """What peers say about the state a node leads to."""
+
+    state: bytes
+    """The state most peers saw (the smallest of those that tie); zeros when none saw one."""
+    votes: int
+    """How many peers saw it."""
+    peers: int
+    """How many peers saw any state."""
+
+
+class Spend(msgspec.Struct, frozen=True, kw_only=True):
+    """What a peer says it has used in a search."""
+
+    visits: int
+    cost_ms: int
+
+
+class _Share:
+    """What one peer says, by row."""
+
+    def __init__(self, epoch: int, capacity: int) -> None:
+        self.epoch = epoch
+        self.table: NDArray[np.int64] = np.zeros((capacity, FIELDS), np.int64)
+        self.state: NDArray[np.uint64] = np.zeros((capacity, 2), np.uint64)
+        self.held: NDArray[np.bool_] = np.zeros(capacity, np.bool_)
+        """Rows this peer named or has a register for."""
+        self.fanout: Counter[bytes] = Counter()
+        """Children this peer named, by key of the parent."""
+        self.leases: dict[bytes, LeaseEntry] = {}
+        self.live: set[bytes] = set()
+        """Branches among ``leases`` whose lease is live."""
+
+    def grow(self, capacity: int) -> None:
+        for name in ("table", "state", "held"):
+            setattr(self, name, _grown(getattr(self, name), capacity))
+
+
+def _grown(array: NDArray[Any], capacity: int) -> NDArray[Any]:
+    # Zeros come untouched from the kernel: pages that no row uses cost nothing.
+    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+class SearchTree:
+    """The merged tree of one search. Methods that change it return the rows whose numbers or place changed."""
+
+    def __init__(self, search_id: str) -> None:
+        self.search_id = search_id
+        self.root_key = root_key(search_id)
+        self.totals: NDArray[np.int64] = np.zeros((_CAPACITY_MIN, FIELDS), np.int64)
+        """Shape ``(capacity, FIELDS)``: the fold over all shares."""
+        self.lease_count: NDArray[np.int32] = np.zeros(_CAPACITY_MIN, np.int32)
+        """Live leases at or below each row, shape ``(capacity,)``: counted as losses."""
+        self._forest = Forest(self.root_key, _CAPACITY_MIN)
+        self._shares: dict[str, _Share] = {}
+        self._sorted: dict[int, Rows] = {}
+        self._leased: dict[int, int] = {}
+
+    # --- change ------------------------------------------------------------------------------------------------------
+
+    def apply(self, peer: str, epoch: int, update: TreeUpdate) -> Rows:
+        """Merge what ``peer`` says in ``epoch``; an earlier epoch is ignored, a later one replaces the peer's
+        share.
+
+        Nothing changes when it raises. Errors: ``delta.invalid`` (a cumulative number fell, too many children of
+        one node); ``peer.limit`` (too many nodes or peers).
+        """
+        share = self._shares.get(peer)
+        if share is not None and epoch < share.epoch:
+            return np.empty(0, np.intp)
+        current = share if share is not None and epoch == share.epoch else None
+        self._reserve(self._check(current, share is None, update))
+        if current is None:
+            if share is not None:
+                self._forest.touched.update(self.drop(peer).tolist())
+            current = self._shares[peer] = _Share(epoch, len(self.totals))
+        rows = self._write(current, update)
+        self._fold(rows)
+        self._forest.touched.update(rows.tolist())
+        current.leases.update(update.leases)
+        for key, entry in update.leases.items():
+            (current.live.add if entry.live else current.live.discard)(key)
+        return self._changed(recount=bool(update.leases))
+
+    def drop(self, peer: str) -> Rows:
+        """Forget everything ``peer`` ever said. Unknown peers are no error."""
+        changed = [*self.dropping(peer)]
+        return np.unique(np.concatenate(changed)) if changed else np.empty(0, np.intp)
+
+    def dropping(self, peer: str) -> Iterator[Rows]:
+        """Forget everything ``peer`` ever said, a slice at a time, so that a large share need not go in one breath.
+
+        A node counts with the share until its slice, leases end with the first. Between two slices the tree may be read and
+        changed, but not by ``peer``; it is to be run to its end.
+        """
+        share = self._shares.pop(peer, None)
+        if share is None:
+            return
+        rows = np.flatnonzero(share.held)
+        # The deepest first: what hangs below a node has gone before it.
+        rows = rows[np.argsort(-self._forest.depth[rows], kind="stable")]
+        for start in range(0, max(1, len(rows)), _DROPPED_AT_ONCE):  # once at least: a share may be leases only
+            part = rows[start : start + _DROPPED_AT_ONCE]
+            self._fold(part)
+            self._remove(part.tolist(), (share.table[part, RISK] > 0).tolist())
+            yield self._changed(recount=not start and bool(share.live))
+
+    def _check(self, current: _Share | None, is_new: bool, update: TreeUpdate) -> int:
+        """How many new rows the update may need, once every check has passed."""
+        if is_new and len(self._shares) >= limits.SEARCH_PARTICIPANTS_MAX:
+            raise MeshError("peer.limit", "too many peers in one search")
+        index = self._forest.index
+        unknown = {key for key in update.stat_keys if key not in index}
+        for key, entry in update.nodes.items():
+            unknown.update(name for name in (key, entry.parent) if name not in index)
+        if len(index) + len(unknown) > limits.TREE_NODES_MAX:
+            raise MeshError("peer.limit", f"more than {limits.TREE_NODES_MAX} nodes in one search")
+        fanout = Counter(entry.parent for key, entry in update.nodes.items() if not self._names(current, key))
+        known = current.fanout if current is not None else Counter[bytes]()
+        if any(count + known[parent] > limits.CANDIDATES_PER_STATE_MAX for parent, count in fanout.items()):
+            raise MeshError("delta.invalid", "too many children of one node")
+        if current is not None and len(update.stat_keys):
+            rows = np.fromiter((index.get(key, -1) for key in update.stat_keys), np.intp, len(update.stat_keys))
+            old = current.table[rows[rows >= 0]]
+            for column in _GROWING:
+                if (update.stats[_NAMES[column]][rows >= 0].astype(np.int64) < old[:, column]).any():
+                    raise MeshError("delta.invalid", f"{_NAMES[column]} fell within an epoch")
+        return len(unknown)
+
+    def _names(self, share: _Share | None, key: bytes) -> bool:
+        row = self._forest.index.get(key)
+        return share is not None and row is not None and bool(share.table[row, RISK])
+
+    def _reserve(self, count: int) -> None:
+        """Room for ``count`` more rows in every array."""
+        needed, capacity = self._forest.rows + count, len(self.totals)
+        if needed <= capacity:
+            return
+        while capacity < needed:
+            capacity *= 2
+        self.totals = _grown(self.totals, capacity)
+        self.lease_count = _grown(self.lease_count, capacity)
+        self._forest.grow(capacity)
+        for share in self._shares.values():
+            share.grow(capacity)
+
+    def _row(self, share: _Share, key: bytes) -> int:
+        row = self._forest.intern(key)
+        if not share.held[row]:
+            share.held[row] = True
+            self._forest.hold(row)
+        return row
+
+    def _write(self, share: _Share, update: TreeUpdate) -> Rows:
+        """Put the update into the share; the rows it names."""
+        named = []
+        for key, entry in update.nodes.items():
+            row = self._row(share, key)
+            if not share.table[row, RISK]:
+                self._forest.name(row, entry.parent, entry.action)
+                share.fanout[entry.parent] += 1
+            share.table[row, PRIOR], share.table[row, RISK] = entry.prior, entry.risk
+            self._sorted.pop(self._forest.parent[row], None)
+            named.append(row)
+        rows = np.fromiter((self._row(share, key) for key in update.stat_keys), np.intp, len(update.stat_keys))
+        for column, name in enumerate(_NAMES):
+            share.table[rows, column] = update.stats[name]
+        share.state[rows] = update.stats["state"]
+        return np.unique(np.concatenate([rows, np.array(named, np.intp)]))
+
+    def _remove(self, rows: list[int], named: list[bool]) -> None:
+        """Take one peer's word away from ``rows``: that they exist, and where it ``named`` them, their place."""
+        forest = self._forest
+        forest.touched.update(rows)
+        for row, is_named in zip(rows, named, strict=True):
+            if is_named:
+                self._sorted.pop(forest.parent[row], None)
+                forest.unname(row)
+            forest.release(row)
+
+    def _fold(self, rows: Rows) -> None:
+        """Compute the totals of ``rows`` from all shares again."""
+        folded = np.zeros((len(rows), FIELDS), np.int64)
+        for share in self._shares.values():
+            part = share.table[rows]
+            folded[:, :SUMMED] += part[:, :SUMMED]
+            np.maximum(folded[:, SUMMED:], part[:, SUMMED:], out=folded[:, SUMMED:])
+        self.totals[rows] = folded
+
+    def _changed(self, recount: bool) -> Rows:
+        """The rows that changed since the last call."""
+        touched = self._forest.touched
+        if recount or (touched and (self._leased or self._live())):
+            self._recount()
+        rows = np.fromiter(touched, np.intp, len(touched))
+        touched.clear()
+        return rows
+
+    def _live(self) -> list[bytes]:
+        """Branches with a live lease, one entry for each lease."""
+        return [key for share in self._shares.values() for key in share.live]
+
+    def _recount(self) -> None:
+        """Count leases again along the paths they lie on; few are live at a time."""
+        counts: Counter[int] = Counter()
+        for key in self._live():
+            row = self._forest.index.get(key, -1)
+            while row >= 0:
+                counts[row] += 1
+                row = self._forest.parent[row]
+        for row in counts.keys() | self._leased.keys():
+            if counts[row] != self._leased.get(row, 0):
+                self.lease_count[row] = counts[row]
+                self._forest.touched.add(row)
+        self._leased = dict(counts)
+
+    # --- structure ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._forest)
+
+    def row(self, key: bytes) -> int | None:
+        """The row of ``key``, None when nobody has mentioned it."""
+        return self._forest.index.get(key)
+
+    def key(self, row: int) -> bytes:
+        """The key of a row in use."""
+        return self._forest.keys[row]
+
+    @property
+    def rows(self) -> int:
+        """Every row, in use or free, is below this."""
+        return self._forest.rows
+
+    @property
+    def root(self) -> int:
+        """Row of the root."""
+        return ROOT
+
+    @property
+    def depth(self) -> NDArray[np.int16]:
+        """Steps from the root by row, shape ``(capacity,)``; -1 where a row does not hang together with the root."""
+        return self._forest.depth
+
+    def parent(self, row: int) -> int:
+        """Row of the parent; -1 for the root and for nodes nobody names."""
+        return self._forest.parent[row]
+
+    def children(self, row: int) -> Rows:
+        """The named children, highest prior first, then by key. Do not write into it."""
+        found = self._sorted.get(row)
+        if found is None:
+            keys = self._forest.keys
+            unsorted = self._forest.children.get(row, [])
+            found = np.array(sorted(unsorted, key=lambda child: (-self.totals[child, PRIOR], keys[child])), np.intp)
+            self._sorted[row] = found
+        return found
+
+    def node(self, row: int) -> NodeEntry:
+        """The node at ``row``, with prior and risk as all peers see it. Errors: ``input.not_found`` for an unnamed
+        one.
+        """
+        if self._forest.parent[row] < 0:
+            raise MeshError("input.not_found", "nobody names this node")
+        parent, action = self._forest.keys[self._forest.parent[row]], self._forest.action[row]
+        prior, risk = int(self.totals[row, PRIOR]), int(self.totals[row, RISK])
+        return NodeEntry(parent=parent, action=action, prior=prior, risk=risk)
+
+    def path(self, row: int) -> list[bytes]:
+        """Encoded actions from the root to ``row``. Errors: ``input.not_found`` when it does not hang together with
+        the root.
+        """
+        if self._forest.depth[row] < 0:
+            raise MeshError("input.not_found", "the node is not connected with the root")
+        actions = []
+        while row != ROOT:
+            actions.append(self._forest.action[row])
+            row = self._forest.parent[row]
+        return actions[::-1]
+
+    # --- peers -------------------------------------------------------------------------------------------------------
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """Peers that have a share, in the order of ``contributions``."""
+        return tuple(self._shares)
+
+    def contributions(self, rows: Rows) -> NDArray[np.int64]:
+        """Shares at ``rows``, shape ``(peers, rows, FIELDS)``."""
+        if not self._shares:
+            return np.zeros((0, len(rows), FIELDS), np.int64)
+        return np.stack([share.table[rows] for share in self._shares.values()])
+
+    def spend(self, peer: str) -> Spend:
+        """The largest numbers the peer reports at any node: numbers are cumulative along paths, so that is the
+        whole.
+        """
+        share = self._shares.get(peer)
+        if share is None:
+            return Spend(visits=0, cost_ms=0)
+        return Spend(visits=int(share.table[:, VISITS].max()), cost_ms=int(share.table[:, COST_MS].max()))
+
+    def agreement(self, row: int) -> StateVote:
+        """What the peers saw after the action of ``row``."""
+        seen = Counter(share.state[row].tobytes() for share in self._shares.values())
+        del seen[STATE_UNKNOWN]
+        if not seen:
+            return StateVote(state=STATE_UNKNOWN, votes=0, peers=0)
+        state = min(seen, key=lambda name: (-seen[name], name))
+        return StateVote(state=state, votes=seen[state], peers=seen.total())
+
+    def states(self) -> Iterator[dict[bytes, bytes]]:
+        """Where peers saw a state: key of the node by state, in slices of bounded size; of several nodes in one slice the
+        nearest to the root, then the smallest key. Changes in between are missed.
+        """
+        for share in list(self._shares.values()):
+            rows = np.flatnonzero(share.held & share.state.any(axis=1))
+            for start in range(0, len(rows), _DROPPED_AT_ONCE):
+                part = rows[start : start + _DROPPED_AT_ONCE]
+                part = part[share.held[part]]
+                keys = [self._forest.keys[row] for row in part.tolist()]
+                # As unsigned numbers, unattached nodes are the farthest.
+                places = zip(self._forest.depth[part].view(np.uint16).tolist(), keys, strict=True)
+                nearest: dict[bytes, tuple[int, bytes]] = {}
+                for state, place in zip(map(bytes, share.state[part].view("V16")[:, 0].tolist()), places, strict=True):
+                    if state not in nearest or place < nearest[state]:
+                        nearest[state] = place
+                yield {state: key for state, (_, key) in nearest.items()}
+
+    def leases(self) -> dict[bytes, LeaseEntry]:
+        """Leases by branch key; of two for one branch the one with the higher term, then id."""
+        merged: dict[bytes, LeaseEntry] = {}
+        for share in self._shares.values():
+            for key, lease in share.leases.items():
+                if key not in merged or (lease.term, lease.lease) > (merged[key].term, merged[key].lease):
+                    merged[key] = lease
+        return merged
+
+    def digest(self) -> bytes:
+        """SHA-256 of the whole content, whatever the order in which it came: totals, places, shares, leases."""
+        forest, hasher = self._forest, hashlib.sha256()
+        order = [forest.index[key] for key in sorted(forest.index)]
+        for row in order:
+            above = forest.keys[forest.parent[row]] if forest.parent[row] >= 0 else b""
+            _feed(hasher, forest.keys[row], above, forest.action[row], self.totals[row].tobytes())
+            _feed(hasher, bytes(str((int(forest.depth[row]), int(self.lease_count[row]))), "ascii"))
+        for peer, share in sorted(self._shares.items()):
+            rows = [row for row in order if share.held[row]]
+            _feed(
+                hasher,
+                peer.encode(),
+                str(share.epoch).encode(),
+                share.table[rows].tobytes(),
+                share.state[rows].tobytes(),
+            )
+            _feed(
+                hasher,
+                *(part for key in sorted(share.leases) for part in (key, msgspec.json.encode(share.leases[key]))),
+            )
+        return hasher.digest()
+
+
+def _feed(hasher: Any, *parts: bytes) -> None:
+    for part in parts:
+        hasher.update(len(part).to_bytes(4, "big") + part)

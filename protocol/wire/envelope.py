@@ -1,0 +1,323 @@
+"""Signed envelopes: COSE_Sign1 (RFC 9052) over strict CBOR, Ed25519 only.
+
+Two uses share one form. A *message* goes to one node, over one route, within two minutes: it names its audience and binds the
+route through the external additional data. An *artefact* (delta, session manifest, replay report, assignment, result) outlives
+its transport: no expiry, empty additional data.
+
+The bytes that were received are the bytes that are verified; nothing is encoded again to check a signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+import cbor2
+import msgspec
+from nacl.exceptions import BadSignatureError
+from nacl.signing import SigningKey, VerifyKey
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.wire import cbor
+
+_TAG: Final = 18
+_START: Final = b"\xd2\x84"
+"""Tag 18, array of four."""
+_EMPTY_MAP: Final = b"\xa0"
+_BYTE_STRING: Final = 2
+_SMALLEST: Final = {1: 24, 2: 1 << 8, 4: 1 << 16, 8: 1 << 32}
+"""The least length that needs a length field of so many bytes."""
+_ALG, _CONTENT_TYPE, _KEY_ID, _CLAIMS = 1, 3, 4, 15
+_EDDSA: Final = -8
+_ISS, _AUD, _EXP, _IAT, _CTI = 1, 3, 4, 6, 7
+_HEADERS: Final = frozenset({_ALG, _CONTENT_TYPE, _KEY_ID, _CLAIMS})
+_CLAIM_NAMES: Final = frozenset({_ISS, _AUD, _EXP, _IAT, _CTI})
+KEY_ID_BYTES: Final = 8
+UNIQUE_ID_BYTES: Final = 16
+_TYPE_PREFIX, _TYPE_SUFFIX = "application/vnd.trailmesh.", "+cose"
+
+
+class Claims(msgspec.Struct, frozen=True, kw_only=True):
+    """What the signer says about the payload (CWT claims, RFC 8392)."""
+
+    issuer: str
+    """Node id of the signer."""
+    issued_s: int
+    """Seconds since 1970."""
+    unique: bytes
+    """16 random bytes: makes every envelope one of a kind."""
+    audience: str | None = None
+    """Node id of the one reader; messages only."""
+    expires_s: int | None = None
+    """Seconds since 1970; messages only."""
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """A verified envelope."""
+
+    kind: str
+    claims: Claims
+    key_id: bytes
+    payload: bytes
+
+
+class KeyFinder(Protocol):
+    """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects and that was its at ``issued_s``, or None."""
+
+    def __call__(self, issuer: str, key_id: bytes, issued_s: int, /) -> VerifyKey | None: ...
+
+
+def content_type(kind: str) -> str:
+    """The media type of an envelope of ``kind``; an HTTP Content-Type must equal it."""
+    return f"{_TYPE_PREFIX}{kind}{_TYPE_SUFFIX}"
+
+
+def key_id(public_key: bytes) -> bytes:
+    """The key id of a 32-byte public key. It only selects a candidate; the signature decides."""
+    return public_key[:KEY_ID_BYTES]
+
+
+def route_binding(method: str, path: str) -> bytes:
+    """The external additional data of a message: binds it to one HTTP route."""
+    return cbor.encode(["tm1", method, path])
+
+
+def seal(payload: bytes, *, kind: str, key: SigningKey, claims: Claims, binding: bytes = b"") -> bytes:
+    """``payload`` signed by ``key`` as an envelope of ``kind``."""
+    named: dict[int, Any] = {_ISS: claims.issuer, _IAT: claims.issued_s, _CTI: claims.unique}
+    if claims.audience is not None:
+        named[_AUD] = claims.audience
+    if claims.expires_s is not None:
+        named[_EXP] = claims.expires_s
+    header = {_ALG: _EDDSA, _CONTENT_TYPE: content_type(kind), _KEY_ID: key_id(bytes(key.verify_key)), _CLAIMS: named}
+    protected = cbor2.dumps(header, canonical=True)
+    signature = key.sign(_to_be_signed(protected, binding, payload)).signature
+    return cbor2.dumps(cbor2.CBORTag(_TAG, [protected, {}, payload, signature]), canonical=True)
+
+
+def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
+    return cbor2.dumps(["Signature1", protected, binding, payload])
+
+
+def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
+    """Protected header, payload and signature of an envelope whose outer form is right.
+
+    The form is fixed (tag 18, an array of four: byte string, empty map, byte string, 64-byte string), so it is read directly:
+    on a path that every message takes, a general decoder would cost a tenth of the whole check.
+    """
+    if len(data) > bytes_max:
+        raise MeshError("envelope.invalid", f"{len(data)} bytes where {bytes_max} are allowed")
+    if data[:2] != _START:
+        raise MeshError("envelope.invalid", "not a COSE_Sign1 structure")
+    protected, at = _byte_string(data, 2)
+    if data[at : at + 1] != _EMPTY_MAP:
+        raise MeshError("envelope.invalid", "the unprotected header must be empty")
+    payload, at = _byte_string(data, at + 1)
+    signature, at = _byte_string(data, at)
+    if len(signature) != 64 or at != len(data):
+        raise MeshError("envelope.invalid", "a 64-byte signature must end the envelope")
+    return protected, payload, signature
+
+
+def _byte_string(data: bytes, at: int) -> tuple[bytes, int]:
+    """The byte string whose head stands at ``at`` in its shortest form, and where the next item begins."""
+    first = data[at] if at < len(data) else 0
+    size, start = first & 31, at + 1
+    if first >> 5 != _BYTE_STRING or size > 27:
+        raise MeshError("envelope.invalid", "header, payload and signature must be byte strings")
+    if size >= 24:
+        width = 1 << (size - 24)
+        size, smallest = int.from_bytes(data[start : start + width], "big"), _SMALLEST[width]
+        start += width
+        if size < smallest:
+            raise MeshError("envelope.invalid", "a length is not in its shortest form")
+    if size > len(data) - start:
+        raise MeshError("envelope.invalid", "ends early")
+    return data[start : start + size], start + size
+
+
+def _header(protected: bytes) -> tuple[str, bytes, Claims]:
+    """Kind, key id and claims of a protected header of exactly the allowed fields."""
+    try:
+        header = cbor.decode(protected, bytes_max=limits.PROTECTED_HEADER_BYTES_MAX, items_max=32, depth_max=2)
+    except MeshError as error:
+        raise MeshError("envelope.invalid", f"protected header: {error.message}") from error
+    if not isinstance(header, dict) or header.keys() != _HEADERS or header[_ALG] != _EDDSA:
+        raise MeshError("envelope.invalid", "exactly alg EdDSA, content type, key id and claims are allowed")
+    media, key, claims = header[_CONTENT_TYPE], header[_KEY_ID], header[_CLAIMS]
+    if not isinstance(media, str) or not media.startswith(_TYPE_PREFIX) or not media.endswith(_TYPE_SUFFIX):
+        raise MeshError("envelope.invalid", "unknown content type")
+    if not isinstance(key, bytes) or len(key) != KEY_ID_BYTES:
+        raise MeshError("envelope.invalid", "the key id has another length")
+    if not isinstance(claims, dict) or not claims.keys() <= _CLAIM_NAMES:
+        raise MeshError("envelope.invalid", "unknown claims")
+    issuer, issued, unique = claims.get(_ISS), claims.get(_IAT), claims.get(_CTI)
+    audience, expires = claims.get(_AUD), claims.get(_EXP)
+    if (
+        type(issuer) is not str
+        or type(issued) is not int
+        or type(unique) is not bytes
+        or len(unique) != UNIQUE_ID_BYTES
+    ):
+        raise MeshError("envelope.invalid", "issuer, issue time and unique id are required")
+    if (audience is not None and type(audience) is not str) or (expires is not None and type(expires) is not int):
+        raise MeshError("envelope.invalid", "audience or expiry is of another type")
+    named = Claims(issuer=issuer, issued_s=issued, unique=unique, audience=audience, expires_s=expires)
+    return media[len(_TYPE_PREFIX) : -len(_TYPE_SUFFIX)], key, named
+
+
+def peek(data: bytes, *, bytes_max: int = limits.ARTEFACT_BYTES_MAX) -> Envelope:
+    """The parts of an envelope **without** checking its signature: only to say whose it claims to be."""
+    protected, payload, _ = _parts(data, bytes_max)
+    kind, key, claims = _header(protected)
+    return Envelope(kind=kind, claims=claims, key_id=key, payload=payload)
+
+
+def verify(
+    data: bytes,
+    *,
+    kinds: frozenset[str],
+    find_key: KeyFinder,
+    binding: bytes = b"",
+    bytes_max: int = limits.ARTEFACT_BYTES_MAX,
+    fresh_s: int | None = None,
+) -> Envelope:
+    """The envelope in ``data``, once its signature by a trusted key is verified.
+
+    Checks, in order: size and strict outer form; protected header of exactly the allowed fields; kind; fresh at ``fresh_s``, if
+    that is given; a trusted key for issuer, key id and issue time; signature over the received bytes and ``binding``.
+    Errors: ``envelope.invalid``, ``envelope.kind``, ``envelope.time``, ``envelope.key_unknown``, ``envelope.signature``.
+    """
+    protected, payload, signature = _parts(data, bytes_max)
+    kind, key, claims = _header(protected)
+    if kind not in kinds:
+        raise MeshError("envelope.kind", f"{kind} is not accepted here")
+    if fresh_s is not None:
+        # Before the key: keys have times too, and a wrong clock would look like an unknown key.
+        check_time(claims, fresh_s)
+    verify_key = find_key(claims.issuer, key, claims.issued_s)
+    if verify_key is None:
+        raise MeshError("envelope.key_unknown", f"no trusted key of {claims.issuer[:7]} fits", issuer=claims.issuer)
+    try:
+        verify_key.verify(_to_be_signed(protected, binding, payload), signature)
+    except BadSignatureError as error:
+        raise MeshError("envelope.signature", f"signed as {claims.issuer[:7]}", issuer=claims.issuer) from error
+    return Envelope(kind=kind, claims=claims, key_id=key, payload=payload)
+
+
+class ReplayWindow:
+    """Remembers (issuer, unique id) of accepted messages for ``REPLAY_KEEP_S``; bounded; full means closed.
+
+    A restart forgets it, so messages issued before ``opens_s`` are refused as well. So are those it has forgotten since:
+    otherwise a clock that is set back would make them new.
+    """
+
+    def __init__(
+        self,
+        opens_s: int,
+        *,
+        later: Mapping[str, int] = MappingProxyType({}),
+        items_max: int = limits.REPLAY_WINDOW_ITEMS_MAX,
+    ) -> None:
+        """opens_s: seconds since 1970; later: those who were heard further, and until when their messages were issued."""
+        self._seen: dict[tuple[str, bytes], int] = {}
+        self._opens_s, self._later = opens_s, later
+        self._forgotten_s = 0
+        self._items_max = items_max
+
+    def admit(self, claims: Claims, now_s: int) -> None:
+        """Accept each message once; it is fresh at ``now_s`` (``check_time``).
+
+        Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``.
+        """
+        if self._later or claims.issued_s < self._opens_s or claims.issued_s < self._forgotten_s:
+            opens_s = self._opens_for(claims.issuer, now_s)
+            if claims.issued_s < opens_s:
+                back_s = opens_s - now_s
+                told = "issued before this node started"
+                if back_s > 0:
+                    told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
+                raise MeshError("envelope.time", told, issued_s=claims.issued_s, now_s=now_s)
+        entry = (claims.issuer, claims.unique)
+        if entry in self._seen:
+            raise MeshError("envelope.replayed", f"from {claims.issuer[:7]}")
+        if len(self._seen) >= self._items_max:
+            self.prune(now_s)
+            if len(self._seen) >= self._items_max:
+                raise MeshError("envelope.replay_window_full")
+        self._seen[entry] = now_s + limits.REPLAY_KEEP_S
+
+    def _opens_for(self, issuer: str, now_s: int) -> int:
+        """Before which time of issue a message may have been accepted and forgotten.
+
+        A clock that stands far behind the opening, and with which a peer agrees, was ahead before: nobody waits until then.
+        """
+        latest_s = now_s + limits.CLOCK_SET_BACK_S_MAX
+        if self._opens_s > latest_s:
+            self._opens_s = now_s
+        later_s = self._later.get(issuer, 0)
+        return max(self._forgotten_s, self._opens_s, later_s if later_s <= latest_s else 0)
+
+    def prune(self, now_s: int) -> None:
+        """Forget what no longer could be accepted anyway, also if the clock is set back later."""
+        # Entries were inserted in time order, so the old ones are in front; stop at the first that stays.
+        for entry, until in list(self._seen.items()):
+            if until >= now_s:  # in its last second a message is still fresh
+                break
+            del self._seen[entry]
+            # It was issued at most the skew after it was accepted.
+            self._forgotten_s = max(self._forgotten_s, until - limits.REPLAY_KEEP_S + limits.CLOCK_SKEW_S + 1)
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+
+def verify_message(
+    data: bytes,
+    *,
+    kinds: frozenset[str],
+    find_key: KeyFinder,
+    binding: bytes,
+    audience: str,
+    now_s: int,
+    window: ReplayWindow,
+    bytes_max: int = limits.PEER_BODY_BYTES_MAX,
+) -> Envelope:
+    """The message in ``data``, once it is verified, addressed to ``audience``, fresh, and not seen before.
+
+    Errors: those of ``verify``, ``envelope.audience``, ``envelope.time``, ``envelope.replayed``,
+    ``envelope.replay_window_full``.
+    """
+    envelope = verify(data, kinds=kinds, find_key=find_key, binding=binding, bytes_max=bytes_max, fresh_s=now_s)
+    claims = envelope.claims
+    if claims.audience != audience:
+        raise MeshError("envelope.audience", f"addressed to {(claims.audience or 'nobody')[:7]}")
+    window.admit(claims, now_s)
+    return envelope
+
+
+def check_time(claims: Claims, now_s: int) -> None:
+    """A message lives at most ``MESSAGE_LIFETIME_S``, give or take ``CLOCK_SKEW_S``. Errors: ``envelope.time``."""
+    skew = limits.CLOCK_SKEW_S
+    expires = claims.expires_s
+    if expires is None or expires - claims.issued_s > limits.MESSAGE_LIFETIME_S or expires < claims.issued_s:
+        raise MeshError("envelope.time", "no expiry, or a lifetime that is not allowed")
+    if claims.issued_s > now_s + skew or expires < now_s - skew:
+        raise MeshError(
+            "envelope.time",
+            f"clocks differ by about {abs(now_s - claims.issued_s)} s",
+            now_s=now_s,
+            issued_s=claims.issued_s,
+        )
+
+
+def single_key(public_key: bytes, owner: str) -> Callable[[str, bytes, int], VerifyKey | None]:
+    """A ``KeyFinder`` that trusts one key of one owner, at any time."""
+    verify_key = VerifyKey(public_key)
+
+    def find(issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
+        return verify_key if issuer == owner and candidate == key_id(public_key) else None
+
+    return find
