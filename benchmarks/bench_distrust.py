@@ -90,7 +90,7 @@ async def _contribute(peer: LiveNode, search: Open) -> None:
 async def _connection(of: LiveNode, to: LiveNode) -> AsyncIterator[asyncio.StreamReader]:
     """A connection of ``of`` that ``to`` has admitted, and nobody uses."""
     own = ChannelIdentity(of.rooms.identity.key, node="", now_s=time.time).credentials()
-    port = int(to.rooms.address.rpartition(":")[2])
+    port = int(to.rooms.serving.address.rpartition(":")[2])
     context = client_context(own, to.id, to.rooms.identity.public_key)
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="")
     try:

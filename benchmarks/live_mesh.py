@@ -56,7 +56,7 @@ async def serving(
         await rooms.distrust.start()
         await rooms.explorer.start()
         await rooms.clock_mark.settle()
-        rooms.address = await rooms.server.start(node.federation.handle)
+        rooms.serving.address = await rooms.server.start(node.federation.handle)
         rooms.reach.start(node.federation.handle)
         yield LiveNode(node)
         await rooms.explorer.close()

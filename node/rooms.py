@@ -6,10 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.ports import Clock, Discovery, PeerServer, Store
+from adapters.ports import (
+    Clock,
+    Discovery,
+    KeyStore,
+    NewTreeWriter,
+    OpenBrowser,
+    PairingClient,
+    PairingServer,
+    PeerClient,
+    PeerServer,
+    Store,
+)
 from adapters.refusals import Refusals
 from node.audit.audit import Audit
 from node.base.loop_watch import LoopWatch
+from node.base.serving import Serving
 from node.config.settings import Config
 from node.distrust.distrust import Distrust
 from node.distrust.notices import Notices
@@ -28,7 +40,31 @@ from node.trust.peers import Peers
 from node.trust.reach import Reach
 from node.trust.trust_changes import TrustChanges
 from protocol import ids
-from protocol.errors import MeshError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """The outside things of one node. They belong to its rooms from ``assemble`` on, and ``Rooms.close`` closes them."""
+
+    store: Store
+    clock: Clock
+    keys: KeyStore
+    """Where the witness key is kept."""
+    open_browser: OpenBrowser
+    server: PeerServer
+    client: PeerClient
+    pairing_server: Callable[[], PairingServer]
+    """A new listener for one pairing."""
+    pairing_client: PairingClient
+    discovery: Discovery
+    tree_writer: NewTreeWriter
+    refusals: Refusals = field(default_factory=Refusals)
+    to_words: Callable[[bytes], str]
+    """A digest as six words for people to compare."""
+    from_words: Callable[[str], bytes]
+    """A recovery key out of its 24 words."""
+    addresses: tuple[str, ...] = ()
+    """Where peers are told to reach this node; empty if it opens every connection itself."""
 
 
 @dataclass(kw_only=True)
@@ -61,19 +97,8 @@ class Rooms:
     discovery: Discovery
     words: Callable[[bytes], str]
     """A digest as six words for people to compare."""
+    serving: Serving
     loop_watch: LoopWatch = field(default_factory=LoopWatch)
-    address: str = ""
-    """Where peers reach this node; empty while it does not serve."""
-
-    @property
-    def serving(self) -> bool:
-        """Whether peers can reach this node now."""
-        return bool(self.address)
-
-    def need_serving(self) -> None:
-        """Errors: ``node.not_serving``."""
-        if not self.serving:
-            raise MeshError("node.not_serving", home=str(self.home))
 
     async def close(self) -> None:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
@@ -92,3 +117,65 @@ class Rooms:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.config.name}, {ids.short(self.identity.node)})"
+
+
+def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
+    """The rooms of the node ``own``; nothing is loaded or started yet."""
+    store, clock, client, server = ports.store, ports.clock, ports.client, ports.server
+    browsers = open_browsers(config, ports.open_browser)
+    witness = Witness(own, store, clock)
+    peers = Peers(witness, config, store, clock, server)
+    peers.addresses = ports.addresses
+    changes = TrustChanges(peers, store, clock)
+    calls = Calls(witness, changes, client, clock)
+    pairing = PairingDesk(own, config, store, clock, changes, ports.pairing_server, ports.pairing_client)
+    log_exchange = LogExchange(witness, calls, store, clock)
+    notices = Notices(witness, calls, log_exchange, store, clock)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer)
+    return Rooms(
+        home=home,
+        config=config,
+        identity=own,
+        store=store,
+        clock=clock,
+        browsers=browsers,
+        witness=witness,
+        peers=peers,
+        changes=changes,
+        clock_mark=ClockMark(store, clock),
+        calls=calls,
+        pairing=pairing,
+        log_exchange=log_exchange,
+        logs=Logs(witness, log_exchange, calls, store, config.name),
+        audit=Audit(witness, peers, store),
+        sessions=Sessions(witness, config, store, clock, browsers, peers),
+        explorer=explorer,
+        server=server,
+        refusals=ports.refusals,
+        own_keys=OwnKeys(
+            home,
+            own,
+            ports.keys,
+            clock,
+            calls,
+            (server, client),
+            ports.from_words,
+            end_pairing=pairing.close,
+            end_work=explorer.stop_all,
+        ),
+        notices=notices,
+        distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
+        reach=Reach(calls, client, server, clock, mode=config.listen.reach),
+        discovery=ports.discovery,
+        words=ports.to_words,
+        serving=Serving(home),
+    )
+
+
+def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
+    """The browsers of a node, as patient as its configuration says."""
+    return Browsers(
+        open_browser,
+        step_timeout_ms=config.browser.step_timeout_ms,
+        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+    )

@@ -15,7 +15,7 @@ from adapters.ports import PeerAddress, PeerRecord
 from adapters.storage.memory import MemoryStore
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
-from node.api.federation import FederationApi, Handler
+from node.api.federation import FederationApi
 from node.config.settings import Config
 from node.signing.identity import Identity
 from node.signing.witness import Witness
@@ -23,6 +23,7 @@ from node.trust.calls import PATH_PREFIX, Calls
 from node.trust.clock_mark import ClockMark
 from node.trust.peers import Peers
 from node.trust.trust_changes import TrustChanges
+from node.verbs.verb import Handler
 from protocol.errors import MeshError
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment

@@ -57,7 +57,7 @@ class Village:
 
 async def serve(node: Node) -> None:
     await node.rooms.clock_mark.settle()
-    node.rooms.address = await node.rooms.server.start(node.federation.handle)
+    node.rooms.serving.address = await node.rooms.server.start(node.federation.handle)
     node.rooms.reach.start(node.federation.handle)
 
 

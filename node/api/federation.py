@@ -8,10 +8,6 @@ audit trail if the route is privileged. Only then a handler sees it. What is ref
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
-
-import msgspec
 
 from adapters.ports import Clock
 from adapters.refusals import Refusals
@@ -19,15 +15,12 @@ from node.audit import privileged
 from node.trust.calls import PATH_PREFIX
 from node.trust.clock_mark import ClockMark
 from node.trust.trust_changes import TrustChanges
+from node.verbs.verb import Handler
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
 from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
 from protocol.wire import cbor
 from protocol.wire.envelope import ReplayWindow, route_binding, verify_message
-
-Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
-"""``(node id of the caller, record) -> answer record``"""
-
 
 _ROWS_BYTES = 1_024
 """What the two rows of a privileged request take, about."""

@@ -8,19 +8,24 @@ from typing import Any
 import msgspec
 
 from node import __version__
-from node.api.federation import FederationApi, Handler
+from node.api.federation import FederationApi
 from node.audit import privileged
+from node.explorer.show import Parts
 from node.explorer.verbs import ExploreVerbs
 from node.health.verbs import MeshVerbs
 from node.pairing.verbs import PairingVerbs
 from node.rooms import Rooms
 from node.sessions.verbs import SessionVerbs
-from node.verbs.verb import Tell, Verbs
+from node.verbs.verb import Handler, Tell, Verbs
 from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
 
 log = logging.getLogger(__name__)
+
+
+def _parts(rooms: Rooms) -> Parts:
+    return Parts(rooms.explorer, rooms.sessions, rooms.peers, rooms.store, rooms.clock, rooms.config.name)
 
 
 class Node:
@@ -42,9 +47,9 @@ class Node:
             self.federation.serve(route, handler)
         self.verbs: Verbs = {
             **MeshVerbs(rooms).verbs,
-            **PairingVerbs(rooms).verbs,
-            **SessionVerbs(rooms).verbs,
-            **ExploreVerbs(rooms).verbs,
+            **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).verbs,
+            **SessionVerbs(rooms.sessions).verbs,
+            **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).verbs,
             **rooms.own_keys.verbs,
             **rooms.logs.verbs,
             **rooms.distrust.verbs,

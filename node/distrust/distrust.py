@@ -4,8 +4,9 @@ The record of the peer is kept first, in one step: that it may act no longer, an
 nobody asks the peer anything, and nothing of it is believed. Then what this node has to do with it ends: connections, searches,
 what was relied on. Only then the record says that this is done; a node that stopped in between does it when it starts.
 
-A peer that revokes itself (``protocol/keys/keylog.py``) parts in the same way, without its owner here having a say. Whoever learns of
-it tells those of his peers that know the node; each of them learns it once, so the word ends where everybody knows it. Who was
+A peer that revokes itself (``protocol/keys/keylog.py``) parts in the same way, without its owner here having a say.
+Whoever learns of it
+tells those of his peers that know the node; each of them learns it once, so the word ends where everybody knows it. Who was
 away hears of it with the next sync, from anybody (``node/log/checkpoints.py``).
 """
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from adapters.ports import LeaseRecord
+from adapters.ports import Clock, LeaseRecord, Store
 from node.base.files import write_atomic
 from node.base.plain import counted
+from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
 from node.explorer.tree_picture import TreeNode
-from node.rooms import Rooms
+from node.sessions.sessions import Sessions
+from node.trust.peers import Peers
 from protocol import ids
 from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec
@@ -33,6 +35,18 @@ _MARKS: Final = {
     "log.equivocation": " (frozen)",
 }
 """What stands behind the name of a peer that is not what it was when it took part."""
+
+
+class Parts(NamedTuple):
+    """What a summary and a report are made of."""
+
+    explorer: Explorer
+    sessions: Sessions
+    peers: Peers
+    store: Store
+    clock: Clock
+    name: str
+    """What this node is called."""
 
 
 class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,26 +89,26 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     html: str = ""
 
 
-async def summarise(rooms: Rooms, search_id: str) -> Summary:
+async def summarise(parts: Parts, search_id: str) -> Summary:
     """Errors: ``input.not_found``; ``search.not_found_goal``, ``search.exhausted`` when it ended without a verified success."""
-    _, spec, progress, replica, leases = await rooms.explorer.view(search_id)
-    found = await rooms.store.search(spec.id)
+    _, spec, progress, replica, leases = await parts.explorer.view(search_id)
+    found = await parts.store.search(spec.id)
     if found is None:
         raise MeshError("input.not_found", "the search was removed", search=spec.id)
-    summary = _summary(rooms, found.status, spec, progress, replica, leases)
+    summary = _summary(parts, found.status, spec, progress, replica, leases)
     if found.status == "failed":
         code = progress.error if progress.error in CODES else "search.not_found_goal"
         raise MeshError(code, search=spec.id, nodes=summary.nodes, branches=summary.branches, claims=summary.claims)
     return summary
 
 
-async def show_search(rooms: Rooms, search_id: str, html: str) -> Summary:
+async def show_search(parts: Parts, search_id: str, html: str) -> Summary:
     """The summary, and the report in the file ``html`` if named. Errors: ``input.not_found``, ``input.invalid``."""
-    found, spec, progress, replica, leases = await rooms.explorer.view(search_id)
-    summary = _summary(rooms, found.status, spec, progress, replica, leases)
+    found, spec, progress, replica, leases = await parts.explorer.view(search_id)
+    summary = _summary(parts, found.status, spec, progress, replica, leases)
     if not html:
         return summary
-    data = await _report(rooms, summary, spec, progress, replica)
+    data = await _report(parts, summary, spec, progress, replica)
     try:
         text = await asyncio.to_thread(render_report, data)
         await asyncio.to_thread(write_atomic, Path(html), text.encode())
@@ -103,15 +117,15 @@ async def show_search(rooms: Rooms, search_id: str, html: str) -> Summary:
     return msgspec.structs.replace(summary, html=html)
 
 
-def _name(rooms: Rooms, peer: str) -> str:
-    if peer == rooms.identity.node:
-        return rooms.config.name
-    mark = _MARKS.get(rooms.peers.standing(peer), "")
-    return (rooms.peers.name_of(peer) or ids.short(peer)) + mark
+def _name(parts: Parts, peer: str) -> str:
+    if peer == parts.peers.me:
+        return parts.name
+    mark = _MARKS.get(parts.peers.standing(peer), "")
+    return (parts.peers.name_of(peer) or ids.short(peer)) + mark
 
 
 def _summary(
-    rooms: Rooms, status: str, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
+    parts: Parts, status: str, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
 ) -> Summary:
     verified = progress.verified
     spend = []
@@ -121,14 +135,14 @@ def _summary(
         spend.append(
             PeerSpend(
                 node=peer,
-                name=_name(rooms, peer),
+                name=_name(parts, peer),
                 role="coordinator" if peer == spec.coordinator else "worker",
                 visits=seen.visits,
                 steps=sum(lease.spend.steps for lease in leased),
                 cost_ms=sum(lease.spend.milliseconds for lease in leased),
                 leases=len(leased),
                 claims_false=progress.claims_false.get(peer, 0),
-                standing="" if peer == rooms.identity.node else rooms.peers.standing(peer),
+                standing="" if peer == parts.peers.me else parts.peers.standing(peer),
             )
         )
     return Summary(
@@ -144,7 +158,7 @@ def _summary(
         claims=progress.claims,
         verified=verified is not None,
         session=verified.session if verified else "",
-        claimed_by=_name(rooms, verified.claimed_by) if verified else "",
+        claimed_by=_name(parts, verified.claimed_by) if verified else "",
         path=tuple(describe(decode_action(step)) for step in verified.path) if verified else (),
         spend=tuple(spend),
         reason=progress.error,
@@ -152,30 +166,30 @@ def _summary(
 
 
 async def _report(
-    rooms: Rooms, summary: Summary, spec: SearchSpec, progress: Progress, replica: Replica
+    parts: Parts, summary: Summary, spec: SearchSpec, progress: Progress, replica: Replica
 ) -> ReportInput:
-    session = await rooms.store.session(summary.session) if summary.session else None
-    steps = await rooms.store.steps(summary.session) if session else []
+    session = await parts.store.session(summary.session) if summary.session else None
+    steps = await parts.store.steps(summary.session) if session else []
     screenshots = {}
     for step in steps:
         if step.screenshot:
-            screenshots[step.screenshot] = await rooms.store.blob(step.screenshot)
-    shown = await rooms.sessions.show(summary.session) if session else None
-    replays = tuple(ShownReplay(name=_name(rooms, r.node), report=r) for r in (shown.reports if shown else ()))
+            screenshots[step.screenshot] = await parts.store.blob(step.screenshot)
+    shown = await parts.sessions.show(summary.session) if session else None
+    replays = tuple(ShownReplay(name=_name(parts, r.node), report=r) for r in (shown.reports if shown else ()))
     roles = {peer.node: peer.role for peer in summary.spend} | {r.report.node: "replayer" for r in replays}
     outcome = (
-        f"Found by {summary.claimed_by}, replayed and verified by {_name(rooms, spec.coordinator)} in {summary.seconds:.0f} s."
+        f"Found by {summary.claimed_by}, replayed and verified by {_name(parts, spec.coordinator)} in {summary.seconds:.0f} s."
         if summary.verified
         else f"Not reached: the search is {summary.status}."
     )
     return ReportInput(
         title=f"Search {spec.id}",
-        made_ms=rooms.clock.now_ms(),
+        made_ms=parts.clock.now_ms(),
         goal=spec.goal,
         outcome=outcome,
         success=summary.verified,
-        nodes=tuple(MeshNode(name=_name(rooms, peer), id=peer, role=role) for peer, role in roles.items()),
-        tree=_tree(rooms, replica, progress),
+        nodes=tuple(MeshNode(name=_name(parts, peer), id=peer, role=role) for peer, role in roles.items()),
+        tree=_tree(parts, replica, progress),
         spend=tuple(
             SpendRow(name=p.name, iterations=p.visits, steps=p.steps, milliseconds=p.cost_ms, leases=p.leases)
             for p in summary.spend
@@ -184,43 +198,43 @@ async def _report(
         steps=steps,
         screenshots=screenshots,
         replays=replays,
-        signed=await _signed(rooms, spec, summary),
+        signed=await _signed(parts, spec, summary),
     )
 
 
-async def _signed(rooms: Rooms, spec: SearchSpec, summary: Summary) -> tuple[SignedRow, ...]:
+async def _signed(parts: Parts, spec: SearchSpec, summary: Summary) -> tuple[SignedRow, ...]:
     rows = []
-    found = await rooms.store.search(spec.id)
+    found = await parts.store.search(spec.id)
     sealed = [("the search", found.spec)] if found else []
     sealed += [
-        (f"session {a.subject}", a.envelope) for a in await rooms.store.artefacts(subject=summary.session or "-")
+        (f"session {a.subject}", a.envelope) for a in await parts.store.artefacts(subject=summary.session or "-")
     ]
-    for lease in await rooms.store.leases(spec.id):
+    for lease in await parts.store.leases(spec.id):
         sealed += [(f"lease {lease.id}", data) for data in (lease.assignment, lease.result) if data]
-    last = {record.peer: record for record in await rooms.store.deltas(spec.id)}
+    last = {record.peer: record for record in await parts.store.deltas(spec.id)}
     sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last.values()]
     for artefact, data in sealed:
-        rows.append(_signed_row(rooms, artefact, data))
+        rows.append(_signed_row(parts, artefact, data))
     return tuple(rows)
 
 
-def _signed_row(rooms: Rooms, artefact: str, data: bytes) -> SignedRow:
+def _signed_row(parts: Parts, artefact: str, data: bytes) -> SignedRow:
     claimed = envelope.peek(data)
     try:
-        envelope.verify(data, kinds=frozenset({claimed.kind}), find_key=rooms.peers.find_key)
+        envelope.verify(data, kinds=frozenset({claimed.kind}), find_key=parts.peers.find_key)
         verified = True
     except MeshError:
         verified = False
     return SignedRow(
         artefact=artefact,
         kind=claimed.kind,
-        signer=_name(rooms, claimed.claims.issuer),
+        signer=_name(parts, claimed.claims.issuer),
         digest=hashlib.sha256(data).digest(),
         verified=verified,
     )
 
 
-def _tree(rooms: Rooms, replica: Replica, progress: Progress) -> TreeNode:
+def _tree(parts: Parts, replica: Replica, progress: Progress) -> TreeNode:
     """The merged tree as the picture wants it; the winning path marked."""
     tree = replica.tree
     winning = set()
@@ -229,7 +243,7 @@ def _tree(rooms: Rooms, replica: Replica, progress: Progress) -> TreeNode:
         winning.add(key)
         for child in _keys(replica.root, progress.verified.path):
             winning.add(child)
-    names = {peer: _name(rooms, peer) for peer in tree.peers}
+    names = {peer: _name(parts, peer) for peer in tree.peers}
 
     def build(row: int, depth: int) -> TreeNode:
         totals = tree.totals[row]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from node.explorer.show import show_search, summarise
-from node.rooms import Rooms
+from node.base.serving import Serving
+from node.explorer.show import Parts, show_search, summarise
+from node.log.checkpoints import LogExchange
 from node.verbs.verb import NoParams, Params, Tell, Verb, Verbs
 from protocol.goal.condition import parse as parse_condition
 
@@ -38,8 +39,10 @@ class SearchParams(Params, frozen=True, kw_only=True):
 class ExploreVerbs:
     """Starts searches, stops them, shows what they found."""
 
-    def __init__(self, rooms: Rooms) -> None:
-        self._rooms = rooms
+    def __init__(self, parts: Parts, log_exchange: LogExchange, serving: Serving) -> None:
+        """parts: those of the summary that each verb answers with."""
+        self._parts, self._explorer, self._peers = parts, parts.explorer, parts.peers
+        self._log_exchange, self._serving = log_exchange, serving
 
     @property
     def verbs(self) -> Verbs:
@@ -55,44 +58,44 @@ class ExploreVerbs:
 
     async def _explore(self, params: ExploreParams, tell: Tell) -> Any:
         if params.peers:
-            self._rooms.need_serving()
-        if self._rooms.serving:
-            self._rooms.log_exchange.soon()
-        found = await self._rooms.explorer.run(
+            self._serving.need()
+        if self._serving:
+            self._log_exchange.soon()
+        found = await self._explorer.run(
             goal=params.goal,
             start_url=params.start,
             condition=parse_condition(params.until),
-            peers=params.peers if self._rooms.serving else [],
+            peers=params.peers if self._serving else [],
             seconds=params.seconds,
             seed=params.seed,
             tell=tell,
         )
-        return await summarise(self._rooms, found.id)
+        return await summarise(self._parts, found.id)
 
     async def _resume(self, params: ResumeParams, tell: Tell) -> Any:
-        if not self._rooms.serving and await self._rooms.explorer.is_shared(params.search):
-            self._rooms.need_serving()  # peers return results by calling us
-        if self._rooms.serving:
-            self._rooms.log_exchange.soon()
-        found = await self._rooms.explorer.resume(params.search, seconds=params.seconds, tell=tell)
-        return await summarise(self._rooms, found.id)
+        if not self._serving and await self._explorer.is_shared(params.search):
+            self._serving.need()  # peers return results by calling us
+        if self._serving:
+            self._log_exchange.soon()
+        found = await self._explorer.resume(params.search, seconds=params.seconds, tell=tell)
+        return await summarise(self._parts, found.id)
 
     async def _stop(self, params: SearchParams, tell: Tell) -> Any:
-        found = await self._rooms.explorer.stop(params.search)
-        return await summarise(self._rooms, found.id)
+        found = await self._explorer.stop(params.search)
+        return await summarise(self._parts, found.id)
 
     async def _remove(self, params: SearchParams, tell: Tell) -> dict[str, Any]:
-        found, freed = await self._rooms.explorer.remove(params.search)
+        found, freed = await self._explorer.remove(params.search)
         return {
             "search": found.id,
             "status": found.status,
             "freed": [
-                {"node": node, "name": self._rooms.peers.name_of(node), "bytes": count} for node, count in freed.items()
+                {"node": node, "name": self._peers.name_of(node), "bytes": count} for node, count in freed.items()
             ],
         }
 
     async def _searches(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        found = await self._rooms.store.searches()
+        found = await self._parts.store.searches()
         return {
             "searches": [
                 {"id": f.id, "status": f.status, "coordinator": f.coordinator, "created_ms": f.created_ms}
@@ -101,4 +104,4 @@ class ExploreVerbs:
         }
 
     async def _search(self, params: SearchParams, tell: Tell) -> Any:
-        return await show_search(self._rooms, params.search, params.html)
+        return await show_search(self._parts, params.search, params.html)

@@ -169,7 +169,7 @@ async def _clock(rooms: Rooms) -> list[Check]:
 
 async def _peer_listener(rooms: Rooms) -> list[Check]:
     if rooms.serving:
-        return [Check(name="peer listener", status="ok", finding=rooms.address)]
+        return [Check(name="peer listener", status="ok", finding=rooms.serving.address)]
     remedy = after_end(rooms) or f"trailmesh node serve --home {quote(str(rooms.home))}"
     return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
 

@@ -94,7 +94,7 @@ def _frozen(rooms: Rooms) -> int:
 
 
 _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
-    ("trailmesh_serving", "Whether peers can reach this node.", lambda rooms: float(rooms.serving)),
+    ("trailmesh_serving", "Whether peers can reach this node.", lambda rooms: float(bool(rooms.serving))),
     ("trailmesh_peers", "Peers this node is paired with.", lambda rooms: len(rooms.peers.records())),
     ("trailmesh_peers_connected", "Peers with an open connection to this node.", lambda rooms: len(rooms.server.peers)),
     ("trailmesh_peers_frozen", "Peers whose log or key log is not in order.", _frozen),

@@ -11,8 +11,8 @@ import msgspec
 from adapters.ports import Store
 from node.base.files import write_atomic
 from node.log.checkpoints import LogExchange
-from node.sessions.handover import signed_manifest
 from node.signing.log_check import OwnAudit, audit_own
+from node.signing.manifests import signed_manifest
 from node.signing.witness import Witness
 from node.trust.calls import Calls
 from node.verbs.verb import NoParams, Params, Verb, Verbs

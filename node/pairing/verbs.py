@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import msgspec
 
+from node.base.serving import Serving
+from node.pairing.pairing_desk import PairingDesk
 from node.pairing.sas_desk import Meeting
-from node.rooms import Rooms
+from node.trust.calls import Calls
 from node.verbs.verb import Params, Tell, Verb, Verbs
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -78,8 +80,18 @@ class UngrantParams(Params, frozen=True, kw_only=True):
 class PairingVerbs:
     """Pairs, grants, withdraws."""
 
-    def __init__(self, rooms: Rooms) -> None:
-        self._rooms = rooms
+    def __init__(
+        self,
+        pairing: PairingDesk,
+        calls: Calls,
+        serving: Serving,
+        words: Callable[[bytes], str],
+        reconsider: Callable[[str], Awaitable[list[str]]],
+    ) -> None:
+        """words: a digest as words for people to compare. reconsider: ends what a peer's grants no longer cover."""
+        self._pairing, self._calls, self._serving, self._words = pairing, calls, serving, words
+        self._changes, self._peers = calls.changes, calls.peers
+        self._reconsider = reconsider
 
     @property
     def verbs(self) -> Verbs:
@@ -95,8 +107,8 @@ class PairingVerbs:
         }
 
     async def _invite(self, params: InviteParams, tell: Tell) -> dict[str, Any]:
-        self._rooms.need_serving()
-        invite, expires_s = await self._rooms.pairing.invite(params.grant, params.ask, params.minutes)
+        self._serving.need()
+        invite, expires_s = await self._pairing.invite(params.grant, params.ask, params.minutes)
         return {"invite": invite, "expires_s": expires_s, "unasked": unasked(parse_grants(params.grant))}
 
     async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
@@ -117,29 +129,29 @@ class PairingVerbs:
                 }
             )
 
-        return self._met(await self._rooms.pairing.join(params.invite, params.grant, params.ask, found)) | {"had": had}
+        return self._met(await self._pairing.join(params.invite, params.grant, params.ask, found)) | {"had": had}
 
     async def _pair_wait(self, params: PairWaitParams, tell: Tell) -> dict[str, Any]:
-        self._rooms.need_serving()
+        self._serving.need()
 
         def waiting(address: str, expires_s: int) -> None:
-            own = self._names(self._rooms.identity.node)
+            own = self._names(self._peers.me)
             tell({"waiting": {**own, "address": address, "expires_s": expires_s}})
 
-        meeting = await self._rooms.pairing.sas.wait(
+        meeting = await self._pairing.sas.wait(
             params.grant, params.ask, fingerprint=params.fingerprint, seconds=params.seconds, waiting=waiting
         )
         return self._meeting(meeting)
 
     async def _pair_begin(self, params: PairBeginParams, tell: Tell) -> dict[str, Any]:
-        self._rooms.need_serving()
-        meeting = await self._rooms.pairing.sas.begin(
+        self._serving.need()
+        meeting = await self._pairing.sas.begin(
             params.address, params.grant, params.ask, fingerprint=params.fingerprint
         )
         return self._meeting(meeting)
 
     async def _pair_confirm(self, params: PairConfirmParams, tell: Tell) -> dict[str, Any]:
-        return self._met(await self._rooms.pairing.sas.confirm(params.meeting, params.agreed))
+        return self._met(await self._pairing.sas.confirm(params.meeting, params.agreed))
 
     def _meeting(self, meeting: Meeting) -> dict[str, Any]:
         return {
@@ -151,12 +163,12 @@ class PairingVerbs:
 
     def _had(self, node: str) -> Grants | None:
         """What a node that pairs again may do here so far: its grants are replaced. None if it is no peer yet."""
-        record = self._rooms.peers.record(node)
+        record = self._peers.record(node)
         return record.grants if record else None
 
     def _names(self, node: str) -> dict[str, Any]:
         """What people tell a node by."""
-        return {"node": node, "short": ids.short(node), "fingerprint": self._rooms.words(recovery.fingerprint(node))}
+        return {"node": node, "short": ids.short(node), "fingerprint": self._words(recovery.fingerprint(node))}
 
     def _met(self, other: Paired) -> dict[str, Any]:
         """Who the other side is, what it asks for, and what each may do at the other."""
@@ -186,16 +198,16 @@ class PairingVerbs:
 
     async def _regrant(self, name: str, change: Callable[[Grants], Grants]) -> dict[str, Any]:
         """Grants that act at once: the next request is judged by them, and what they no longer cover is ended."""
-        peers = self._rooms.peers
+        peers = self._peers
         peer = peers.find(name)
         peers.trail.about(peer.node)
-        before, after = await self._rooms.changes.regrant(peer.node, change)
-        ended = await self._rooms.explorer.reconsider(peer.node)
+        before, after = await self._changes.regrant(peer.node, change)
+        ended = await self._reconsider(peer.node)
         return {
             "node": peer.node,
             "name": peer.name,
             "before": before,
             "after": after,
             "ended": ended,
-            "told": await self._rooms.calls.push_grants(peer.node),
+            "told": await self._calls.push_grants(peer.node),
         }

@@ -67,7 +67,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         # Before peers can call: a result for a search that is not open yet would count as late.
         await rooms.explorer.start()
         await rooms.clock_mark.settle()
-        rooms.address = await rooms.server.start(node.federation.handle)
+        rooms.serving.address = await rooms.server.start(node.federation.handle)
         rooms.reach.start(node.federation.handle)
         if rooms.config.discovery.announce:
             await _announce(rooms)
@@ -90,7 +90,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
                 "node": rooms.identity.node,
                 "short": ids.short(rooms.identity.node),
                 "name": rooms.config.name,
-                "address": rooms.address,
+                "address": rooms.serving.address,
                 "home": str(home),
             }
         )
@@ -127,7 +127,7 @@ async def _anchor(rooms: Rooms) -> None:
 async def _announce(rooms: Rooms) -> None:
     """Say on the local network that this node is there; it serves as well without."""
     try:
-        said = announcement(rooms.identity.node, rooms.address, rooms.config.listen.advertise)
+        said = announcement(rooms.identity.node, rooms.serving.address, rooms.config.listen.advertise)
         await rooms.discovery.announce(said)
     except MeshError as error:
         log.warning("not announced: %s (%s)", error.message, error.remedy)

@@ -28,28 +28,12 @@ from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node.api.node import Node
-from node.audit.audit import Audit
 from node.base.files import write_private
 from node.config import settings as configuration
 from node.config.passphrase import Ask, source
-from node.distrust.distrust import Distrust
-from node.distrust.notices import Notices
-from node.explorer.explorer import Explorer
 from node.health import doctor
-from node.live.browsers import Browsers
-from node.log.checkpoints import LogExchange
-from node.log.verbs import Logs
-from node.pairing.pairing_desk import PairingDesk
-from node.rooms import Rooms
-from node.sessions.sessions import Sessions
+from node.rooms import Ports, assemble, open_browsers
 from node.signing import identity
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.trust.clock_mark import ClockMark
-from node.trust.own_keys import OwnKeys
-from node.trust.peers import Peers
-from node.trust.reach import Reach
-from node.trust.trust_changes import TrustChanges
 from protocol.errors import MeshError
 from protocol.wire.address import parse_peer_address
 from protocol.wire.http_signature import authority_of
@@ -122,7 +106,7 @@ async def open_node(
             keys = open_key_store(home, passphrase or source(None))
             own = identity.load(home, clock, keys)
         store = await SqliteStore.open(home)
-        rooms = _assemble(home, config, own, keys, store, clock, open_browser)
+        rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser))
         try:
             await rooms.witness.load()
             await rooms.peers.load()
@@ -150,7 +134,7 @@ async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browse
             await store.close()
 
     with locked(home, wait_s=_LOCK_WAIT_S):
-        browsers = _browsers(config)
+        browsers = open_browsers(config, _open_browser(config))
         parts = doctor.Apart(
             home=home,
             config=config,
@@ -164,24 +148,20 @@ async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browse
             await browsers.close()
 
 
-def _browsers(config: configuration.Config, open_browser: OpenBrowser | None = None) -> Browsers:
+def _open_browser(config: configuration.Config) -> OpenBrowser:
     settings = browser_settings(config.browser)
-    return Browsers(
-        open_browser or (attacher(settings) if settings.cdp_url else launcher(settings)),
-        step_timeout_ms=config.browser.step_timeout_ms,
-        navigation_timeout_ms=config.browser.navigation_timeout_ms,
-    )
+    return attacher(settings) if settings.cdp_url else launcher(settings)
 
 
-def _assemble(
-    home: Path,
+def _ports(
     config: configuration.Config,
     own: identity.Identity,
     keys: KeyStore,
-    store: SqliteStore,
+    store: Store,
     clock: Clock,
     open_browser: OpenBrowser | None,
-) -> Rooms:
+) -> Ports:
+    """The adapters that the configuration asks for. Errors: ``config.invalid``."""
     listen = config.listen
     host = advertised_host(listen)
     held, refusals = HeldTable(), Refusals()
@@ -196,60 +176,25 @@ def _assemble(
             own.key, listen.host, listen.port, node=own.node, advertise=host, now_s=now_s, held=held, refusals=refusals
         )
     )
-    client = MeshClient(
-        own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file, refusals=refusals
-    )
-    browsers = _browsers(config, open_browser)
-    witness = Witness(own, store, clock)
-    peers = Peers(witness, config, store, clock, server)
-    changes = TrustChanges(peers, store, clock)
-    calls = Calls(witness, changes, client, clock)
-    if listen.reach == "held":
-        peers.addresses = ()
-    elif not peers.addresses:
-        peers.addresses = (url_of(host, listen.port),)
-    pairing = PairingDesk(
-        own,
-        config,
-        store,
-        clock,
-        changes,
-        new_server=lambda: TlsPairingServer(
-            own.key, listen.host, node=own.node, advertise=host, now_s=now_s, refusals=refusals
-        ),
-        client=TlsPairingClient(now_s=now_s),
-    )
-    log_exchange = LogExchange(witness, calls, store, clock)
-    notices = Notices(witness, calls, log_exchange, store, clock)
-    explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
-    return Rooms(
-        home=home,
-        config=config,
-        identity=own,
+    return Ports(
         store=store,
         clock=clock,
-        browsers=browsers,
-        witness=witness,
-        peers=peers,
-        changes=changes,
-        clock_mark=ClockMark(store, clock),
-        calls=calls,
-        pairing=pairing,
-        log_exchange=log_exchange,
-        logs=Logs(witness, log_exchange, calls, store, config.name),
-        audit=Audit(witness, peers, store),
-        sessions=Sessions(witness, config, store, clock, browsers, peers),
-        explorer=explorer,
+        keys=keys,
+        open_browser=open_browser or _open_browser(config),
         server=server,
-        refusals=refusals,
-        own_keys=OwnKeys(
-            home, own, keys, clock, calls, pairing, (server, client), words.from_words, end_work=explorer.stop_all
+        client=MeshClient(
+            own.key, node=own.node, now_s=now_s, held=held, ca_file=config.outgoing.ca_file, refusals=refusals
         ),
-        notices=notices,
-        distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
-        reach=Reach(calls, client, server, clock, mode=listen.reach),
+        pairing_server=lambda: TlsPairingServer(
+            own.key, listen.host, node=own.node, advertise=host, now_s=now_s, refusals=refusals
+        ),
+        pairing_client=TlsPairingClient(now_s=now_s),
         discovery=MulticastDiscovery(config.discovery.interfaces),
-        words=words.fingerprint,
+        tree_writer=TreeWriter,
+        refusals=refusals,
+        to_words=words.fingerprint,
+        from_words=words.from_words,
+        addresses=() if listen.reach == "held" else (listen.advertise or (url_of(host, listen.port),)),
     )
 
 

@@ -6,25 +6,13 @@ import asyncio
 import hashlib
 from typing import BinaryIO
 
-from adapters.ports import ArtefactRecord, Store
+from adapters.ports import Store
 from node.signing.identity import artefact_record
+from node.signing.manifests import signed_manifest
 from protocol.errors import MeshError
 from protocol.recording.bundle import KIND, Bundle, Writer, blobs_of, step_index, verify_bundle
 from protocol.wire import cbor
 from protocol.wire.envelope import KeyFinder, peek
-
-
-async def signed_manifest(store: Store, session_id: str) -> tuple[ArtefactRecord, bytes]:
-    """The artefact that signs a session, and SHA-256 of the manifest it signs.
-
-    Errors: ``input.not_found``, ``session.not_committed``.
-    """
-    if await store.session(session_id) is None:
-        raise MeshError("input.not_found", f"no session {session_id[:80]}", id=session_id[:80])
-    artefacts = await store.artefacts(subject=session_id, kind=KIND)
-    if not artefacts:
-        raise MeshError("session.not_committed", id=session_id)
-    return artefacts[0], peek(artefacts[0].envelope).payload
 
 
 async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:

@@ -19,11 +19,12 @@ from node.config.settings import Config
 from node.live.acting import Gate
 from node.live.browsers import Browsers
 from node.sessions.action_files import parse_actions
-from node.sessions.handover import export_session, import_bundle, signed_manifest
+from node.sessions.handover import export_session, import_bundle
 from node.sessions.recorder import Recording, record, record_actions
 from node.sessions.remains import Remains, read_remains, remains_of
 from node.sessions.replayer import Recorded, ReplayPlan, open_report, replay
 from node.signing.identity import artefact_record
+from node.signing.manifests import signed_manifest
 from node.signing.witness import Witness
 from node.trust.peers import Peers
 from node.verbs.verb import Tell

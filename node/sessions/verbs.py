@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from node.rooms import Rooms
+from node.sessions.sessions import Sessions
 from node.verbs.verb import Params, Tell, Verb, Verbs
 
 
@@ -73,8 +73,8 @@ class ReplayParams(Params, frozen=True, kw_only=True):
 class SessionVerbs:
     """Records, keeps, hands over, re-drives."""
 
-    def __init__(self, rooms: Rooms) -> None:
-        self._sessions = rooms.sessions
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
 
     @property
     def verbs(self) -> Verbs:

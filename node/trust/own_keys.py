@@ -15,15 +15,13 @@ from typing import Any, Protocol
 from nacl.signing import SigningKey
 
 from adapters.ports import Clock, KeyStore
-from node.api.federation import Handler
 from node.base.files import write_private
 from node.base.tasks import to_its_end
-from node.pairing.pairing_desk import PairingDesk
 from node.signing import identity
 from node.signing.identity import Identity
 from node.signing.recovery_file import check_recovery_file
 from node.trust.calls import Calls
-from node.verbs.verb import Params, Verb, Verbs
+from node.verbs.verb import Handler, Params, Verb, Verbs
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import keylog, recovery
@@ -75,18 +73,19 @@ class OwnKeys:
         keys: KeyStore,
         clock: Clock,
         calls: Calls,
-        pairing: PairingDesk,
         channel: Sequence[Keyed],
         read_words: Callable[[str], bytes],
+        end_pairing: Callable[[], Awaitable[None]],
         end_work: Callable[[], Awaitable[None]],
     ) -> None:
         """channel: what must show the new key. read_words: the recovery key in 24 words.
 
+        end_pairing: withdraws invites, which name the old key.
         end_work: ends what would go on to sign, once this node has revoked itself.
         """
         self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
-        self._pairing = pairing
         self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
+        self._end_pairing = end_pairing
         self._changing = asyncio.Lock()
         self.verbs: Verbs = {
             "node.rotate": Verb(RotateParams, self.rotate),
@@ -177,7 +176,7 @@ class OwnKeys:
         self._own.speak()
         for end in self._channel:
             end.rekey(new)
-        await self._pairing.close()
+        await self._end_pairing()
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()
         log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))

@@ -1,4 +1,4 @@
-"""The form of a verb: what it takes, and what it does."""
+"""The form of a verb, which a command calls, and of a route, which a peer calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import msgspec
 
 Tell = Callable[[dict[str, Any]], None]
 """Hands progress to whoever asked; never blocks, drops what nobody reads."""
+
+
+Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
+"""Answers a route of the peer API: ``(node id of the caller, record) -> answer record``."""
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -126,7 +126,7 @@ async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: M
     await until(lambda: {bruno.id, carla.id} <= server.held, "both keep a connection open to anna")
     await until(lambda: anna.id in bruno.rooms.server.held, "anna keeps one open to bruno")
     key = bruno.rooms.identity.key
-    raw = await Raw.open(anna.rooms.address, tls(anna.rooms.identity.key, credentials(key)))
+    raw = await Raw.open(anna.rooms.serving.address, tls(anna.rooms.identity.key, credentials(key)))
     assert await raw.ask(request(b"x")) == 400, "admitted: only what it says is nothing"
     began = await distrust(anna, bruno)
     async with asyncio.timeout(WITHIN_S):
@@ -134,7 +134,7 @@ async def test_open_connections_end_in_both_directions_the_held_ones_too(mesh: M
     await seen_within(began, lambda: server.held == {carla.id}, "bruno's held connection has ended")
     await seen_within(began, lambda: anna.id not in bruno.rooms.server.held, "anna let go of hers")
     assert bruno.id in holds and bruno.id not in anna.rooms.reach.holds
-    again = await Raw.open(anna.rooms.address, tls(anna.rooms.identity.key, credentials(key)))
+    again = await Raw.open(anna.rooms.serving.address, tls(anna.rooms.identity.key, credentials(key)))
     assert await again.ask(request(b"x")) == 0
     for connection in (raw, again):
         connection.close()

@@ -212,9 +212,9 @@ ipv6 = pytest.mark.skipif(
 @ipv6
 async def test_nodes_at_ipv6_addresses_pair_and_call_each_other(village: Village) -> None:
     harbour, cabin = await village.node("harbour", listen="[::1]:0"), await village.node("cabin", listen="[::1]:0")
-    assert harbour.address.startswith("https://[::1]:")
+    assert harbour.serving.address.startswith("https://[::1]:")
     await pair(harbour, cabin)
-    assert cabin.peers.records()[0].addresses == (harbour.address,)
+    assert cabin.peers.records()[0].addresses == (harbour.serving.address,)
     assert (await status(cabin, harbour)).name == "harbour"
     assert (await status(harbour, cabin)).name == "cabin"
 
@@ -222,7 +222,7 @@ async def test_nodes_at_ipv6_addresses_pair_and_call_each_other(village: Village
 @ipv6
 async def test_a_node_that_listens_everywhere_is_reached_over_ipv4_and_ipv6(village: Village) -> None:
     harbour = await village.node("harbour", listen="[::]:0", advertise=["https://[::1]:1", "https://127.0.0.1:1"])
-    port = harbour.address.rpartition(":")[2]
+    port = harbour.serving.address.rpartition(":")[2]
     cabin = await village.node("cabin")
     await pair(cabin, harbour)
     record = cabin.peers.records()[0]

@@ -19,7 +19,8 @@ import pytest
 import pytest_asyncio
 
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
-from node.pairing.verbs import PairBeginParams, PairConfirmParams, PairingVerbs, PairWaitParams
+from node.api.node import Node as Served
+from node.pairing.verbs import PairBeginParams, PairConfirmParams, PairWaitParams
 from node.rooms import Rooms
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -52,7 +53,7 @@ class Waiting:
     def __init__(self, rooms: Rooms, **params: Any) -> None:
         self._address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.told: list[dict[str, Any]] = []
-        verb = PairingVerbs(rooms).verbs["node.pair_wait"]
+        verb = Served(rooms).verbs["node.pair_wait"]
         self.task = asyncio.ensure_future(verb.run(PairWaitParams(**params), self._tell))
 
     def _tell(self, event: dict[str, Any]) -> None:
@@ -65,12 +66,12 @@ class Waiting:
 
 
 async def begin(rooms: Rooms, address: str, **params: Any) -> dict[str, Any]:
-    verb = PairingVerbs(rooms).verbs["node.pair_begin"]
+    verb = Served(rooms).verbs["node.pair_begin"]
     return dict(await verb.run(PairBeginParams(address=address, **params), lambda event: None))
 
 
 async def say(rooms: Rooms, meeting: dict[str, Any], agreed: bool) -> Any:
-    verb = PairingVerbs(rooms).verbs["node.pair_confirm"]
+    verb = Served(rooms).verbs["node.pair_confirm"]
     async with asyncio.timeout(WAIT_S):
         return await verb.run(PairConfirmParams(meeting=meeting["meeting"], agreed=agreed), lambda event: None)
 
@@ -336,7 +337,7 @@ async def test_a_node_that_changes_its_key_declines_what_is_open(two: list[Rooms
 async def test_a_peer_is_told_at_once_what_it_may_do_now_or_when_it_next_asks(two: list[Rooms]) -> None:
     alice, bob = two
     await pair(alice, bob)
-    verbs = PairingVerbs(alice).verbs
+    verbs = Served(alice).verbs
 
     async def change(name: str, **params: Any) -> dict[str, Any]:
         verb = verbs[name]

@@ -20,32 +20,15 @@ from adapters.discovery.memory import MemoryDiscovery, MemoryNeighbourhood
 from adapters.keys import words
 from adapters.keys.file import MemoryKeyStore
 from adapters.ports import LeaseRecord, PeerAddress, PeerHandler, Store
-from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
 from adapters.storage.records import unpack
 from adapters.transport.memory import Leg, MemoryClient, MemoryServer
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node.api.node import Node
-from node.audit.audit import Audit
 from node.config.settings import Config, ExploreConfig
-from node.distrust.distrust import Distrust
-from node.distrust.notices import Notices
-from node.explorer.explorer import Explorer
-from node.live.browsers import Browsers
-from node.log.checkpoints import LogExchange
-from node.log.verbs import Logs
-from node.pairing.pairing_desk import PairingDesk
-from node.rooms import Rooms
-from node.sessions.sessions import Sessions
+from node.rooms import Ports, assemble
 from node.signing import identity
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.trust.clock_mark import ClockMark
-from node.trust.own_keys import OwnKeys
-from node.trust.peers import Peers
-from node.trust.reach import Reach
-from node.trust.trust_changes import TrustChanges
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import recovery
@@ -199,55 +182,25 @@ class Life:
         self.server: MemoryServer = network.server(machine.id, own.public_key, machine.address)
         wire = Wire(self, network.client(machine.id, own.public_key))
         store = cast(Store, Disk(self, machine.store))
-        browsers = Browsers(self._open_browser)
-        witness = Witness(own, store, clock)
-        config = machine.config
-        peers = Peers(witness, config, store, clock, self.server)
-        changes = TrustChanges(peers, store, clock)
-        calls = Calls(witness, changes, wire, clock)
-        peers.addresses = (machine.address,)
-        pairing = PairingDesk(
-            own, config, store, clock, changes, lambda: TlsPairingServer(own.key, "127.0.0.1"), TlsPairingClient()
-        )
-        log_exchange = LogExchange(witness, calls, store, clock)
-        notices = Notices(witness, calls, log_exchange, store, clock)
-        explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
-        self.rooms = Rooms(
-            home=machine.home,
-            config=config,
-            identity=own,
-            store=store,
-            clock=clock,
-            browsers=browsers,
-            witness=witness,
-            peers=peers,
-            changes=changes,
-            clock_mark=ClockMark(store, clock),
-            calls=calls,
-            pairing=pairing,
-            log_exchange=log_exchange,
-            logs=Logs(witness, log_exchange, calls, store, config.name),
-            audit=Audit(witness, peers, store),
-            sessions=Sessions(witness, config, store, clock, browsers, peers),
-            explorer=explorer,
-            notices=notices,
-            distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
-            server=self.server,
-            refusals=Refusals(),
-            own_keys=OwnKeys(
-                machine.home,
-                own,
-                machine.keys,
-                clock,
-                calls,
-                pairing,
-                (self.server, wire),
-                words.from_words,
-                end_work=explorer.stop_all,
+        self.rooms = assemble(
+            machine.home,
+            machine.config,
+            own,
+            Ports(
+                store=store,
+                clock=clock,
+                keys=machine.keys,
+                open_browser=self._open_browser,
+                server=self.server,
+                client=wire,
+                pairing_server=lambda: TlsPairingServer(own.key, "127.0.0.1"),
+                pairing_client=TlsPairingClient(),
+                discovery=MemoryDiscovery(MemoryNeighbourhood()),
+                tree_writer=TreeWriter,
+                to_words=bytes.hex,
+                from_words=words.from_words,
+                addresses=(machine.address,),
             ),
-            reach=Reach(calls, wire, self.server, clock, mode="direct"),
-            discovery=MemoryDiscovery(MemoryNeighbourhood()),
-            words=bytes.hex,
         )
 
     async def _open_browser(self) -> MemoryBrowser:
@@ -279,7 +232,7 @@ class Life:
         await rooms.distrust.start()
         await rooms.explorer.start()
         await rooms.clock_mark.settle()
-        rooms.address = await self.server.start(self._handle)
+        rooms.serving.address = await self.server.start(self._handle)
         rooms.reach.start(self.node.federation.handle)
         self.start(self._every(_SWEEP_EVERY_S, rooms.explorer.sweep))
         self.start(self._every(limits.LOG_SYNC_EVERY_S, self._log_round))
