@@ -11,15 +11,14 @@ import msgspec
 import numpy as np
 
 from adapters.ports import Clock, LeaseRecord, Store
-from node.base.files import write_atomic
-from node.base.plain import counted
+from node.base import counted, write_atomic
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
 from node.explorer.tree_picture import TreeNode
-from node.sessions.sessions import Sessions
-from node.trust.peers import Peers
+from node.sessions import Sessions
+from node.trust import Peers
 from protocol import ids
 from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from node.base.serving import Serving
+from node.base import Serving
 from node.explorer.show import Parts, show_search, summarise
-from node.log.checkpoints import LogExchange
-from node.verbs.verb import NoParams, Params, Tell, Verb, Verbs
+from node.log import LogExchange
+from node.verbs import NoParams, Params, Tell, Verb, Verbs
 from protocol.goal.condition import parse as parse_condition
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from node.base.serving import Serving
+from node.base import Serving
 from node.pairing.pairing_desk import PairingDesk
 from node.pairing.sas_desk import Meeting
-from node.trust.calls import Calls
-from node.verbs.verb import Params, Tell, Verb, Verbs
+from node.trust import Calls
+from node.verbs import Params, Tell, Verb, Verbs
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import recovery

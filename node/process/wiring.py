@@ -27,10 +27,10 @@ from adapters.transport.held import HeldTable
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
-from node.api.node import Node
-from node.base.files import write_private
+from node.api import Node
+from node.base import write_private
+from node.config import Ask, source
 from node.config import settings as configuration
-from node.config.passphrase import Ask, source
 from node.health import doctor
 from node.rooms import Ports, assemble, open_browsers
 from node.signing import identity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from adapters.ports import Store
-from node.signing.manifests import signed_manifest
+from node.signing import signed_manifest
 from protocol.errors import MeshError
 from protocol.recording.session import BrowserInfo, Session, Verdict
 from protocol.wire import cbor

@@ -15,13 +15,10 @@ from typing import Any, Protocol
 from nacl.signing import SigningKey
 
 from adapters.ports import Clock, KeyStore
-from node.base.files import write_private
-from node.base.tasks import to_its_end
-from node.signing import identity
-from node.signing.identity import Identity
-from node.signing.recovery_file import check_recovery_file
+from node.base import to_its_end, write_private
+from node.signing import Identity, check_recovery_file, identity
 from node.trust.calls import Calls
-from node.verbs.verb import Handler, Params, Verb, Verbs
+from node.verbs import Handler, Params, Verb, Verbs
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import keylog, recovery
