@@ -85,6 +85,12 @@ CODES: dict[str, Code] = {
     "control.unauthorised": Code(
         _C, False, "The control token is missing or wrong.", "Run the command as the user that owns the data directory."
     ),
+    "caller.refused": Code(
+        _C,
+        False,
+        "The caller may not do this: its token or schedule was not granted it, or only the owner may.",
+        "Let the owner run it, or make a token with the scope it needs: `trailmesh agent add --help`.",
+    ),
     "internal.fault": Code(
         _E, False, "A defect of trailmesh itself.", "Please report it with the log line of this moment."
     ),

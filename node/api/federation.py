@@ -11,7 +11,7 @@ import asyncio
 
 from adapters.ports import Clock
 from adapters.refusals import Refusals
-from node.audit import privileged
+from node.api import routes
 from node.trust import PATH_PREFIX, ClockMark, TrustChanges
 from node.verbs import Handler
 from protocol.errors import MeshError
@@ -94,16 +94,16 @@ class FederationApi:
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
         await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)
-        trail, declared = self._peers.trail, privileged.ROUTES.get(route, privileged.UNDECLARED)
+        trail, declared = self._peers.trail, routes.ROUTES.get(route, routes.UNDECLARED)
         if declared is None:
             with trail.for_peer(caller):
                 return cbor.encode(await handler(caller, record))
-        async with privileged.doing(trail, route, declared, caller, record):
+        async with trail.declared(route, declared, caller, record):
             return cbor.encode(await handler(caller, record))
 
     async def _charge(self, caller: str, route: str, kept_bytes: int) -> None:
         """Add to the caller's account what its request may leave here. Errors: ``peer.quota``."""
-        if privileged.ROUTES.get(route, privileged.UNDECLARED) is not None:
+        if routes.ROUTES.get(route, routes.UNDECLARED) is not None:
             kept_bytes += _ROWS_BYTES
         if kept_bytes:
             await self._peers.usage.admit(caller, kept_bytes)

@@ -9,14 +9,12 @@ import msgspec
 
 from node import __version__
 from node.api.federation import FederationApi
-from node.audit import privileged
 from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
 from node.sessions import SessionVerbs
-from node.verbs import Handler, Tell, Verbs
-from protocol.audit import OWNER
+from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
 
@@ -25,6 +23,21 @@ log = logging.getLogger(__name__)
 
 def _parts(rooms: Rooms) -> Parts:
     return Parts(rooms.explorer, rooms.sessions, rooms.peers, rooms.store, rooms.clock, rooms.config.name)
+
+
+def _bound(rooms: Rooms) -> Bound:
+    """Every verb with the function of its room."""
+    return {
+        **MeshVerbs(rooms).bound,
+        **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
+        **SessionVerbs(rooms.sessions).bound,
+        **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
+        **rooms.own_keys.bound,
+        **rooms.logs.bound,
+        **rooms.distrust.bound,
+        **rooms.notices.bound,
+        **rooms.audit.bound,
+    }
 
 
 class Node:
@@ -44,40 +57,49 @@ class Node:
         }
         for route, handler in routes.items():
             self.federation.serve(route, handler)
-        self.verbs: Verbs = {
-            **MeshVerbs(rooms).verbs,
-            **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).verbs,
-            **SessionVerbs(rooms.sessions).verbs,
-            **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).verbs,
-            **rooms.own_keys.verbs,
-            **rooms.logs.verbs,
-            **rooms.distrust.verbs,
-            **rooms.notices.verbs,
-            **rooms.audit.verbs,
-        }
-        """Everything a command can ask."""
+        self.verbs: dict[str, tuple[Verb, Run]] = {verb.name: (verb, run) for verb, run in _bound(rooms).items()}
+        """Everything that can be asked, by name."""
 
-    async def dispatch(self, verb: str, body: bytes, tell: Tell) -> Any:
-        """The result of one verb. Errors: ``input.invalid``, those of the verb; a defect becomes ``internal.fault``."""
-        if verb not in self.verbs:
-            raise MeshError("input.invalid", f"no verb {verb[:64]}")
-        takes, run = self.verbs[verb]
+    async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER) -> Any:
+        """The result of one verb.
+
+        Checks, in order: the verb; whether ``caller`` may call it; its parameters; whether all of them are the caller's to set.
+        What is refused is counted. Errors: ``input.invalid``, ``caller.refused``, those of the verb; a defect becomes
+        ``internal.fault``.
+        """
         try:
-            params = msgspec.json.decode(body, type=takes)
-        except msgspec.DecodeError as error:
-            raise MeshError("input.invalid", str(error)[:200]) from error
-        declared = privileged.VERBS.get(verb, privileged.UNDECLARED)
+            verb, run, params = self._asked(name, body, caller)
+        except MeshError as error:
+            who = "" if caller.kind is CallerKind.OWNER else str(caller)
+            self.rooms.refusals.count("control", node=who, code=error.code)
+            raise
         try:
-            if declared is None:
-                return await run(params, tell)
-            async with privileged.doing(self.rooms.witness.trail, verb, declared, OWNER, params):
-                return await run(params, tell)
+            with called_by(caller):
+                if verb.row is None:
+                    return await run(params, tell)
+                async with self.rooms.witness.trail.declared(verb.name, verb.row, str(caller), params):
+                    return await run(params, tell)
         except MeshError:
             raise
         except Exception as error:
             # The last line of defence: a defect must reach the caller as an error with a code, and the log with its trace.
-            log.exception("defect in %s", verb)
-            raise MeshError("internal.fault", f"{type(error).__name__} in {verb}") from error
+            log.exception("defect in %s", verb.name)
+            raise MeshError("internal.fault", f"{type(error).__name__} in {verb.name}") from error
+
+    def _asked(self, name: str, body: bytes, caller: Caller) -> tuple[Verb, Run, Params]:
+        if name not in self.verbs:
+            raise MeshError("input.invalid", f"no verb {name[:64]}")
+        verb, run = self.verbs[name]
+        if not verb.admits(caller):
+            needs = f"needs the scope {verb.scope}" if caller.kind in verb.callers else "is for the owner of the node"
+            raise MeshError("caller.refused", f"{verb.name} {needs}", caller=str(caller), scope=verb.scope)
+        try:
+            params = msgspec.json.decode(body, type=verb.takes)
+        except msgspec.DecodeError as error:
+            raise MeshError("input.invalid", str(error)[:200]) from error
+        if caller.kind is not CallerKind.OWNER and (field := verb.for_owner(params)):
+            raise MeshError("caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller))
+        return verb, run, params
 
     async def _on_grants(self, caller: str, push: GrantsPush) -> Done:
         """A peer says what we may do there from now on. Errors: ``message.invalid``, ``store.*``."""

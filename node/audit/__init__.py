@@ -1,12 +1,10 @@
 """Who had this node do what: rows listed, exported, verified and tied to the witness log.
 
-Owns the anchors and the declaration of privileged actions. Never changes or removes a row.
+Owns the anchors. Never changes or removes a row.
 """
 
-from node.audit import privileged
 from node.audit.audit import Audit
 
 __all__ = [
     "Audit",
-    "privileged",
 ]

@@ -1,25 +1,17 @@
-"""``trailmesh session``: record, verify, hand over and replay browser sessions."""
+"""``trailmesh session``: how recorded sessions look to a person."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from node.base import counted, exit_code
-from node.cli.common import (
-    BUNDLE_SUFFIX,
-    Result,
-    agree,
-    common_options,
-    emit,
-    is_session_id,
-    moment,
-    run_verb,
-    table,
-)
+from node.cli.build import Look, commands_of
+from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
+from node.verbs import session as verbs
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
@@ -30,96 +22,6 @@ _ASPECTS = {"address": "address", "title": "title", "extracted": "extracted text
 @click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
     """Record, verify, hand over and replay browser sessions."""
-
-
-def _secret_option(command: Any) -> Any:
-    return click.option(
-        "--secret",
-        "secrets",
-        multiple=True,
-        metavar="NAME=@FILE",
-        help="A secret the actions name, read from a file. Repeat for more.",
-    )(command)
-
-
-def _approval_options(command: Any) -> Any:
-    command = click.option(
-        "--approve-class",
-        metavar="N",
-        type=click.IntRange(0, 7),
-        default=0,
-        help="Approve risk classes up to N for this run (docs/risk.md).",
-    )(command)
-    return click.option(
-        "--allow",
-        multiple=True,
-        metavar="'METHOD URL'",
-        help="A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
-    )(command)
-
-
-def read_secrets(given: tuple[str, ...]) -> dict[str, str]:
-    """Secrets by name. They are read from files, because arguments can be seen by other users of the machine."""
-    secrets = {}
-    for text in given:
-        name, _, source = text.partition("=")
-        if not name or not source.startswith("@"):
-            raise MeshError(
-                "input.invalid", "--secret wants NAME=@FILE: arguments can be seen by others on this machine"
-            )
-        try:
-            secrets[name] = Path(source[1:]).read_text().rstrip("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise MeshError("input.invalid", f"the file of the secret {name} cannot be read") from error
-    return secrets
-
-
-@group.command()
-@click.argument("actions", type=click.Path(dir_okay=False))
-@_secret_option
-@_approval_options
-@common_options
-def record(
-    home: str | None, actions: str, secrets: tuple[str, ...], approve_class: int, allow: tuple[str, ...], as_json: bool
-) -> None:
-    """Drive the actions of a file in a browser and record them as a signed session.
-
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder. Requests other than GET are refused unless --allow names
-    them; what was refused stands behind its step, here and in `session show`.
-
-    \b
-    Example:
-      title: The blue mugs
-      start: https://shop.example/
-      steps:
-        - click: {role: link, name: Mugs}
-        - select: {role: combobox, name: Sort by, option: "Price: low to high"}
-        - extract: {as: cheapest, role: heading, name: Mugs}
-    """
-    path = Path(actions)
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MeshError("input.invalid", f"{actions} cannot be read") from error
-    params = {
-        "actions": text,
-        "name": path.stem,
-        "secrets": read_secrets(secrets),
-        "allow": list(allow),
-        "approve_class": approve_class,
-    }
-    blocked: list[str] = []
-
-    def line(event: Result) -> str:
-        blocked.extend(event.get("blocked", ()))
-        return _step_line(event)
-
-    result = run_verb(home, "session.record", params, show=line)
-
-    def ended(r: Result) -> None:
-        click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', blocked)}")
-
-    emit(result, as_json=as_json, text=ended)
 
 
 def _refused(before: str, blocked: list[str]) -> str:
@@ -178,71 +80,63 @@ def _is_other(step: Result) -> bool:
     return step["performed"] and not (step["matched"] and step["text"] in ("", "same"))
 
 
-@group.command(name="ls")
-@click.argument("text", required=False, default="")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="At most this many.")
-@common_options
-def list_sessions(home: str | None, text: str, limit: int, as_json: bool) -> None:
-    """List sessions, newest first; TEXT is searched in title, address and id."""
-    result = run_verb(home, "session.list", {"text": text, "limit": limit})
-
-    emit(result, as_json=as_json, text=lambda r: _show_sessions(r, text))
+def _name_of_file(params: Result, typed: Result) -> None:
+    params["name"] = Path(typed["actions"]).stem
 
 
-def _show_sessions(result: Result, text: str) -> None:
-    if not result["sessions"]:
+def _show_recorded(r: Result) -> None:
+    click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', r['blocked'])}")
+
+
+def _show_list(r: Result) -> None:
+    if not r["sessions"]:
         click.echo(
-            f"none of the sessions has {text!r} in it" if text else "no sessions yet: `trailmesh session record`"
+            f"none of the sessions has {r['text']!r} in it"
+            if r["text"]
+            else "no sessions yet: `trailmesh session record`"
         )
-        return
-    for s in result["sessions"]:
-        steps = f"{s['steps']} step{'' if s['steps'] == 1 else 's'}"
+    for s in r["sessions"]:
+        steps = counted(s["steps"], "step")
         click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {s['node'][:7]}")
         click.echo(f"  {s['title']}\n  {s['start_url']}")
 
 
-@group.command()
-@click.argument("session")
-@common_options
-def show(home: str | None, session: str, as_json: bool) -> None:
-    """Show a session step by step, who signed it, and its replays; of one that was removed, what is left of it."""
-    result = run_verb(home, "session.show", {"session": session})
+def _show_session(r: Result) -> None:
+    if "removed" in r:
+        _show_remains(r["removed"])
+        return
+    s = r["session"]
+    browser = s["browser"]
+    click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
+    click.echo(f"start    {s['start_url']}\nbrowser  {browser['name']} {browser['version']} ({browser['backend']})")
+    doubt = f"  not relied on any more: {r['standing']}" if r["standing"] else ""
+    click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
+    _show_steps(r)
+    for report in r["reports"]:
+        matched = f"{_report_matched(report)}{_elsewhere(report['origin'])}"
+        refused = _refused("; ", report["blocked"])
+        why = _unreached(r["unreached"].get(report["id"], ""))
+        click.echo(f"replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
+    for report in r["reports_refused"]:
+        click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
 
-    def text(r: Result) -> None:
-        if "removed" in r:
-            _show_remains(r["removed"])
-            return
-        s = r["session"]
-        click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
-        click.echo(
-            f"start    {s['start_url']}\nbrowser  {s['browser']['name']} {s['browser']['version']} ({s['browser']['backend']})"
-        )
-        doubt = f"  not relied on any more: {r['standing']}" if r["standing"] else ""
-        click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
-        rows = [
-            [
-                str(step["index"]),
-                done,
-                "ok" if step["ok"] else step["error"],
-                str(step["risk"]),
-                f"{step['duration_ms']} ms",
-                step["url"],
-            ]
-            for step, done in zip(r["steps"], r["described"], strict=True)
+
+def _show_steps(r: Result) -> None:
+    rows = [
+        [
+            str(step["index"]),
+            done,
+            "ok" if step["ok"] else step["error"],
+            str(step["risk"]),
+            f"{step['duration_ms']} ms",
+            step["url"],
         ]
-        table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
-        for step in r["steps"]:
-            if step["blocked"]:
-                click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
-        for report in r["reports"]:
-            matched = f"{_report_matched(report)}{_elsewhere(report['origin'])}"
-            refused = _refused("; ", report["blocked"])
-            why = _unreached(r["unreached"].get(report["id"], ""))
-            click.echo(f"replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
-        for report in r["reports_refused"]:
-            click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
-
-    emit(result, as_json=as_json, text=text)
+        for step, done in zip(r["steps"], r["described"], strict=True)
+    ]
+    table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
+    for step in r["steps"]:
+        if step["blocked"]:
+            click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
 
 
 def _show_remains(remains: Result) -> None:
@@ -255,27 +149,14 @@ def _show_remains(remains: Result) -> None:
     click.echo(f"manifest {remains['manifest'][:16] or 'none: it was not committed'}")
 
 
-@group.command()
-@click.argument("target")
-@common_options
-def verify(home: str | None, target: str, as_json: bool) -> None:
-    """Check signatures and content of a session (id), a bundle or a replay report (file).
-
-    The name of a file that exists, or that ends in .tmsession, is a file, also when it begins like an id.
-    A fault names the element that does not match. A replay report that verifies is kept with its session.
-    """
-    result = run_verb(home, "session.verify", {"target": _target(target)})
-
-    def text(r: Result) -> None:
-        matched = (
-            f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['text'])}{_elsewhere(r['origin'])}"
-            f"{_unreached(r['unreached'])}"
-            if r["what"] == "replay-report"
-            else f", {counted(r['steps'], 'step')}"
-        )
-        click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
-
-    emit(result, as_json=as_json, text=text)
+def _show_verified(r: Result) -> None:
+    matched = (
+        f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['text'])}{_elsewhere(r['origin'])}"
+        f"{_unreached(r['unreached'])}"
+        if r["what"] == "replay-report"
+        else f", {counted(r['steps'], 'step')}"
+    )
+    click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
 
 
 def _elsewhere(origin: str) -> str:
@@ -287,113 +168,54 @@ def _unreached(code: str) -> str:
     return f"; the site could not be reached [{code}]: this says nothing about the recording" if code else ""
 
 
-def _target(target: str) -> str:
-    return target if is_session_id(target) else str(Path(target).absolute())
+def _name_of_bundle(params: Result, typed: Result) -> None:
+    params["out"] = params["out"] or str(Path(f"{typed['session']}{BUNDLE_SUFFIX}").absolute())
 
 
-@group.command()
-@click.argument("session")
-@click.option("--out", metavar="FILE", help=f"Where to write the bundle.  [default: <session>{BUNDLE_SUFFIX}]")
-@click.option("--force", is_flag=True, help="Replace the file if there is one.")
-@common_options
-def export(home: str | None, session: str, out: str | None, force: bool, as_json: bool) -> None:
-    """Write a session as one signed file that another node can verify and replay."""
-    path = Path(out or f"{session}{BUNDLE_SUFFIX}").absolute()
-    result = run_verb(home, "session.export", {"session": session, "out": str(path), "force": force})
-    result["out"] = str(path)
-    emit(
-        result,
-        as_json=as_json,
-        text=lambda r: click.echo(f"wrote {r['out']} ({counted(r['steps'], 'step')}, manifest {r['manifest'][:16]})"),
-    )
+def _show_exported(r: Result) -> None:
+    click.echo(f"wrote {r['out']} ({counted(r['steps'], 'step')}, manifest {r['manifest'][:16]})")
 
 
-@group.command(name="import")
-@click.argument("bundle", type=click.Path(dir_okay=False))
-@common_options
-def import_session(home: str | None, bundle: str, as_json: bool) -> None:
-    """Verify a bundle and keep it. Its signer must be a peer of this node."""
-    result = run_verb(home, "session.import", {"path": str(Path(bundle).absolute())})
-    emit(
-        result,
-        as_json=as_json,
-        text=lambda r: click.echo(
-            f"imported {r['id']}: {counted(r['steps'], 'step')}, signed by {r['signer_name']} ({r['signer'][:7]})"
-        ),
-    )
+def _show_imported(r: Result) -> None:
+    click.echo(f"imported {r['id']}: {counted(r['steps'], 'step')}, signed by {r['signer_name']} ({r['signer'][:7]})")
 
 
-@group.command()
-@click.argument("session")
-@click.option("--base-url", metavar="URL", default="", help="Replay at another origin, for example a staging server.")
-@click.option(
-    "--out", metavar="FILE", default="", help="Write the signed replay report here, for the recorder to verify."
-)
-@_secret_option
-@_approval_options
-@common_options
-def replay(
-    home: str | None,
-    session: str,
-    base_url: str,
-    out: str,
-    secrets: tuple[str, ...],
-    approve_class: int,
-    allow: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Drive a session again in a fresh browser context and sign, step by step, what matched.
-
-    A step matches by address, title, controls and headings without their numbers, and extracted text. How the whole text of its
-    page compares is said beside that: same, only numbers differ, differs. What differs is shown, and is not in the report.
-
-    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
-    code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
-    """
+def _no_file(params: Result, typed: Result) -> None:
+    session = typed["session"]
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
-    params = {
-        "session": session,
-        "base_url": base_url,
-        "out": str(Path(out).absolute()) if out else "",
-        "secrets": read_secrets(secrets),
-        "allow": list(allow),
-        "approve_class": approve_class,
-    }
-    result = run_verb(home, "session.replay", params, show=_step_line)
-
-    def text(r: Result) -> None:
-        report = r["report"]
-        click.echo(
-            f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
-            f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
-        )
-        _show_differences(r)
-        if r["out"]:
-            click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
-
-    emit(result, as_json=as_json, text=text)
-    if result["unreached"]:
-        raise SystemExit(exit_code(result["unreached"]))
-    if result["report"]["verdict"] != "pass":
-        raise SystemExit(1)
 
 
-@group.command()
-@click.argument("session")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@common_options
-def rm(home: str | None, session: str, yes: bool, as_json: bool) -> None:
-    """Remove a session with its steps, pictures, signatures and replay reports.
-
-    Bundles that were exported stay what they are. What stays here is a manifest without what was seen or done (`session show`):
-    when, by whom, how many steps, which verdict, its hash; that it was signed, in the witness log; that it was removed, on the
-    audit trail.
-    """
-    agree(f"Remove {session} for good?", yes=yes)
-    result = run_verb(home, "session.remove", {"session": session})
-    emit(
-        result,
-        as_json=as_json,
-        text=lambda r: click.echo(f"removed {r['session']}: {counted(r['steps'], 'step')}, {r['title']}"),
+def _show_replayed(r: Result) -> None:
+    report = r["report"]
+    click.echo(
+        f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
+        f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
+    _show_differences(r)
+    if r["out"]:
+        click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
+
+
+def _status_of_replay(r: Any) -> int:
+    if r["unreached"]:
+        return exit_code(r["unreached"])
+    return 0 if r["report"]["verdict"] == "pass" else 1
+
+
+def _show_removed(r: Result) -> None:
+    click.echo(f"removed {r['session']}: {counted(r['steps'], 'step')}, {r['title']}")
+
+
+LOOKS: Final = {
+    "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file),
+    "session.list": Look(text=_show_list),
+    "session.show": Look(text=_show_session),
+    "session.verify": Look(text=_show_verified),
+    "session.export": Look(text=_show_exported, prepare=_name_of_bundle),
+    "session.import": Look(text=_show_imported),
+    "session.remove": Look(text=_show_removed, confirm="Remove {session} for good?"),
+    "session.replay": Look(text=_show_replayed, line=_step_line, prepare=_no_file, status=_status_of_replay),
+}
+for _command in commands_of(verbs.VERBS, LOOKS):
+    group.add_command(_command)

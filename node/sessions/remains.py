@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from adapters.ports import Store
 from node.signing import signed_manifest
+from node.verbs.session import Remains
 from protocol.errors import MeshError
-from protocol.recording.session import BrowserInfo, Session, Verdict
+from protocol.recording.session import Session
 from protocol.wire import cbor
-
-
-class Remains(msgspec.Struct, frozen=True, kw_only=True):
-    """The redacted manifest of a session that was removed: that it was, and nothing of what was seen or done in it."""
-
-    id: str
-    node: str
-    """Node id of the recorder."""
-    created_ms: int
-    duration_ms: int
-    steps: int
-    verdict: Verdict
-    browser: BrowserInfo
-    manifest: str
-    """SHA-256 of the manifest that was signed, hex: a bundle that was exported can be told by it. Empty if none was."""
-    removed_ms: int
 
 
 async def remains_of(store: Store, session: Session, now_ms: int) -> Remains:

@@ -20,90 +20,23 @@ from node.live import Browsers, Gate
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.recorder import Recording, record, record_actions
-from node.sessions.remains import Remains, read_remains, remains_of
+from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import Recorded, ReplayPlan, open_report, replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
 from node.verbs import Tell
+from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import describe
+from protocol.page.action import Extract, describe
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
-from protocol.recording.replay import Difference, text_counts, unreached
+from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
 from protocol.risk.classes import GuardPolicy
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
-
-
-class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay report that was believed when it was stored, and is not now."""
-
-    node: str
-    """Who signed it."""
-    name: str
-    code: str
-    """Why: ``peer.distrusted``, ``keylog.revoked``, …"""
-
-
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with everything that is known about it."""
-
-    session: Session
-    steps: tuple[Step, ...]
-    described: tuple[str, ...]
-    """What each step does, in words."""
-    signed_by: str = ""
-    """Node id; empty while it is not committed."""
-    manifest: str = ""
-    """SHA-256 of the signed manifest, hex."""
-    standing: str = ""
-    """Error code of why its signer is not relied on any more; empty when it is."""
-    reports: tuple[ReplayReport, ...] = ()
-    unreached: dict[str, str] = msgspec.field(default_factory=dict)
-    """As ``Replayed.unreached``, by id of those reports that met no page."""
-    reports_refused: tuple[RefusedReport, ...] = ()
-    """Stored reports that are not believed any more."""
-
-
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verification found. Raised errors are the other outcome."""
-
-    what: Literal["session", "bundle", "replay-report"]
-    id: str
-    session: str
-    signer: str
-    """Node id."""
-    signer_name: str
-    issued_s: int
-    manifest: str
-    steps: int
-    matched: int = 0
-    """Replay reports only."""
-    text: dict[str, int] = {}
-    """How many steps' text was same, numbers, differs; replay reports only."""
-    verdict: Verdict = Verdict.PASS
-    origin: str = ""
-    """Where it was replayed, if that was another origin than the recorded one."""
-    unreached: str = ""
-    """As ``Replayed.unreached``."""
-
-
-class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay and where its signed report lies."""
-
-    report: ReplayReport
-    described: tuple[str, ...]
-    signed_by: str
-    differences: tuple[Difference, ...]
-    """What was not as recorded, the first of each step; not in the report."""
-    secrets_missing: tuple[str, ...]
-    """Without these, pages cannot be redacted as the recording was, and ``differences`` is empty."""
-    out: str = ""
-    unreached: str = ""
-    """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
 
 
 class Sessions:
@@ -134,7 +67,7 @@ class Sessions:
 
     async def record(
         self, text: str, *, name: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, tell: Tell
-    ) -> Session:
+    ) -> RecordedSession:
         """Drive the actions of an action file and record them.
 
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
@@ -155,7 +88,10 @@ class Sessions:
             gate=self._gate(approve_class),
         )
 
+        taken: list[Step] = []
+
         def on_step(step: Step) -> None:
+            taken.append(step)
             did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked)}
             tell({"step": step.index, "of": len(file.actions), **did})
 
@@ -168,7 +104,11 @@ class Sessions:
                 except MeshError as error:
                     error.detail.setdefault("session", recorder.session.id)
                     raise
-            return recorder.session
+            return RecordedSession(
+                **msgspec.structs.asdict(recorder.session),
+                blocked=tuple(request for step in taken for request in step.blocked),
+                extracted={step.action.name: step.extracted for step in taken if isinstance(step.action, Extract)},
+            )
 
     async def replay(
         self,

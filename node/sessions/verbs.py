@@ -1,96 +1,48 @@
-"""The verbs of ``trailmesh session``."""
+"""The verbs of recorded sessions, bound to the room."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import msgspec
 
 from node.sessions.sessions import Sessions
-from node.verbs import Params, Tell, Verb, Verbs
-
-
-class RecordParams(Params, frozen=True, kw_only=True):
-    """``session.record``; ``actions`` is the text of the action file."""
-
-    actions: str
-    name: str
-    secrets: dict[str, str] = msgspec.field(default_factory=dict)
-    allow: tuple[str, ...] = ()
-    approve_class: int = 0
-
-    def __repr__(self) -> str:
-        return f"RecordParams(name={self.name!r}, secrets={sorted(self.secrets)})"
-
-
-class ListParams(Params, frozen=True, kw_only=True):
-    """``session.list``"""
-
-    text: str = ""
-    limit: int = 50
-
-
-class SessionParams(Params, frozen=True, kw_only=True):
-    """Verbs about one session."""
-
-    session: str
-
-
-class TargetParams(Params, frozen=True, kw_only=True):
-    """``session.verify``: a session id, or the path of a bundle or report."""
-
-    target: str
-
-
-class ExportParams(Params, frozen=True, kw_only=True):
-    """``session.export``"""
-
-    session: str
-    out: str
-    force: bool = False
-
-
-class ImportParams(Params, frozen=True, kw_only=True):
-    """``session.import``"""
-
-    path: str
-
-
-class ReplayParams(Params, frozen=True, kw_only=True):
-    """``session.replay``"""
-
-    session: str
-    base_url: str = ""
-    secrets: dict[str, str] = msgspec.field(default_factory=dict)
-    allow: tuple[str, ...] = ()
-    approve_class: int = 0
-    out: str = ""
-
-    def __repr__(self) -> str:
-        return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
+from node.verbs import Bound, Tell
+from node.verbs import session as verbs
+from node.verbs.session import (
+    Exported,
+    ExportParams,
+    ImportParams,
+    ListParams,
+    RecordedSession,
+    RecordParams,
+    Removed,
+    Replayed,
+    ReplayParams,
+    SessionList,
+    SessionParams,
+    Shown,
+    TargetParams,
+    Verified,
+    WasRemoved,
+)
 
 
 class SessionVerbs:
-    """Records, keeps, hands over, re-drives."""
+    """Records, keeps, hands over, replays."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-
-    @property
-    def verbs(self) -> Verbs:
-        """The verbs by name."""
-        return {
-            "session.record": Verb(RecordParams, self._record),
-            "session.list": Verb(ListParams, self._list),
-            "session.show": Verb(SessionParams, self._show),
-            "session.verify": Verb(TargetParams, self._verify),
-            "session.export": Verb(ExportParams, self._export),
-            "session.import": Verb(ImportParams, self._import),
-            "session.remove": Verb(SessionParams, self._remove),
-            "session.replay": Verb(ReplayParams, self._replay),
+        self.bound: Bound = {
+            verbs.RECORD: self._record,
+            verbs.LIST: self._list,
+            verbs.SHOW: self._show,
+            verbs.VERIFY: self._verify,
+            verbs.EXPORT: self._export,
+            verbs.IMPORT: self._import,
+            verbs.REMOVE: self._remove,
+            verbs.REPLAY: self._replay,
         }
 
-    async def _record(self, params: RecordParams, tell: Tell) -> Any:
+    async def _record(self, params: RecordParams, tell: Tell) -> RecordedSession:
         return await self._sessions.record(
             params.actions,
             name=params.name,
@@ -100,27 +52,28 @@ class SessionVerbs:
             tell=tell,
         )
 
-    async def _list(self, params: ListParams, tell: Tell) -> dict[str, Any]:
-        return {"sessions": await self._sessions.sessions(params.text, params.limit)}
+    async def _list(self, params: ListParams, tell: Tell) -> SessionList:
+        return SessionList(sessions=await self._sessions.sessions(params.text, params.limit), text=params.text)
 
-    async def _show(self, params: SessionParams, tell: Tell) -> Any:
+    async def _show(self, params: SessionParams, tell: Tell) -> Shown | WasRemoved:
         remains = await self._sessions.remains(params.session)
-        return {"removed": remains} if remains else await self._sessions.show(params.session)
+        return WasRemoved(removed=remains) if remains else await self._sessions.show(params.session)
 
-    async def _verify(self, params: TargetParams, tell: Tell) -> Any:
+    async def _verify(self, params: TargetParams, tell: Tell) -> Verified:
         return await self._sessions.verify(params.target)
 
-    async def _export(self, params: ExportParams, tell: Tell) -> Any:
-        return await self._sessions.export(params.session, params.out, force=params.force)
+    async def _export(self, params: ExportParams, tell: Tell) -> Exported:
+        verified = await self._sessions.export(params.session, params.out, force=params.force)
+        return Exported(**msgspec.structs.asdict(verified), out=params.out)
 
-    async def _import(self, params: ImportParams, tell: Tell) -> Any:
+    async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.import_bundle(params.path)
 
-    async def _remove(self, params: SessionParams, tell: Tell) -> dict[str, Any]:
+    async def _remove(self, params: SessionParams, tell: Tell) -> Removed:
         removed = await self._sessions.remove(params.session)
-        return {"session": removed.id, "title": removed.title, "steps": removed.steps}
+        return Removed(session=removed.id, title=removed.title, steps=removed.steps)
 
-    async def _replay(self, params: ReplayParams, tell: Tell) -> Any:
+    async def _replay(self, params: ReplayParams, tell: Tell) -> Replayed:
         return await self._sessions.replay(
             params.session,
             base_url=params.base_url,

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
+from typing import Any
 
 from adapters.audit_records import AuditLine
 from adapters.ports import Clock, Store
 from node.signing.identity import Identity
+from node.verbs import Row
 from protocol import audit
 from protocol.audit import NODE, OWNER, Draft, Outcome
 from protocol.errors import MeshError
@@ -102,6 +104,10 @@ class Trail:
         Errors on entering: ``store.*``, ``node.stopped``; then nothing was done.
         """
         return Doing(self, what, who, subject, risk, note or {})
+
+    def declared(self, what: str, row: Row, who: str, given: Any) -> Doing:
+        """Do the privileged verb or route ``what``, of whose parameters ``row`` says what may be kept."""
+        return self.doing(what, who=who, subject=row.subject(given), risk=row.risk(given), note=row.note(given))
 
     @contextmanager
     def for_peer(self, node: str) -> Iterator[None]:

@@ -1,15 +1,25 @@
-"""The form of what a node can be asked: verbs for its owner's commands, handlers for the routes of peers.
+"""What a node can be asked: every verb declared once, and who may call it.
 
-Never knows a room: rooms declare their verbs in this form.
+A group of verbs is one module. The command line, the control API, the audit trail, docs/verbs.md and the tools of ``trailmesh mcp``
+are made from these declarations; a room binds its functions to them. Never does any work, and never imports a room.
 """
 
-from node.verbs.verb import Handler, NoParams, Params, Tell, Verb, Verbs
+from node.verbs.caller import OWNER, SCOPES, Caller, CallerKind, called_by, current_caller
+from node.verbs.verb import Bound, Handler, NoParams, Params, Row, Run, Tell, Verb
 
 __all__ = [
+    "OWNER",
+    "SCOPES",
+    "Bound",
+    "Caller",
+    "CallerKind",
     "Handler",
     "NoParams",
     "Params",
+    "Row",
+    "Run",
     "Tell",
     "Verb",
-    "Verbs",
+    "called_by",
+    "current_caller",
 ]

@@ -14,8 +14,8 @@ import node
 HOUSE: Final = Path(node.__file__).parent
 BOXES_MAX: Final = 20
 FLOORS_MAX: Final = 14
-OPEN: Final = {"process", "cli"}
-"""Rooms whose modules are imported directly, because a command loads only what it needs."""
+OPEN: Final = {"process", "cli", "verbs"}
+"""Rooms whose modules are imported directly: a command loads only what it needs, and a group of verbs is one module."""
 
 
 def modules() -> list[Path]:

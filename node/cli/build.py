@@ -1,0 +1,189 @@
+"""Commands made from the declarations of verbs: words, arguments, options, help. What is added here is how a result looks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+import click
+import msgspec
+
+from node.cli.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
+from node.verbs import Verb
+from protocol.errors import MeshError
+
+
+def _plainly(result: Any) -> None:
+    """A result as a person reads it where no command says more: one line a field, lists below their name."""
+    for name, value in result.items():
+        if isinstance(value, list):
+            click.echo(f"{name.replace('_', ' ')}:{'' if value else ' none'}")
+            for item in value:
+                shown = "  ".join(f"{k}={v}" for k, v in item.items() if v) if isinstance(item, dict) else item
+                click.echo(f"  {shown}")
+        else:
+            click.echo(f"{name.replace('_', ' '):<17} {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What a command adds to its verb."""
+
+    text: Callable[[Any], None] = _plainly
+    """Prints a result for a person."""
+    line: Callable[[Result], str] | None = None
+    """One line for an event of progress; empty for none."""
+    prepare: Callable[[Result, Result], None] | None = None
+    """Completes the parameters (first) by what was typed (second). Errors: ``input.invalid``."""
+    status: Callable[[Any], int] = lambda result: 0
+    """The exit code of a result."""
+    confirm: str = ""
+    """A question about what was typed that a person must agree to; ``--yes`` agrees in advance."""
+
+
+def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[click.Command]:
+    """The commands of those of ``verbs`` that have one, in their order. looks: by name of the verb."""
+    return [command_of(verb, looks.get(verb.name, Look())) for verb in verbs if verb.command]
+
+
+def command_of(verb: Verb, look: Look) -> click.Command:
+    """The command that calls ``verb``."""
+    fields = {field.name: field for field in _fields(verb)}
+
+    def run(home: str | None, as_json: bool, yes: bool = False, **typed: Any) -> None:
+        if look.confirm:
+            agree(look.confirm.format(**typed), yes=yes)
+        params = {name: field.read(typed[name]) for name, field in fields.items() if name in typed}
+        if look.prepare is not None:
+            look.prepare(params, typed)
+        result = run_verb(home, verb.name, params, show=look.line)
+        emit(result, as_json=as_json, text=look.text)
+        status = look.status(result)
+        if status:
+            sys.exit(status)
+
+    command: Any = common_options(run)
+    for field in reversed(fields.values()):
+        if field.shown:
+            command = field.decorate(command)
+    if look.confirm:
+        command = click.option("--yes", is_flag=True, help="Do not ask.")(command)
+    return click.command(name=verb.command.split()[-1], help=verb.help)(command)
+
+
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+class _Field:
+    """One parameter of a verb, as the command line offers it."""
+
+    def __init__(self, name: str, hint: Any, field: msgspec.structs.FieldInfo) -> None:
+        self.name = name
+        self._type, metas = hint, [msgspec.Meta()]
+        if get_origin(hint) is Annotated:
+            self._type, *metas = get_args(hint)
+        self._meta = metas[-1]
+        self._extra: dict[str, Any] = self._meta.extra or {}
+        self._default = None if field.required else field.default
+        self.required = field.required
+        self.shown = self._extra.get("flag") != "-"
+        if get_origin(self._type) in (UnionType, Union):
+            self._type = next(kind for kind in get_args(self._type) if kind is not NoneType)
+        self._many = get_origin(self._type) in (tuple, list, dict)
+
+    def read(self, typed: Any) -> Any:
+        """What the verb is given for what was typed. Errors: ``input.invalid``."""
+        reads = self._extra.get("reads")
+        if reads:
+            return READERS[reads](self.name, typed)
+        return list(typed) if self._many else typed
+
+    def decorate(self, command: Any) -> Any:
+        """``command`` with this argument or option."""
+        text = self._meta.description
+        metavar = self._extra.get("metavar") or None
+        if self._extra.get("argument"):
+            return click.argument(
+                self.name,
+                metavar=metavar,
+                required=self.required,
+                nargs=-1 if self._many else 1,
+                default=None if self._many or self.required else self._default,
+            )(command)
+        flag = self._extra.get("flag") or f"--{self.name.replace('_', '-')}"
+        if self._type is bool:
+            return click.option(flag, self.name, is_flag=True, default=bool(self._default), help=text)(command)
+        kind = self._kind()
+        shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
+        default: Any = () if self._many else (None if self._default is msgspec.NODEFAULT else self._default)
+        return click.option(
+            flag,
+            self.name,
+            metavar=metavar,
+            type=kind,
+            multiple=self._many,
+            required=self.required,
+            default=default,
+            show_default=shown,
+            help=text,
+        )(command)
+
+    def _kind(self) -> Any:
+        if get_origin(self._type) is Literal:
+            return click.Choice(get_args(self._type))
+        if self._type is int:
+            return click.IntRange(self._meta.ge, self._meta.le)  # type: ignore[arg-type]  # of an int, both are
+        return click.FLOAT if self._type is float else click.STRING
+
+
+def _fields(verb: Verb) -> list[_Field]:
+    hints = get_type_hints(verb.takes, include_extras=True)
+    return [_Field(item.name, hints[item.name], item) for item in msgspec.structs.fields(verb.takes)]
+
+
+# --- what is typed, and what is meant --------------------------------------------------------------------------------
+
+
+def _file(name: str, typed: str) -> str:
+    try:
+        return Path(typed).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshError("input.invalid", f"{typed} cannot be read") from error
+
+
+def _path(name: str, typed: str) -> str:
+    return str(Path(typed).absolute()) if typed else ""
+
+
+def _id_or_path(name: str, typed: str) -> str:
+    return typed if is_session_id(typed) else str(Path(typed).absolute())
+
+
+def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
+    """Secrets by name. They are read from files, because arguments can be seen by other users of the machine."""
+    secrets = {}
+    for text in typed:
+        known, _, source = text.partition("=")
+        if not known or not source.startswith("@"):
+            raise MeshError(
+                "input.invalid", "--secret wants NAME=@FILE: arguments can be seen by others on this machine"
+            )
+        try:
+            secrets[known] = Path(source[1:]).read_text().rstrip("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise MeshError("input.invalid", f"the file of the secret {known} cannot be read") from error
+    return secrets
+
+
+READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "file": _file,
+    "path": _path,
+    "id-or-path": _id_or_path,
+    "secrets": _secrets,
+    "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
+}
+"""By ``reads`` of a parameter: the name of the parameter and what was typed, to what the verb is given."""
