@@ -8,25 +8,17 @@ from pathlib import Path
 
 from adapters.ports import Clock, Discovery, PeerServer, Store
 from adapters.refusals import Refusals
-from node.audit.audit import Audit
-from node.base.loop_watch import LoopWatch
-from node.config.settings import Config
-from node.distrust.distrust import Distrust
-from node.distrust.notices import Notices
-from node.explorer.explorer import Explorer
-from node.live.browsers import Browsers
-from node.log.checkpoints import LogExchange
-from node.log.verbs import Logs
-from node.pairing.pairing_desk import PairingDesk
-from node.sessions.sessions import Sessions
-from node.signing.identity import Identity
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.trust.clock_mark import ClockMark
-from node.trust.own_keys import OwnKeys
-from node.trust.peers import Peers
-from node.trust.reach import Reach
-from node.trust.trust_changes import TrustChanges
+from node.audit import Audit
+from node.base import LoopWatch
+from node.config import Config
+from node.distrust import Distrust, Notices
+from node.explorer import Explorer
+from node.live import Browsers
+from node.log import LogExchange, Logs
+from node.pairing import PairingDesk
+from node.sessions import Sessions
+from node.signing import Identity, Witness
+from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, TrustChanges
 from protocol import ids
 from protocol.errors import MeshError
 

@@ -18,11 +18,8 @@ import msgspec
 from aiohttp import web
 
 from adapters.ports import Clock
-from node.api.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
-from node.base.files import write_private
-from node.base.plain import plain
-from node.base.statuses import http_status
-from node.verbs.verb import Tell
+from node.base import CONTROL_FILE, SOCKET_FILE, ControlInfo, http_status, plain, socket_path, write_private
+from node.verbs import Tell
 from protocol import limits
 from protocol.errors import MeshError
 

@@ -16,9 +16,7 @@ import msgspec
 from adapters.ports import Clock
 from adapters.refusals import Refusals
 from node.audit import privileged
-from node.trust.calls import PATH_PREFIX
-from node.trust.clock_mark import ClockMark
-from node.trust.trust_changes import TrustChanges
+from node.trust import PATH_PREFIX, ClockMark, TrustChanges
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
 from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done

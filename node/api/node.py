@@ -10,12 +10,12 @@ import msgspec
 from node import __version__
 from node.api.federation import FederationApi, Handler
 from node.audit import privileged
-from node.explorer.verbs import ExploreVerbs
-from node.health.verbs import MeshVerbs
-from node.pairing.verbs import PairingVerbs
+from node.explorer import ExploreVerbs
+from node.health import MeshVerbs
+from node.pairing import PairingVerbs
 from node.rooms import Rooms
-from node.sessions.verbs import SessionVerbs
-from node.verbs.verb import Tell, Verbs
+from node.sessions import SessionVerbs
+from node.verbs import Tell, Verbs
 from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell

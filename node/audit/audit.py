@@ -17,9 +17,9 @@ import msgspec
 
 from adapters.audit_records import AuditLine, AuditQuery, check_stored
 from adapters.ports import ArtefactRecord, Store
-from node.signing.witness import Witness
-from node.trust.peers import Peers
-from node.verbs.verb import Params, Verb, Verbs
+from node.signing import Witness
+from node.trust import Peers
+from node.verbs import Params, Verb, Verbs
 from protocol import audit, limits
 from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
 from protocol.errors import MeshError

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from node.signing.trail import Doing, Trail
+from node.signing import Doing, Trail
 from protocol.errors import MeshError
 from protocol.messages import Assignment, SearchSpec
 from protocol.wire import cbor, envelope

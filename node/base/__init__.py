@@ -1,1 +1,35 @@
-"""base."""
+"""The small parts that every room uses and no room owns: tasks, files, JSON values, exit codes, terminal text.
+
+Owns nothing that is stored. Never knows what a session, a peer or a search is.
+"""
+
+from node.base.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
+from node.base.files import write_atomic, write_private
+from node.base.loop_watch import LoopWatch
+from node.base.plain import counted, plain
+from node.base.serving import Serving
+from node.base.statuses import exit_code, from_dict, http_status
+from node.base.tasks import Tasks, either, to_its_end
+from node.base.terminal import LineFormatter, json_text, one_lined
+
+__all__ = [
+    "CONTROL_FILE",
+    "SOCKET_FILE",
+    "ControlInfo",
+    "LineFormatter",
+    "LoopWatch",
+    "Serving",
+    "Tasks",
+    "counted",
+    "either",
+    "exit_code",
+    "from_dict",
+    "http_status",
+    "json_text",
+    "one_lined",
+    "plain",
+    "socket_path",
+    "to_its_end",
+    "write_atomic",
+    "write_private",
+]

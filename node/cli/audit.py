@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from node.base.plain import counted
+from node.base import counted
 from node.cli.common import Result, common_options, emit, moment, run_verb, utc_seconds
 from protocol.limits import AUDIT_LIST_ROWS_MAX
 

@@ -13,8 +13,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from node.base.statuses import exit_code
-from node.base.terminal import LineFormatter, json_text, one_lined
+from node.base import LineFormatter, exit_code, json_text, one_lined
 from protocol.errors import MeshError
 from protocol.wire.line import one_line
 
@@ -73,7 +72,7 @@ def passphrase_option(command: F) -> F:
 
 def home_path(home: str | None) -> Path:
     """The data directory as a path."""
-    from node.config.settings import home_directory
+    from node.config import home_directory
 
     return home_directory(home)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from node.base.plain import counted
+from node.base import counted
 from node.cli.common import Result, common_options, emit, moment, run_verb, table
 from protocol.trust.grants import in_words
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from node.base.plain import counted
+from node.base import counted
 from node.cli.common import Result, agree, common_options, emit, moment, run_verb, table
 from protocol.errors import MeshError
 
@@ -97,7 +97,7 @@ def run(
 
 def read_condition(text: str) -> Any:
     """The plain data of a condition given as YAML or ``@FILE``. Errors: ``condition.invalid``."""
-    from node.config.safe_yaml import load
+    from node.config import load
 
     try:
         if text.startswith("@"):

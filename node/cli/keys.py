@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from node.base.plain import counted
+from node.base import counted
 from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, utc_seconds
 from protocol.errors import MeshError
 
@@ -37,9 +37,9 @@ def _since_option(command: Callable[..., Any]) -> Callable[..., Any]:
 @common_options
 def show_id(home: str | None, as_json: bool) -> None:
     """Say who this node is: full id, short form, and six words to compare over the telephone."""
-    from node.config.passphrase import source
+    from node.config import source
     from node.process.wiring import fingerprint_words, open_key_store
-    from node.trust.own_keys import describe
+    from node.trust import describe
 
     path = home_path(home)
     result = describe(path, open_key_store(path, source(None)).form, fingerprint_words)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from node.base.plain import counted
+from node.base import counted
 from node.cli.common import BUNDLE_SUFFIX, Result, common_options, emit, moment, run_verb, table
 from protocol.errors import MeshError
 
@@ -86,7 +86,7 @@ def verify(home: str | None, file: str, bundle: str | None, as_json: bool) -> No
 
     The file carries the signer's key, which must be the one its node id stands for: compare the printed id with the one you know.
     """
-    from node.base.plain import plain
+    from node.base import plain
     from protocol import limits
     from protocol.log import log_proof
 

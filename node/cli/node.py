@@ -71,7 +71,7 @@ def init(
     Example:
       trailmesh node init --name laptop --listen 192.168.1.20:7443 --recovery-out /media/stick/laptop-recovery.txt
     """
-    from node.config.passphrase import new_source
+    from node.config import new_source
     from node.process.setup import init_home
 
     result = init_home(
@@ -109,7 +109,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
     when the node last stopped are resumed. A sealed witness key is opened once.
     """
-    from node.config.passphrase import source
+    from node.config import source
     from node.process.runtime import serve as run
 
     def ready(info: Result) -> None:
@@ -293,7 +293,7 @@ def doctor(home: str | None, no_browser: bool, passphrase_file: str | None, as_j
 
     Where the witness key or the store does not open, that is one fault, and what needs neither is checked all the same.
     """
-    from node.config.passphrase import source
+    from node.config import source
     from node.process.client import examine
 
     result = run_async(examine(home_path(home), source(passphrase_file), browser=not no_browser))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from node.base.terminal import one_lined
+from node.base import one_lined
 from node.cli.common import Result, common_options, emit, moment, run_verb
 from protocol.errors import MeshError
 from protocol.limits import INVITE_CHARS_MAX, INVITE_MINUTES_MAX, PAIRING_WINDOW_S

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from node.base.plain import counted
-from node.base.statuses import exit_code
+from node.base import counted, exit_code
 from node.cli.common import (
     BUNDLE_SUFFIX,
     Result,

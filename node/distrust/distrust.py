@@ -19,11 +19,11 @@ from typing import Any
 import msgspec
 
 from adapters.ports import PeerRecord
-from node.base.tasks import Tasks
+from node.base import Tasks
 from node.distrust.notices import Notices
-from node.log.checkpoints import LogExchange
-from node.trust.calls import Calls
-from node.verbs.verb import Params, Tell, Verb, Verbs
+from node.log import LogExchange
+from node.trust import Calls
+from node.verbs import Params, Tell, Verb, Verbs
 from protocol import ids, limits
 from protocol.messages import KeysPush
 from protocol.notice import check_reason

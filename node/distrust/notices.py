@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from adapters.ports import Clock, Store
-from node.api.federation import Handler
-from node.log.checkpoints import LogExchange
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.verbs.verb import Params, Tell, Verb, Verbs
+from node.api import Handler
+from node.log import LogExchange
+from node.signing import Witness
+from node.trust import Calls
+from node.verbs import Params, Tell, Verb, Verbs
 from protocol import ids, limits, notice
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, Envelope, NoticePush
 from protocol.notice import SignedNotice

@@ -1,5 +1,17 @@
 """Federated exploration: a coordinator leases branches, workers explore them, deltas carry what was learned.
 
-``replica`` is one node's copy of a search tree, ``walker`` drives a page along its branches, ``worker`` works on a lease,
-``coordinator`` deals leases and believes only what it replayed itself, ``exchange`` moves deltas, ``explorer`` is the room's door.
+``explorer`` starts, resumes and stops searches. ``coordinator`` deals leases (``lease_desk``) and judges claims (``claims``);
+``branch_work`` takes leases of others and has a ``worker`` explore them with a ``walker``; ``replica`` is this node's copy of the
+tree, ``exchange`` moves its deltas; ``show`` says what a search came to. Never believes a claim that this node has not replayed
+itself.
 """
+
+from node.explorer.explorer import Explorer
+from node.explorer.show import Parts
+from node.explorer.verbs import ExploreVerbs
+
+__all__ = [
+    "ExploreVerbs",
+    "Explorer",
+    "Parts",
+]

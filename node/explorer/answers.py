@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, SearchRecord, Store
-from node.config.settings import Config
+from node.config import Config
 from node.explorer.open_searches import DECLINED, Open, OpenSearches
-from node.trust.peers import Peers
+from node.trust import Peers
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import (

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, Store
-from node.base.tasks import either
-from node.config.settings import Config
+from node.base import either
+from node.config import Config
 from node.explorer.replica import Replica
-from node.signing.witness import Witness
-from node.trust.calls import Calls
+from node.signing import Witness
+from node.trust import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import (

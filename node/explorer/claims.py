@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock
 from node.explorer.progress import Progress, Verified
 from node.explorer.worker import BROWSER_GONE
-from node.verbs.verb import Tell
+from node.verbs import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import Assignment, BranchResult

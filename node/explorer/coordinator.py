@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
-from node.base.tasks import Tasks, either
-from node.config.settings import Config
+from node.base import Tasks, either
+from node.config import Config
 from node.explorer.claims import Claims, VerifyClaim
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.verbs.verb import Tell
+from node.signing import Witness
+from node.trust import Calls
+from node.verbs import Tell
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.messages import (

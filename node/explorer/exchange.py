@@ -7,9 +7,9 @@ import logging
 from typing import Any
 
 from adapters.ports import Clock, DeltaRecord, Store
-from node.base.tasks import Tasks
+from node.base import Tasks
 from node.explorer.replica import Replica
-from node.trust.calls import Calls
+from node.trust import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import DeltaBatch, DeltaHave, DeltaPull, DeltaPush

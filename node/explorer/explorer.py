@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
-from node.config.settings import Config
+from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
@@ -18,10 +18,10 @@ from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
-from node.live.browsers import Browsers
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.verbs.verb import Tell
+from node.live import Browsers
+from node.signing import Witness
+from node.trust import Calls
+from node.verbs import Tell
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, check

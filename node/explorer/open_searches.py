@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import msgspec
 
 from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
-from node.config.settings import Config
+from node.config import Config
 from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.verbs.verb import Tell
+from node.signing import Witness
+from node.trust import Calls
+from node.verbs import Tell
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.goal.condition import check

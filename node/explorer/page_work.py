@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Store
-from node.config.settings import Config
+from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
-from node.live.acting import Driver, Gate
-from node.live.browsers import Browsers
-from node.sessions.recorder import Recording, record
-from node.signing.witness import Witness
+from node.live import Browsers, Driver, Gate
+from node.sessions import Recording, record
+from node.signing import Witness
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend

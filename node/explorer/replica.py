@@ -16,7 +16,7 @@ from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
-from node.signing.witness import Witness
+from node.signing import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec

@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 
 from adapters.ports import LeaseRecord
-from node.base.files import write_atomic
-from node.base.plain import counted
+from node.base import counted, write_atomic
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report

@@ -6,7 +6,7 @@ from typing import Any
 
 from node.explorer.show import show_search, summarise
 from node.rooms import Rooms
-from node.verbs.verb import NoParams, Params, Tell, Verb, Verbs
+from node.verbs import NoParams, Params, Tell, Verb, Verbs
 from protocol.goal.condition import parse as parse_condition
 
 

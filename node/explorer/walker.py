@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapters.ports import Outcome, Page
-from node.live.acting import Driver, Gate
+from node.live import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
 from protocol.page.observation import Observation

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Page
-from node.config.settings import Config
+from node.config import Config
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
 from node.explorer.walker import Walker, WalkStep
-from node.live.acting import Gate
+from node.live import Gate
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import holds

@@ -13,11 +13,11 @@ from shlex import quote
 import msgspec
 
 from adapters.ports import Store
-from node.base.plain import counted
-from node.config.settings import Config
+from node.base import counted
+from node.config import Config
 from node.health.doctor_peers import Check, check_peer
 from node.health.remedies import CLOCKS, after_end, for_browser, for_opening
-from node.live.browsers import Browsers
+from node.live import Browsers
 from node.rooms import Rooms
 from node.signing import identity
 from protocol import ids, limits

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from node.config.settings import CONFIG_FILE
+from node.config import CONFIG_FILE
 from node.health.remedies import CLOCKS, SAME_VERSION, for_peer
 from node.rooms import Rooms
 from protocol import limits

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from node.config.settings import CONFIG_FILE, BrowserConfig
+from node.config import CONFIG_FILE, BrowserConfig
 from node.rooms import Rooms
-from node.signing import identity
-from node.signing.recovery_file import default_recovery_file
+from node.signing import default_recovery_file, identity
 from protocol import ids
 from protocol.errors import MeshError
 

@@ -10,9 +10,8 @@ from adapters.ports import PeerRecord
 from node import __version__
 from node.health import doctor, metrics
 from node.rooms import Rooms
-from node.trust.calls import TURNED_AWAY
-from node.trust.discover import discover
-from node.verbs.verb import NoParams, Params, Tell, Verb, Verbs
+from node.trust import TURNED_AWAY, discover
+from node.verbs import NoParams, Params, Tell, Verb, Verbs
 from protocol import ids, limits
 from protocol.errors import MeshError
 

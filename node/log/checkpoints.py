@@ -17,10 +17,10 @@ import msgspec
 
 from adapters.log_records import CosignedRecord
 from adapters.ports import Clock, Store
-from node.base.tasks import Tasks
+from node.base import Tasks
 from node.log.peer_logs import PeerLogs
-from node.signing.witness import Witness
-from node.trust.calls import Calls
+from node.signing import Witness
+from node.trust import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.log import log_proof, witness_log

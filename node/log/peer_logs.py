@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from adapters.log_records import EquivocationRecord, HeadRecord
 from adapters.ports import Clock, Store
-from node.signing.witness import open_opening
-from node.trust.calls import Calls
+from node.signing import open_opening
+from node.trust import Calls
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError

@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Store
-from node.base.files import write_atomic
+from node.base import write_atomic
 from node.log.checkpoints import LogExchange
-from node.sessions.handover import signed_manifest
-from node.signing.log_check import OwnAudit, audit_own
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.verbs.verb import NoParams, Params, Verb, Verbs
+from node.sessions import signed_manifest
+from node.signing import OwnAudit, Witness, audit_own
+from node.trust import Calls
+from node.verbs import NoParams, Params, Verb, Verbs
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.log import log_proof

@@ -1,1 +1,12 @@
-"""pairing."""
+"""Becoming a peer: by an invite that a person carries, or by digits that two people compare.
+
+Owns open invites and pairing windows. Never adds a peer without the word of a person.
+"""
+
+from node.pairing.pairing_desk import PairingDesk
+from node.pairing.verbs import PairingVerbs
+
+__all__ = [
+    "PairingDesk",
+    "PairingVerbs",
+]

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, Store
-from node.config.settings import Config
+from node.config import Config
 from node.pairing.sas_desk import SasDesk
-from node.signing.identity import Identity
-from node.trust.trust_changes import TrustChanges
+from node.signing import Identity
+from node.trust import TrustChanges
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.pairing.by_invite import NONCE_BYTES, Inviter, Joiner, Paired

@@ -16,9 +16,9 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from adapters.ports import Clock, PairingClient, PairingConnection, PairingServer
-from node.config.settings import Config
-from node.signing.identity import Identity
-from node.trust.trust_changes import TrustChanges
+from node.config import Config
+from node.signing import Identity
+from node.trust import TrustChanges
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.pairing.by_digits import Party, Pin, SasJoiner, SasWindow, parse_pin

@@ -9,7 +9,7 @@ import msgspec
 
 from node.pairing.sas_desk import Meeting
 from node.rooms import Rooms
-from node.verbs.verb import Params, Tell, Verb, Verbs
+from node.verbs import Params, Tell, Verb, Verbs
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import recovery

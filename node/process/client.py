@@ -14,11 +14,9 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from node.api.control_file import CONTROL_FILE, ControlInfo, socket_path
-from node.base.plain import plain
-from node.base.statuses import from_dict
-from node.config.passphrase import Ask, remembered
-from node.verbs.verb import Tell
+from node.base import CONTROL_FILE, ControlInfo, from_dict, plain, socket_path
+from node.config import Ask, remembered
+from node.verbs import Tell
 from protocol.errors import MeshError
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -61,7 +59,7 @@ async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
         return await call(home, "node.recover", params, tell)
     except MeshError as error:
         from node.process.wiring import open_node
-        from node.signing.identity import KEY_FILE, LOG_FILE
+        from node.signing import KEY_FILE, LOG_FILE
 
         if error.code != "node.not_initialised" or (home / KEY_FILE).exists() or not (home / LOG_FILE).exists():
             raise
@@ -79,7 +77,7 @@ async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
         return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)
     except MeshError as error:
         from node.process.wiring import examine_apart
-        from node.signing.identity import KEY_FILE, LOG_FILE
+        from node.signing import KEY_FILE, LOG_FILE
 
         parts_missing = error.code == "node.not_initialised" and (
             (home / KEY_FILE).exists() or (home / LOG_FILE).exists()

@@ -14,15 +14,13 @@ from typing import Any
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from node.api.control import ControlServer
-from node.api.metrics_server import MetricsServer
-from node.api.node import Node
-from node.base.terminal import LineFormatter
-from node.config.passphrase import Ask
+from node.api import ControlServer, MetricsServer, Node
+from node.base import LineFormatter
+from node.config import Ask
 from node.health import metrics
 from node.process.wiring import open_node
 from node.rooms import Rooms
-from node.trust.discover import announcement
+from node.trust import announcement
 from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError

@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 
-from node.base.files import write_atomic, write_private
+from node.base import write_atomic, write_private
+from node.config import Ask
 from node.config import settings as configuration
-from node.config.passphrase import Ask
 from node.process.wiring import advertised_host, new_key_store, recovery_words, system_clock
-from node.signing import identity
-from node.signing.recovery_file import check_recovery_file, default_recovery_file
+from node.signing import check_recovery_file, default_recovery_file, identity
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.keys import recovery

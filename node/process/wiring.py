@@ -27,29 +27,21 @@ from adapters.transport.held import HeldTable
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
-from node.api.node import Node
-from node.audit.audit import Audit
-from node.base.files import write_private
+from node.api import Node
+from node.audit import Audit
+from node.base import write_private
+from node.config import Ask, source
 from node.config import settings as configuration
-from node.config.passphrase import Ask, source
-from node.distrust.distrust import Distrust
-from node.distrust.notices import Notices
-from node.explorer.explorer import Explorer
+from node.distrust import Distrust, Notices
+from node.explorer import Explorer
 from node.health import doctor
-from node.live.browsers import Browsers
-from node.log.checkpoints import LogExchange
-from node.log.verbs import Logs
-from node.pairing.pairing_desk import PairingDesk
+from node.live import Browsers
+from node.log import LogExchange, Logs
+from node.pairing import PairingDesk
 from node.rooms import Rooms
-from node.sessions.sessions import Sessions
-from node.signing import identity
-from node.signing.witness import Witness
-from node.trust.calls import Calls
-from node.trust.clock_mark import ClockMark
-from node.trust.own_keys import OwnKeys
-from node.trust.peers import Peers
-from node.trust.reach import Reach
-from node.trust.trust_changes import TrustChanges
+from node.sessions import Sessions
+from node.signing import Witness, identity
+from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, TrustChanges
 from protocol.errors import MeshError
 from protocol.wire.address import parse_peer_address
 from protocol.wire.http_signature import authority_of

@@ -1,1 +1,15 @@
-"""sessions."""
+"""Recorded sessions: record, replay, show, verify, export, import, remove.
+
+Owns sessions, their steps and replay reports. Never opens a browser itself and never stores a secret.
+"""
+
+from node.sessions.recorder import Recording, record
+from node.sessions.sessions import Sessions
+from node.sessions.verbs import SessionVerbs
+
+__all__ = [
+    "Recording",
+    "SessionVerbs",
+    "Sessions",
+    "record",
+]

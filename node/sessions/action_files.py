@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from node.config.forms import in_words
-from node.config.safe_yaml import Node, load
+from node.config import Node, in_words, load
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError

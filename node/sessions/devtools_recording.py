@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from node.config.forms import in_words
+from node.config import in_words
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait

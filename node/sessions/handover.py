@@ -7,7 +7,7 @@ import hashlib
 from typing import BinaryIO
 
 from adapters.ports import ArtefactRecord, Store
-from node.signing.identity import artefact_record
+from node.signing import artefact_record
 from protocol.errors import MeshError
 from protocol.recording.bundle import KIND, Bundle, Writer, blobs_of, step_index, verify_bundle
 from protocol.wire import cbor

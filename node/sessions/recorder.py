@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.live.acting import Driver, Gate
+from node.live import Driver, Gate
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, describe

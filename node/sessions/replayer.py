@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.live.acting import Driver, Gate
+from node.live import Driver, Gate
 from node.sessions.recorder import Signer
 from protocol import ids, limits
 from protocol.errors import MeshError

@@ -14,19 +14,17 @@ from typing import Any, Literal
 import msgspec
 
 from adapters.ports import Clock, Store
-from node.base.files import write_atomic
-from node.config.settings import Config
-from node.live.acting import Gate
-from node.live.browsers import Browsers
+from node.base import write_atomic
+from node.config import Config
+from node.live import Browsers, Gate
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle, signed_manifest
 from node.sessions.recorder import Recording, record, record_actions
 from node.sessions.remains import Remains, read_remains, remains_of
 from node.sessions.replayer import Recorded, ReplayPlan, open_report, replay
-from node.signing.identity import artefact_record
-from node.signing.witness import Witness
-from node.trust.peers import Peers
-from node.verbs.verb import Tell
+from node.signing import Witness, artefact_record
+from node.trust import Peers
+from node.verbs import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from node.rooms import Rooms
-from node.verbs.verb import Params, Tell, Verb, Verbs
+from node.verbs import Params, Tell, Verb, Verbs
 
 
 class RecordParams(Params, frozen=True, kw_only=True):

@@ -1,1 +1,29 @@
-"""signing."""
+"""Who this node is and what it signs: identity, witness key, witness log, and the rows of the audit trail.
+
+Owns the key log and the witness log of this node. Nothing durable is signed outside; never judges what others signed.
+"""
+
+from node.signing import identity
+from node.signing.identity import KEY_FILE, LOG_FILE, Identity, artefact_record
+from node.signing.log_check import OwnAudit, audit_own
+from node.signing.manifests import signed_manifest
+from node.signing.recovery_file import check_recovery_file, default_recovery_file
+from node.signing.trail import Doing, Trail
+from node.signing.witness import Witness, open_opening
+
+__all__ = [
+    "KEY_FILE",
+    "LOG_FILE",
+    "Doing",
+    "Identity",
+    "OwnAudit",
+    "Trail",
+    "Witness",
+    "artefact_record",
+    "audit_own",
+    "check_recovery_file",
+    "default_recovery_file",
+    "identity",
+    "open_opening",
+    "signed_manifest",
+]

@@ -11,7 +11,7 @@ import msgspec
 from nacl.signing import SigningKey
 
 from adapters.ports import ArtefactRecord, Clock, KeyStore
-from node.base.files import write_atomic
+from node.base import write_atomic
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import keylog

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from adapters.ports import Clock, PeerAddress, PeerClient, PeerRecord
-from node.signing.witness import Witness
+from node.signing import Witness
 from node.trust.contacts import Contacts
 from node.trust.trust_changes import TrustChanges
 from protocol import ids, limits

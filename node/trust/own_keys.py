@@ -15,15 +15,12 @@ from typing import Any, Protocol
 from nacl.signing import SigningKey
 
 from adapters.ports import Clock, KeyStore
-from node.api.federation import Handler
-from node.base.files import write_private
-from node.base.tasks import to_its_end
-from node.pairing.pairing_desk import PairingDesk
-from node.signing import identity
-from node.signing.identity import Identity
-from node.signing.recovery_file import check_recovery_file
+from node.api import Handler
+from node.base import to_its_end, write_private
+from node.pairing import PairingDesk
+from node.signing import Identity, check_recovery_file, identity
 from node.trust.calls import Calls
-from node.verbs.verb import Params, Verb, Verbs
+from node.verbs import Params, Verb, Verbs
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import keylog, recovery

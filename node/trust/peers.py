@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from nacl.signing import VerifyKey
 
 from adapters.ports import Clock, PeerRecord, PeerServer, Store
-from node.config.settings import Config
-from node.signing.trail import Trail
-from node.signing.witness import Witness
+from node.config import Config
+from node.signing import Trail, Witness
 from node.trust.usage import Usage
 from protocol import ids, limits
 from protocol.errors import MeshError

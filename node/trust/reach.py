@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from adapters.ports import Clock, PeerAddress, PeerClient, PeerHandler, PeerServer
-from node.base.tasks import Tasks
+from node.base import Tasks
 from node.trust.calls import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from adapters.ports import Clock, PeerRecord, Store
-from node.base.tasks import to_its_end
+from node.base import to_its_end
 from node.trust.peers import Peers
 from protocol import ids, limits
 from protocol.errors import MeshError

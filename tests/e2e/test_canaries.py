@@ -20,7 +20,7 @@ import pytest
 from aiohttp import web
 
 from adapters.transport.listener import Connection
-from node.api.control_file import CONTROL_FILE
+from node.base.control_file import CONTROL_FILE
 from node.process.runtime import serve
 from protocol.messages import KIND_MESSAGE
 from protocol.pairing.invite import parse_invite

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.clock.system import SystemClock
 from node.api.control import ControlServer
-from node.api.control_file import CONTROL_FILE, SOCKET_FILE
+from node.base.control_file import CONTROL_FILE, SOCKET_FILE
 from node.process.client import call, control_info
 from protocol import limits
 from protocol.errors import MeshError
