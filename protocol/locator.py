@@ -9,6 +9,7 @@ from protocol.action import Locator
 from protocol.errors import MeshError
 from protocol.observation import Element, Observation
 
+_SELECTORS: Final = ("css=", "xpath=", "text=")
 _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
@@ -52,7 +53,7 @@ def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -
     if not alike:
         raise MeshError(
             "action.target_differs",
-            f"{selector} matches {_said(element.role, element.name)}, not {_said(locator.role, locator.name)}",
+            f"expected {_said(locator.role, locator.name)}, found {_said(element.role, element.name)} by {selector}",
             selector=selector,
             found_role=element.role,
             found_name=element.name,
@@ -71,6 +72,12 @@ def unmatched(locator: Locator) -> MeshError:
         role=locator.role,
         name=locator.name,
     )
+
+
+def require_selector(selector: str) -> None:
+    """Raise ``action.target_missing`` unless ``selector`` has one of the three forms."""
+    if not selector.startswith(_SELECTORS):
+        raise MeshError("action.target_missing", "a selector starts with css=, xpath= or text=")
 
 
 def several(selector: str, count: int) -> MeshError:

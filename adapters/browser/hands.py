@@ -17,10 +17,9 @@ from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.locator import hidden, several, unlisted
+from protocol.locator import hidden, require_selector, several, unlisted
 from protocol.observation import Element
 
-_SELECTORS: Final = ("css=", "xpath=", "text=")
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
@@ -39,8 +38,7 @@ class Hands:
         known: Playwright refs of the frame to search. main: whether that is the main frame.
         Errors: as ``adapters.ports.Page.find``.
         """
-        if not selector.startswith(_SELECTORS):
-            raise MeshError("action.target_missing", "a selector starts with css=, xpath= or text=")
+        require_selector(selector)
         frame = self._page.main_frame if main else await self._frame_of(known)
         if frame is None:
             return None

@@ -16,7 +16,7 @@ from adapters.browser.view import Mask, masker
 from adapters.ports import Outcome
 from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
-from protocol.locator import hidden, several, unlisted
+from protocol.locator import hidden, require_selector, several, unlisted
 from protocol.observation import Element, Observation, truncate
 from protocol.risk import GuardPolicy, judge_request
 from protocol.session import BrowserInfo, Profile
@@ -193,6 +193,7 @@ class MemoryPage:
     async def find(self, selector: str, frame: str = "") -> str | None:
         """``adapters.ports.Page.find``."""
         self._require_alive()
+        require_selector(selector)
         if not self._order:
             await self.observe()
         every = [
