@@ -131,7 +131,6 @@ async def test_a_replay_stops_without_a_click_when_the_selector_names_no_single_
 async def test_a_hidden_link_is_refused_and_nothing_around_it_is_clicked(
     browser: Browser, node: Node, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/hands.py, Hands.ref_at."""
     site.extra["/rows.html"] = (
         "<nav onclick=\"fetch('/dropped/nav')\">Menu<div id=sub style='display:none'><a href=/table.html>CPU</a></div></nav>"
     )
