@@ -353,10 +353,11 @@ async def test_a_part_of_a_button_does_not_stand_for_the_button(page: Page, site
         page,
         site,
         "<button>Beer <span class=part>x</span></button>"
+        "<button>A <span class=most>mug of beer</span></button>"
         "<button style='width:200px;text-align:left'><i class=beside style='display:inline-block;width:9px;height:9px'></i>"
         "</button>",
     )
-    for selector in ("css=.part", "css=.beside"):
+    for selector in ("css=.part", "css=.most", "css=.beside"):
         with pytest.raises(MeshError) as caught:
             await page.find(selector)
         assert caught.value.code == "action.not_possible"
