@@ -48,8 +48,15 @@ class Page(Protocol):
     async def observe(self) -> Observation:
         """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
 
-    async def find(self, selector: str) -> str | None:
-        """The ref, in the last observation, of the one element ``selector`` hits (``css=…``, ``xpath=…``, ``text=…``)."""
+    async def find(self, selector: str, frame: str = "") -> str | None:
+        """The ref, in the last observation, of the one visible element that ``selector`` matches; None if it matches none.
+
+        selector: ``css=…``, ``xpath=…`` or ``text=…``. frame: the frame to search, by its prefix in the observation (``f1``).
+        An element without a ref is never exchanged for one around it, with one exception: the whole content of a link or
+        button stands for it, since an action on either is received by the same element.
+        Errors: ``action.target_ambiguous`` (several visible elements), ``action.not_possible`` (not visible, or no ref),
+        ``action.target_missing`` (not a selector), ``browser.*``.
+        """
 
     async def perform(
         self,

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from adapters.ports import Outcome, Page
-from protocol.action import Action, Check, Fill, Goto, Locator, Select, target_of, with_target
+from protocol.action import Action, Check, Extract, Fill, Goto, Locator, Select, target_of, with_target
 from protocol.errors import MeshError
-from protocol.locator import locate, resolve
+from protocol.locator import confirm, locate, resolve, unmatched
 from protocol.observation import BLANK, Element, Observation
 from protocol.risk import APPROVAL_CLASS, Risk, classify
 
@@ -98,42 +98,47 @@ class Driver:
 async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:
     """``action`` with its element found and its risk classified, and the observation the element was found in.
 
-    Checks, in order: role and name on ``observation``; on a fresh observation, should the page have changed since; the
-    selectors, first hit. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``,
+    A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
+    One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
+    Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
     ``browser.*``.
     """
     element: Element | None = None
     target = target_of(action)
     if target is not None:
-        element, observation = await _find(page, observation, target)
+        if target.selectors:
+            observation = await page.observe()
+            element = await _selected(page, observation, target, reads=isinstance(action, Extract))
+        else:
+            element, observation = await _named(page, observation, target)
         action = fit(action, element)
-        if not target.role:
+        if not target.role or target.selectors:
             action = with_target(action, locate(element, observation, target.selectors))
     risk = classify(action, element, observation)
     return Prepared(action=action, element=element, risk=risk), observation
 
 
-async def _find(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:
-    named = bool(target.role or target.name)
-    if named:
-        try:
-            return resolve(target, observation), observation
-        except MeshError as error:
-            missing = error
-    else:
-        missing = MeshError("action.target_missing", "the locator gives neither role, name nor a selector that fits")
-    observation = await page.observe()
-    if named:
-        try:
-            return resolve(target, observation), observation
-        except MeshError as error:
-            missing = error
+async def _named(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:
+    if not (target.role or target.name):
+        raise MeshError("action.target_missing", "the locator gives neither role, name nor selectors")
+    try:
+        return resolve(target, observation), observation
+    except MeshError:
+        observation = await page.observe()
+        return resolve(target, observation), observation
+
+
+async def _selected(page: Page, observation: Observation, target: Locator, *, reads: bool) -> Element:
+    """The element that the first selector with a match names: the place among look-alikes says nothing here, as lists are
+    sorted anew and their elements keep role and name.
+    """
     for selector in target.selectors:
-        ref = await page.find(selector)
-        for element in observation.elements:
-            if element.ref == ref:
-                return element, observation
-    raise missing
+        ref = await page.find(selector, target.frame)
+        if ref is not None:
+            element = next(item for item in observation.elements if item.ref == ref)
+            confirm(target, element, selector, reads=reads)
+            return element
+    raise unmatched(target)
 
 
 def fit(action: Action, element: Element) -> Action:

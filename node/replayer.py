@@ -25,6 +25,7 @@ from protocol.replay import (
     check_report,
     compare,
     explain,
+    explain_stop,
     not_performed,
     rebase,
     rebased,
@@ -108,6 +109,8 @@ class _Run:
         try:
             outcome = await self._driver.act(action, expect=expect)
         except MeshError as error:
+            if self._explains:
+                self.differences += explain_stop(step, error, secrets)
             return not_performed(step, error.code, self._since(began_ms))
         met = await self._met(outcome)
         if step.snapshot and met.digest != step.snapshot and met.state == expect:

@@ -25,7 +25,9 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Locator(_Record, frozen=True, kw_only=True):
     """An element, by what a person sees: role, name, and its place among those that look alike.
 
-    ``selectors`` are alternatives in order (``css=…``, ``xpath=…``, ``text=…``), used when role and name are not given.
+    ``selectors`` are alternatives in order (``css=…``, ``xpath=…``, ``text=…``), as the author of the action wrote them. Where
+    there are any, the first that matches decides, now and in every replay: it must match one visible element, of the role and name
+    given here, and ``nth`` is not used. A recorder adds no selectors of its own.
     """
 
     role: Text = ""

@@ -393,7 +393,18 @@ CODES: dict[str, Code] = {
     "action.target_missing": Code(
         _O, False, "The element of the action is not on the page.", "Record the step again, or give another locator."
     ),
-    "action.target_ambiguous": Code(_O, False, "The locator fits several elements.", "Add `nth` or a more exact name."),
+    "action.target_ambiguous": Code(
+        _O,
+        False,
+        "The locator fits several elements.",
+        "Add `nth` or a more exact name; to selectors, a more exact one.",
+    ),
+    "action.target_differs": Code(
+        _O,
+        False,
+        "The selector matches an element of another role or name than the action gives.",
+        "Look at the page at this step: `trailmesh session show`. Record the step again if the new element is the right one.",
+    ),
     "action.not_possible": Code(
         _O,
         False,

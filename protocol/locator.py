@@ -9,12 +9,13 @@ from protocol.action import Locator
 from protocol.errors import MeshError
 from protocol.observation import Element, Observation
 
+_SELECTORS: Final = ("css=", "xpath=", "text=")
 _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
 
 def resolve(locator: Locator, observation: Observation) -> Element:
-    """The one element that ``locator`` names.
+    """The one element that ``locator`` names by role and name.
 
     Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
     ``action.target_ambiguous`` (several fit a locator that gives no role).
@@ -40,6 +41,70 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     )
 
 
+def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -> None:
+    """Return if ``element``, found by ``selector``, has the role and name of ``locator``, as far as it gives them.
+
+    reads: the action only reads. The name of what is read is often its content, and may change; its role may not.
+    Errors: ``action.target_differs``.
+    """
+    alike = not locator.role or element.role == locator.role
+    if not reads:
+        alike = alike and (not locator.name or _fold(element.name) == _fold(locator.name))
+    if not alike:
+        raise MeshError(
+            "action.target_differs",
+            f"expected {_said(locator.role, locator.name)}, found {_said(element.role, element.name)} by {selector}",
+            selector=selector,
+            found_role=element.role,
+            found_name=element.name,
+            role=locator.role,
+            name=locator.name,
+        )
+
+
+def unmatched(locator: Locator) -> MeshError:
+    """The refusal of a locator none of whose selectors matches anything."""
+    expected = f" (expected {_said(locator.role, locator.name)})" if locator.role or locator.name else ""
+    return MeshError(
+        "action.target_missing",
+        f"nothing matches {' or '.join(locator.selectors)}{expected}",
+        selectors=list(locator.selectors),
+        role=locator.role,
+        name=locator.name,
+    )
+
+
+def require_selector(selector: str) -> None:
+    """Raise ``action.target_missing`` unless ``selector`` has one of the three forms."""
+    if not selector.startswith(_SELECTORS):
+        raise MeshError("action.target_missing", "a selector starts with css=, xpath= or text=")
+
+
+def several(selector: str, count: int) -> MeshError:
+    """The refusal of a selector that matches more than one visible element."""
+    return MeshError(
+        "action.target_ambiguous", f"{selector} matches {count} visible elements", selector=selector, count=count
+    )
+
+
+def hidden(selector: str) -> MeshError:
+    """The refusal of a selector that matches only what is not shown."""
+    return MeshError("action.not_possible", f"what {selector} matches is not visible", selector=selector)
+
+
+def unlisted(selector: str) -> MeshError:
+    """The refusal of a selector that matches an element which the observation leaves out."""
+    return MeshError(
+        "action.not_possible",
+        f"what {selector} matches has no ref: it is not an element the observation lists",
+        selector=selector,
+    )
+
+
+def _said(role: str, name: str) -> str:
+    return f"{role or 'element'} “{name}”"
+
+
 def _near(locator: Locator, pool: list[Element]) -> list[str]:
     """Names of elements of the same role that are spelled alike, or the first few when there are few."""
     names = list(dict.fromkeys(item.name[:_NEAR_CHARS_MAX] for item in pool if item.name))
@@ -47,7 +112,7 @@ def _near(locator: Locator, pool: list[Element]) -> list[str]:
 
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:
-    """The locator by which ``resolve`` finds ``element`` again."""
+    """The locator by which ``resolve`` finds ``element`` again; ``selectors`` are those that led to it."""
     alike = [
         e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)
     ]

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from protocol import limits
-from protocol.action import Action, Goto
+from protocol.action import Action, Goto, describe
 from protocol.errors import CODES, Blame, MeshError
 from protocol.observation import Observation
 from protocol.page_text import compare_text, contrast, differing_lines
 from protocol.redaction import redact_address, redact_snapshot, redact_text
 from protocol.session import ReplayReport, Session, Step, StepMatch, TextMatch, Verdict
 
-Aspect = Literal["address", "title", "extracted", "text"]
+Aspect = Literal["address", "title", "extracted", "text", "action"]
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {"same": "same", "numbers": "only numbers differ", "differs": "differs"}
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
@@ -106,7 +106,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     step: int
     """Index of the step."""
     what: Aspect
-    """``text``: one line of it."""
+    """``text``: one line of it. ``action``: it was not performed, and ``met`` says why."""
     recorded: str
     """Empty for a line that came in addition."""
     met: str
@@ -192,6 +192,15 @@ def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, .
         Difference(step=step.index, what=what, recorded=old, met=new)
         for what, (old, new) in found[: limits.DIFFERENCES_PER_STEP_MAX]
     )
+
+
+def explain_stop(step: Step, error: MeshError, secrets: Mapping[str, str]) -> tuple[Difference, ...]:
+    """What was to be done, and why it was not: redacted as the recording is."""
+    recorded, met = (
+        " ".join(redact_text(text, secrets).split()) for text in (describe(step.action), str(error.message))
+    )
+    cut = limits.DIFFERENCE_CHARS_MAX
+    return (Difference(step=step.index, what="action", recorded=recorded[:cut], met=met[:cut]),)
 
 
 def not_performed(step: Step, error: str, duration_ms: int) -> StepMatch:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from typing import Any, Final
 
+from playwright.async_api import ElementHandle, Frame, Locator, Page
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Locator, Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
@@ -17,9 +17,9 @@ from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
+from protocol.locator import hidden, require_selector, several, unlisted
 from protocol.observation import Element
 
-_SELECTORS: Final = ("css=", "xpath=", "text=")
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
@@ -32,15 +32,52 @@ class Hands:
         self._activity = activity
         self._worlds = worlds
 
-    async def refs_at(self, selector: str) -> list[str]:
-        """Playwright refs of the one element ``selector`` hits and of what is around it, innermost first."""
-        if not selector.startswith(_SELECTORS):
-            raise MeshError("action.target_missing", "a selector starts with css=, xpath= or text=")
-        handles = await self._page.locator(selector).element_handles()
+    async def ref_at(self, selector: str, known: Collection[str], *, main: bool) -> str | None:
+        """The one of ``known`` that stands for the one visible element which ``selector`` matches; None if it matches none.
+
+        known: Playwright refs of the frame to search. main: whether that is the main frame.
+        Errors: as ``adapters.ports.Page.find``.
+        """
+        require_selector(selector)
+        frame = self._page.main_frame if main else await self._frame_of(known)
+        if frame is None:
+            return None
+        every = frame.locator(selector)
+        visible = every.locator("visible=true")
+        count = await visible.count()
+        if not count:
+            if await every.count():
+                raise hidden(selector)
+            return None
+        handles = await visible.element_handles() if count == 1 else []
         if len(handles) != 1:
-            return []
-        path = await handles[0].evaluate(scripts.PATH_TO)
-        return list(await self._worlds.main(scripts.REF_AT.replace("PATH", json.dumps(path))) or [])
+            raise several(selector, max(count, len(handles)))
+        ref = await self._known(handles[0], frame, known)
+        if ref is None:
+            raise unlisted(selector)
+        return ref
+
+    async def _frame_of(self, known: Collection[str]) -> Frame | None:
+        for ref in known:
+            handles = await self._page.get_by_ref(ref).element_handles()
+            if handles:
+                return await handles[0].owner_frame()
+        return None
+
+    async def _known(self, handle: ElementHandle, frame: Frame, known: Collection[str]) -> str | None:
+        """The one of ``known`` that stands for the element ``handle``."""
+        if await handle.owner_frame() != frame:
+            return None  # a selector can lead into a frame, where a path of the same form means another element
+        if frame == self._page.main_frame:
+            path = await handle.evaluate(scripts.PATH_TO)
+            refs = await self._worlds.main(scripts.REF_AT.replace("PATH", json.dumps(path))) or []
+            return next((ref for ref in refs if ref in known), None)
+        # The isolated world of a frame can be in another process: ask element by element.
+        for ref in known:
+            for other in await self._page.get_by_ref(ref).element_handles():
+                if await handle.evaluate("(one, other) => one === other", other):
+                    return ref
+        return None
 
     async def perform(
         self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], timeout_ms: int

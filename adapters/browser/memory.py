@@ -16,6 +16,7 @@ from adapters.browser.view import Mask, masker
 from adapters.ports import Outcome
 from protocol.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.errors import MeshError
+from protocol.locator import hidden, require_selector, several, unlisted
 from protocol.observation import Element, Observation, truncate
 from protocol.risk import GuardPolicy, judge_request
 from protocol.session import BrowserInfo, Profile
@@ -52,7 +53,14 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect = Effect()
     covered: bool = False
     """Whether another element lies over it."""
+    hidden: bool = False
+    """Whether it is not shown: no observation lists it."""
     selectors: tuple[str, ...] = ()
+
+    @property
+    def listed(self) -> bool:
+        """Whether an observation lists it; as in ``view``, mere wrappers are left out."""
+        return not self.hidden and (self.element.role != "generic" or bool(self.element.name))
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +157,8 @@ class MemoryPage:
         counts: dict[str, int] = {}
         elements: list[Element] = []
         for index, control in enumerate(self._document.controls):
+            if not control.listed:
+                continue
             frame = control.element.frame
             counts[frame] = counts.get(frame, 0) + 1
             ref = f"{frame}e{counts[frame]}"
@@ -180,13 +190,26 @@ class MemoryPage:
             url=mask(urljoin(self._url, element.url)) if element.url else "",
         )
 
-    async def find(self, selector: str) -> str | None:
+    async def find(self, selector: str, frame: str = "") -> str | None:
         """``adapters.ports.Page.find``."""
         self._require_alive()
+        require_selector(selector)
         if not self._order:
             await self.observe()
-        hits = [ref for ref, index in self._order.items() if selector in self._document.controls[index].selectors]
-        return hits[0] if len(hits) == 1 else None
+        every = [
+            index
+            for index, control in enumerate(self._document.controls)
+            if selector in control.selectors and control.element.frame == frame
+        ]
+        visible = [index for index in every if not self._document.controls[index].hidden]
+        if every and not visible:
+            raise hidden(selector)
+        if len(visible) > 1:
+            raise several(selector, len(visible))
+        refs = {index: ref for ref, index in self._order.items()}
+        if visible and visible[0] not in refs:
+            raise unlisted(selector)
+        return refs[visible[0]] if visible else None
 
     def _require_alive(self) -> None:
         if self._gone:

@@ -126,23 +126,21 @@ class ChromiumPage:
                 if handle:
                     facts.traits[ref] = traits_of(await handle[0].evaluate(scripts.ONE_FACT))
 
-    async def find(self, selector: str) -> str | None:
+    async def find(self, selector: str, frame: str = "") -> str | None:
         """``adapters.ports.Page.find``."""
         view = self._view
         if view is None:
             await self.observe()
             view = self._view
         assert view is not None
-        known = {value: key for key, value in view.refs.items()}
-        for ref in await self._activity.alive(
-            self._hands.refs_at(selector),
+        known = {view.refs[item.ref]: item.ref for item in view.observation.elements if item.frame == frame}
+        found = await self._activity.alive(
+            self._hands.ref_at(selector, known, main=not frame),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="action.target_missing",
             doing="looking for an element",
-        ):
-            if ref in known:
-                return known[ref]
-        return None
+        )
+        return known[found] if found is not None else None
 
     # --- performing ---
 

@@ -119,11 +119,27 @@ PATH_TO: Final = r"""e => {
 
 REF_AT: Final = r"""(path => {
   let node = document;
-  for (const index of path) node = index < 0 ? node.shadowRoot : node && node.childNodes[index];
-  const refs = [];
-  for (; node; node = node.parentNode || node.host) if (node._ariaRef) refs.push(node._ariaRef.ref);
-  return refs;
+  for (const index of path) node = node && (index < 0 ? node.shadowRoot : node.childNodes[index]);
+  if (!node) return [];
+  const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
+  const said = e => e instanceof HTMLElement
+    ? getter(HTMLElement.prototype, 'innerText').call(e).replace(/\s+/g, ' ').trim() : '';
+  const rects = e => [...Element.prototype.getClientRects.call(e)];
+  const fills = (e, control) => {
+    const [first] = rects(control).filter(r => r.width && r.height);
+    if (!first || said(e) !== said(control)) return false;
+    const x = first.x + first.width / 2, y = first.y + first.height / 2;
+    return rects(e).some(r => r.left <= x && x <= r.right && r.top <= y && y <= r.bottom);
+  };
+  const control = Element.prototype.closest.call(node, 'a[href],button,summary,[role=button],[role=link]');
+  const fitting = control && control !== node && fills(node, control) ? [node, control] : [node];
+  return fitting.filter(e => e._ariaRef).map(e => e._ariaRef.ref);
 })(PATH)"""
+"""The ref of the element at a path; and that of the link or button it is the content of.
+
+Content of a control means: it says all the control says, and lies where the control would be clicked. Only then do a click on
+the control, and reading it, come to the same as for the element itself.
+"""
 
 QUIET: Final = r"""new Promise(done => {
   const began = performance.now(); let timer = 0;

@@ -25,7 +25,13 @@ from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
 _TEXT_MARKS = {"numbers": "; text: only numbers differ", "differs": "; text differs"}
-_ASPECTS = {"address": "address", "title": "title", "extracted": "extracted text", "text": "text"}
+_ASPECTS = {
+    "address": "address",
+    "title": "title",
+    "extracted": "extracted text",
+    "text": "text",
+    "action": "not performed",
+}
 
 
 @click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})

@@ -26,7 +26,15 @@ _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""
 BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
 """Errors that say nothing about a page: this node's own browser is what fails."""
-_LOOKS_CLOSED = frozenset({"action.target_missing", "action.target_ambiguous", "action.not_possible", "risk.refused"})
+_LOOKS_CLOSED = frozenset(
+    {
+        "action.target_missing",
+        "action.target_ambiguous",
+        "action.target_differs",
+        "action.not_possible",
+        "risk.refused",
+    }
+)
 
 
 class Worker:

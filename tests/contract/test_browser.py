@@ -290,6 +290,65 @@ async def test_a_selector_finds_the_ref_of_the_one_element_it_hits(page: Page, w
     assert await page.find("css=[name=absent]") is None
 
 
+async def targets(page: Page, world: Backend) -> Observation:
+    return (await page.perform(Goto(url=world.origin + "/targets.html"))).observation
+
+
+async def unfound(page: Page, selector: str) -> tuple[str, str]:
+    with pytest.raises(MeshError) as caught:
+        await page.find(selector)
+    return caught.value.code, caught.value.message
+
+
+async def test_a_selector_of_a_hidden_element_is_refused_and_gives_nothing_around_it(
+    page: Page, world: Backend
+) -> None:
+    """Guard: adapters/browser/hands.py, Hands.ref_at."""
+    await targets(page, world)
+    assert await unfound(page, "css=#sub a") == ("action.not_possible", "what css=#sub a matches is not visible")
+
+
+@pytest.mark.parametrize("selector", ["css=.note", "text=A note", "css=.cross"])
+async def test_a_selector_of_an_element_without_a_ref_is_refused_and_gives_nothing_around_it(
+    page: Page, world: Backend, selector: str
+) -> None:
+    await targets(page, world)
+    code, message = await unfound(page, selector)
+    assert code == "action.not_possible"
+    assert f"what {selector} matches has no ref" in message
+
+
+async def test_a_selector_of_several_visible_elements_is_ambiguous(page: Page, world: Backend) -> None:
+    await targets(page, world)
+    assert await unfound(page, "css=.drop") == ("action.target_ambiguous", "css=.drop matches 2 visible elements")
+
+
+async def test_hidden_elements_do_not_make_a_selector_ambiguous(page: Page, world: Backend) -> None:
+    seen = await targets(page, world)
+    assert await page.find("css=.wide") == element(seen, "link", "Shown").ref
+
+
+@pytest.mark.parametrize("selector", ["css=#whole", "text=Whole"])
+async def test_the_whole_content_of_a_link_stands_for_the_link(page: Page, world: Backend, selector: str) -> None:
+    seen = await targets(page, world)
+    assert await page.find(selector) == element(seen, "link", "Whole").ref
+
+
+async def test_a_selector_is_looked_for_in_one_frame_only(page: Page, world: Backend) -> None:
+    seen = await targets(page, world)
+    inside = element(seen, "button", "Inside")
+    assert inside.frame == "f1"
+    assert await page.find("css=.inner", "f1") == inside.ref
+    assert await page.find("css=.inner") is None
+    assert await page.find("css=.wide", "f1") is None
+    assert await page.find("css=.wide", "f7") is None
+
+
+async def test_what_is_no_selector_is_refused(page: Page, world: Backend) -> None:
+    await targets(page, world)
+    assert (await unfound(page, "#sub"))[0] == "action.target_missing"
+
+
 async def test_a_screenshot_is_a_png(page: Page, world: Backend) -> None:
     await form(page, world)
     assert (await page.screenshot()).startswith(b"\x89PNG\r\n\x1a\n")

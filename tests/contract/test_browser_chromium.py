@@ -320,6 +320,49 @@ async def test_the_profile_is_what_the_page_sees(launched: Browser, site: PageSe
     await page.close()
 
 
+async def test_a_selector_finds_what_is_in_a_frame_of_another_site(page: Page, site: PageServer) -> None:
+    other = site.origin.replace("127.0.0.1", "localhost")
+    site.extra["/other.html"] = "<button>First</button><button id=in>In</button><b id=text>Text</b>"
+    seen = await shown(page, site, f"<button id=in>Out</button><iframe src={other}/other.html></iframe>")
+    assert await page.find("css=#in") == element(seen, "button", "Out").ref
+    assert await page.find("css=#in", "f1") == element(seen, "button", "In").ref
+    with pytest.raises(MeshError) as caught:
+        await page.find("css=#text", "f1")
+    assert caught.value.code == "action.not_possible"
+
+
+async def test_a_selector_that_leads_into_a_frame_means_no_element_of_the_page_around_it(
+    page: Page, site: PageServer
+) -> None:
+    site.extra["/other.html"] = "<button>In</button>"
+    await shown(page, site, "<button>Out</button><iframe src=/other.html></iframe>")
+    with pytest.raises(MeshError) as caught:
+        await page.find("css=iframe >> internal:control=enter-frame >> css=button")
+    assert caught.value.code == "action.not_possible"
+
+
+async def test_a_selector_reaches_into_shadow_roots(page: Page, site: PageServer) -> None:
+    html = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<p></p><button>Deep</button>'</script>"
+    seen = await shown(page, site, html)
+    assert await page.find("css=#host button") == element(seen, "button", "Deep").ref
+
+
+async def test_a_part_of_a_button_does_not_stand_for_the_button(page: Page, site: PageServer) -> None:
+    """Neither does what says the same but lies elsewhere: the click would land beside it."""
+    await shown(
+        page,
+        site,
+        "<button>Beer <span class=part>x</span></button>"
+        "<button>A <span class=most>mug of beer</span></button>"
+        "<button style='width:200px;text-align:left'><i class=beside style='display:inline-block;width:9px;height:9px'></i>"
+        "</button>",
+    )
+    for selector in ("css=.part", "css=.most", "css=.beside"):
+        with pytest.raises(MeshError) as caught:
+            await page.find(selector)
+        assert caught.value.code == "action.not_possible"
+
+
 async def test_a_frame_of_another_site_is_observed_and_guarded(page: Page, site: PageServer) -> None:
     other = site.origin.replace("127.0.0.1", "localhost")
     site.extra["/other.html"] = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from adapters.browser.memory import Control, Document, Effect, MemorySite
 from protocol.observation import Element, Traits
 
@@ -11,6 +13,28 @@ ORIGIN = "http://pages.test"
 def _control(role: str, name: str, effect: Effect | None = None, **fields: object) -> Control:
     element = Element(ref="", role=role, name=name, **fields)  # type: ignore[arg-type]
     return Control(element=element, effect=effect or Effect())
+
+
+def _targets() -> Document:
+    def reached(selectors: str, role: str, name: str = "", **fields: object) -> Control:
+        return msgspec.structs.replace(_control(role, name, **fields), selectors=tuple(selectors.split("|")))  # type: ignore[arg-type]
+
+    return Document(
+        title="Targets",
+        controls=(
+            _control("navigation", ""),
+            msgspec.structs.replace(reached("css=#sub a", "link", "CPU", url="/table.html"), hidden=True),
+            reached("css=.note|text=A note", "generic"),
+            reached("css=.drop", "button", "Drop"),
+            reached("css=.drop", "button", "Drop"),
+            reached("css=.wide", "link", "Shown", url="/popup.html"),
+            msgspec.structs.replace(reached("css=.wide", "link", "Not shown", url="/popup.html"), hidden=True),
+            reached("css=#whole|text=Whole", "link", "Whole", url="/table.html"),
+            _control("button", "Beer x"),
+            reached("css=.cross", "generic"),
+            reached("css=.inner", "button", "Inside", frame="f1"),
+        ),
+    )
 
 
 def site() -> MemorySite:
@@ -51,6 +75,7 @@ def site() -> MemorySite:
     sent = Document(title="Sent", controls=(_control("heading", "Sent", states=("level=1",)),))
     documents = {
         "/form.html": form,
+        "/targets.html": _targets(),
         "/table.html": table,
         "/popup.html": beside,
         "/account/close": closed,

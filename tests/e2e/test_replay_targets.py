@@ -1,0 +1,142 @@
+"""Replay uses the element that the author's selector matches, or stops: real Chromium, a list that changes meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.browser.chromium import launcher
+from adapters.browser.settings import BrowserSettings
+from adapters.ports import Browser
+from node.acting import Gate
+from node.action_files import parse_actions
+from node.recorder import Recorder
+from node.replayer import Replayed
+from protocol.action import Action, Click, Locator
+from protocol.errors import MeshError
+from protocol.risk import Risk
+from tests.e2e.test_record_replay import Node, made_node, recorded_by, replayed_by
+from tests.gates import unreported
+from tests.sites.pages.server import PageServer
+
+pytestmark = pytest.mark.browser
+
+BEER = "xpath=//tr[contains(.,'Beer')]//button"
+WALK = """
+title: Drop the beer
+start: {url}/rows.html
+steps:
+  - click: {{selectors: ["{selector}"]}}
+"""
+
+
+def rows(*names: str, said: str = "Drop") -> str:
+    """A table with a button in each row that asks the server to drop it."""
+    lines = "".join(
+        f"<tr><td>{name}</td><td><button type=button onclick=\"fetch('/dropped/{name}')\">{said}</button></td></tr>"
+        for name in names
+    )
+    return f"<title>Rows</title><table>{lines}</table>"
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    opened = await launcher(BrowserSettings(sandbox=False))()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def node(tmp_path: Path) -> AsyncIterator[Node]:
+    async with made_node(tmp_path, 1) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[PageServer]:
+    server = PageServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+def approved(action: Action, risk: Risk) -> bool:
+    return True
+
+
+GATE = Gate(report=unreported, approve=approved)
+
+
+async def recorded(node: Node, browser: Browser, site: PageServer, selector: str = BEER) -> Recorder:
+    """A session that drops the beer, third of three."""
+    site.extra["/rows.html"] = rows("Ale", "Cider", "Beer")
+    walk = parse_actions(WALK.format(url=site.origin, selector=selector).encode())
+    recorder = await recorded_by(node, browser, walk.actions, url=walk.start_url, gate=GATE)
+    assert dropped(site) == ["Beer"]
+    return recorder
+
+
+async def replayed(node: Node, browser: Browser, recorder: Recorder) -> Replayed:
+    return await replayed_by(node, browser, recorder.session.id, gate=GATE)
+
+
+def dropped(site: PageServer) -> list[str]:
+    """What was dropped since this was asked last."""
+    names = [line.rpartition("/")[2] for line in site.reached if "/dropped/" in line]
+    site.reached.clear()
+    return names
+
+
+async def test_a_replay_clicks_the_row_that_the_selector_names_wherever_it_stands(
+    browser: Browser, node: Node, site: PageServer
+) -> None:
+    """Guard: node/acting.py, prepare."""
+    recorder = await recorded(node, browser, site)
+    click = recorder.steps[-1].action
+    assert isinstance(click, Click)
+    assert click.target == Locator(role="button", name="Drop", nth=2, selectors=(BEER,))
+    site.extra["/rows.html"] = rows("Beer", "Cider", "Ale")
+    again = await replayed(node, browser, recorder)
+    assert dropped(site) == ["Beer"]
+    assert again.report.steps[-1].performed
+
+
+@pytest.mark.parametrize(
+    ("page", "code", "met"),
+    [
+        (rows("Ale", "Cider", "Wine"), "action.target_missing", f"nothing matches {BEER} (expected button “Drop”)"),
+        (rows("Beer", "Ale", "Beer"), "action.target_ambiguous", f"{BEER} matches 2 visible elements"),
+        (rows("Beer", said="Keep"), "action.target_differs", f"expected button “Drop”, found button “Keep” by {BEER}"),
+        (
+            rows("Ale", "Cider", "Wine") + rows("Beer").replace("<table", "<table hidden"),
+            "action.not_possible",
+            f"what {BEER} matches is not visible",
+        ),
+    ],
+    ids=["gone", "twice", "other name", "hidden"],
+)
+async def test_a_replay_stops_without_a_click_when_the_selector_names_no_single_element_as_recorded(
+    browser: Browser, node: Node, site: PageServer, page: str, code: str, met: str
+) -> None:
+    recorder = await recorded(node, browser, site)
+    site.extra["/rows.html"] = page
+    again = await replayed(node, browser, recorder)
+    assert dropped(site) == []
+    assert again.report.steps[-1].error == code
+    assert [(item.what, item.met) for item in again.differences][-1] == ("action", met)
+
+
+async def test_a_hidden_link_is_refused_and_nothing_around_it_is_clicked(
+    browser: Browser, node: Node, site: PageServer
+) -> None:
+    site.extra["/rows.html"] = (
+        "<nav onclick=\"fetch('/dropped/nav')\">Menu<div id=sub style='display:none'><a href=/table.html>CPU</a></div></nav>"
+    )
+    walk = parse_actions(WALK.format(url=site.origin, selector="css=#sub a").encode())
+    with pytest.raises(MeshError, match="not visible") as caught:
+        await recorded_by(node, browser, walk.actions, url=walk.start_url, gate=GATE)
+    assert caught.value.code == "action.not_possible"
+    assert dropped(site) == []
+    assert not any("table" in line for line in site.reached)

@@ -1,0 +1,94 @@
+"""How ``prepare`` finds an element by the selectors of an action, on the in-memory browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.browser.memory import Control, MemoryBrowser, site_of
+from node.acting import Prepared, prepare
+from protocol.action import Action, Click, Extract, Goto, Locator, target_of
+from protocol.errors import MeshError
+from protocol.observation import Element
+from protocol.risk import GuardPolicy
+from protocol.session import Profile
+
+ORIGIN = "http://targets.test"
+
+
+def control(role: str, name: str, *selectors: str, hidden: bool = False) -> Control:
+    return Control(element=Element(ref="", role=role, name=name), selectors=selectors, hidden=hidden)
+
+
+ROWS = (
+    control("button", "Drop", "css=.drop"),
+    control("button", "Drop", "css=.drop", "css=#beer"),
+    control("button", "Drop", "css=#hidden", hidden=True),
+    control("status", "Total: 4", "css=#total"),
+)
+
+
+async def prepared(action: Action) -> Prepared:
+    page = await MemoryBrowser(site_of(ORIGIN, {"/": ("Rows", ROWS)})).open(Profile(), GuardPolicy())
+    outcome = await page.perform(Goto(url=ORIGIN + "/"))
+    ready, _ = await prepare(page, outcome.observation, action)
+    return ready
+
+
+def drop(*selectors: str, role: str = "", name: str = "", nth: int = 0, frame: str = "") -> Click:
+    return Click(target=Locator(role=role, name=name, nth=nth, frame=frame, selectors=selectors))
+
+
+async def test_the_element_that_a_selector_matches_is_stored_with_role_name_and_place() -> None:
+    ready = await prepared(drop("css=#beer"))
+    assert ready.ref == "e2"
+    assert target_of(ready.action) == Locator(role="button", name="Drop", nth=1, selectors=("css=#beer",))
+
+
+@pytest.mark.parametrize("nth", [0, 1, 7])
+async def test_the_recorded_place_does_not_count_beside_a_selector(nth: int) -> None:
+    ready = await prepared(drop("css=#beer", role="button", name="Drop", nth=nth))
+    assert ready.ref == "e2"
+    assert target_of(ready.action) == Locator(role="button", name="Drop", nth=1, selectors=("css=#beer",))
+
+
+async def test_a_selector_that_matches_nothing_gives_way_to_the_next() -> None:
+    assert (await prepared(drop("css=#gone", "css=#beer"))).ref == "e2"
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "message"),
+    [
+        (drop("css=#gone", role="button", name="Drop"), "action.target_missing", "expected button “Drop”"),
+        (drop("css=#gone", "css=#lost"), "action.target_missing", "nothing matches css=#gone or css=#lost"),
+        (drop("css=.drop", "css=#beer", role="button", name="Drop"), "action.target_ambiguous", "2 visible elements"),
+        (drop("css=#hidden", "css=#beer"), "action.not_possible", "not visible"),
+        (drop("css=#beer", role="link"), "action.target_differs", "expected link “”, found button “Drop” by css=#beer"),
+        (drop("css=#beer", name="Keep"), "action.target_differs", "expected element “Keep”, found button “Drop”"),
+        (drop("css=#beer", frame="f1"), "action.target_missing", "nothing matches css=#beer"),
+        (drop("css=#total", role="status", name="Total: 3"), "action.target_differs", "found status “Total: 4”"),
+        (
+            Extract(name="total", target=Locator(role="button", name="Total: 4", selectors=("css=#total",))),
+            "action.target_differs",
+            "found status “Total: 4”",
+        ),
+        (Click(target=Locator()), "action.target_missing", "neither role, name nor selectors"),
+    ],
+)
+async def test_no_other_element_is_taken_for_the_one_that_the_selectors_mean(
+    action: Action, code: str, message: str
+) -> None:
+    """Guard: protocol/locator.py, confirm. Role, name and place would have found an element in several of these cases."""
+    with pytest.raises(MeshError) as caught:
+        await prepared(action)
+    assert caught.value.code == code
+    assert message in caught.value.message
+
+
+async def test_what_is_read_may_have_changed_its_name() -> None:
+    target = Locator(role="status", name="Total: 3", selectors=("css=#total",))
+    ready = await prepared(Extract(name="total", target=target))
+    assert ready.ref == "e3"
+
+
+async def test_a_name_is_compared_without_regard_to_case_and_space() -> None:
+    assert (await prepared(drop("css=#beer", role="button", name=" drop "))).ref == "e2"
