@@ -24,7 +24,7 @@ from node.identity import artefact_record
 from node.peers import Peers
 from node.recorder import Recording, record, record_actions
 from node.remains import Remains, read_remains, remains_of
-from node.replayer import Recorded, ReplayPlan, open_report, replay
+from node.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
 from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
@@ -105,6 +105,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     out: str = ""
     unreached: str = ""
     """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
+    stopped: str = ""
+    """Which step was not performed because it writes after a mismatch, and why; empty if none was held back."""
 
 
 class Sessions:
@@ -181,6 +183,7 @@ class Sessions:
         approve_class: int,
         out: str,
         tell: Tell,
+        on_mismatch: OnMismatch,
     ) -> Replayed:
         """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
         self._witness.check_signs()
@@ -194,6 +197,7 @@ class Sessions:
                 base_url=base_url,
             )
             total = len(recorded.steps)
+                on_mismatch=on_mismatch,
 
             def on_step(match: StepMatch) -> None:
                 seen = {"matched": match.matched, "text": match.text, "error": match.error}
@@ -214,6 +218,7 @@ class Sessions:
             unreached=unreached(done.report.steps),
         )
 
+            stopped=done.stopped,
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:
         """Meanwhile the session is not removed: it is being replayed."""

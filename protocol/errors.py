@@ -421,6 +421,12 @@ CODES: dict[str, Code] = {
         False,
         "The session is still open or was interrupted.",
         "Wait until it has ended; an interrupted session can be shown, not exported.",
+    "replay.diverged": Code(
+        _O,
+        False,
+        "The step writes, and an earlier step of the replay did not match its recording: it was not performed.",
+        "Look at the step that did not match. `session replay --on-mismatch go` performs the steps after it all the same.",
+    ),
     ),
     "bundle.invalid": Code(
         _P, False, "The file is not a canonical session bundle.", "Export it again with `trailmesh session export`."

@@ -332,6 +332,13 @@ def import_session(home: str | None, bundle: str, as_json: bool) -> None:
 )
 @_secret_option
 @_approval_options
+@click.option(
+    "--on-mismatch",
+    type=click.Choice(["stop", "go"]),
+    default="stop",
+    show_default=True,
+    help="After a step that did not match: stop before the next step that writes (risk class 3 and up), or perform it too.",
+)
 @common_options
 def replay(
     home: str | None,
@@ -340,6 +347,7 @@ def replay(
     out: str,
     secrets: tuple[str, ...],
     approve_class: int,
+    on_mismatch: str,
     allow: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -350,6 +358,8 @@ def replay(
 
     SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
     code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
+    Once a step did not match, steps that read go on, and the replay ends before the first step that writes (docs/risk.md).
+
     """
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
@@ -362,6 +372,7 @@ def replay(
         "approve_class": approve_class,
     }
     result = run_verb(home, "session.replay", params, show=_step_line)
+        "on_mismatch": on_mismatch,
 
     def text(r: Result) -> None:
         report = r["report"]
@@ -371,6 +382,8 @@ def replay(
         )
         _show_differences(r)
         if r["out"]:
+        if r["stopped"]:
+            click.echo(f"{r['stopped']}; `--on-mismatch go` performs it")
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
 
     emit(result, as_json=as_json, text=text)
