@@ -162,12 +162,14 @@ class Sessions:
             did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked)}
             tell({"step": step.index, "of": len(file.actions), **did})
 
+        for note in file.notes:
+            tell({"note": note})
         async with self._browsers.page(file.profile, self.guard(allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
                 try:
-                    await record_actions(recorder, file.actions)
+                    await record_actions(recorder, file.actions, file.arrivals)
                 except MeshError as error:
                     error.detail.setdefault("session", recorder.session.id)
                     raise
@@ -181,9 +183,9 @@ class Sessions:
         secrets: dict[str, str],
         allow: tuple[str, ...],
         approve_class: int,
+        on_mismatch: OnMismatch,
         out: str,
         tell: Tell,
-        on_mismatch: OnMismatch,
     ) -> Replayed:
         """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
         self._witness.check_signs()
@@ -195,9 +197,9 @@ class Sessions:
                 secrets=secrets,
                 gate=self._gate(approve_class),
                 base_url=base_url,
+                on_mismatch=on_mismatch,
             )
             total = len(recorded.steps)
-                on_mismatch=on_mismatch,
 
             def on_step(match: StepMatch) -> None:
                 seen = {"matched": match.matched, "text": match.text, "error": match.error}
@@ -216,9 +218,9 @@ class Sessions:
             secrets_missing=done.secrets_missing,
             out=out,
             unreached=unreached(done.report.steps),
+            stopped=done.stopped,
         )
 
-            stopped=done.stopped,
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:
         """Meanwhile the session is not removed: it is being replayed."""

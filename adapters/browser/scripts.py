@@ -125,6 +125,13 @@ REF_AT: Final = r"""(path => {
   return refs;
 })(PATH)"""
 
+LABELS_OF: Final = r"""(select, value) => {
+  if (!(select instanceof HTMLSelectElement)) return [];
+  const options = [...select.options], found = options.find(option => option.value === value);
+  return found ? options.filter(option => option.label === found.label).map(option => option.label) : [];
+}"""
+"""The label of the first option with a value, once for each option that has it: the browser chooses the first as well."""
+
 QUIET: Final = r"""new Promise(done => {
   const began = performance.now(); let timer = 0;
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };

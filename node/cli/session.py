@@ -85,8 +85,8 @@ def record(
 ) -> None:
     """Drive the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder. Requests other than GET are refused unless --allow names
-    them; what was refused stands behind its step, here and in `session show`.
+    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md). Requests other than GET
+    are refused unless --allow names them; what was refused stands behind its step, here and in `session show`.
 
     \b
     Example:
@@ -138,6 +138,8 @@ def _how_to_allow(blocked: list[str]) -> str:
 
 
 def _step_line(event: Result) -> str:
+    if "note" in event:
+        return f"  ! {event['note']}"
     if "did" in event:
         refused = _refused("  ! ", event["blocked"]) + _how_to_allow(event["blocked"])
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
@@ -330,8 +332,6 @@ def import_session(home: str | None, bundle: str, as_json: bool) -> None:
 @click.option(
     "--out", metavar="FILE", default="", help="Write the signed replay report here, for the recorder to verify."
 )
-@_secret_option
-@_approval_options
 @click.option(
     "--on-mismatch",
     type=click.Choice(["stop", "go"]),
@@ -339,15 +339,17 @@ def import_session(home: str | None, bundle: str, as_json: bool) -> None:
     show_default=True,
     help="After a step that did not match: stop before the next step that writes (risk class 3 and up), or perform it too.",
 )
+@_secret_option
+@_approval_options
 @common_options
 def replay(
     home: str | None,
     session: str,
     base_url: str,
     out: str,
+    on_mismatch: str,
     secrets: tuple[str, ...],
     approve_class: int,
-    on_mismatch: str,
     allow: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -356,10 +358,10 @@ def replay(
     A step matches by address, title, controls and headings without their numbers, and extracted text. How the whole text of its
     page compares is said beside that: same, only numbers differ, differs. What differs is shown, and is not in the report.
 
-    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
-    code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
     Once a step did not match, steps that read go on, and the replay ends before the first step that writes (docs/risk.md).
 
+    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
+    code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
     """
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
@@ -370,9 +372,9 @@ def replay(
         "secrets": read_secrets(secrets),
         "allow": list(allow),
         "approve_class": approve_class,
+        "on_mismatch": on_mismatch,
     }
     result = run_verb(home, "session.replay", params, show=_step_line)
-        "on_mismatch": on_mismatch,
 
     def text(r: Result) -> None:
         report = r["report"]
@@ -380,10 +382,10 @@ def replay(
             f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
             f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
         )
-        _show_differences(r)
-        if r["out"]:
         if r["stopped"]:
             click.echo(f"{r['stopped']}; `--on-mismatch go` performs it")
+        _show_differences(r)
+        if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
 
     emit(result, as_json=as_json, text=text)
