@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from node.arrivals import Arrival
 from node.devtools_recording import parse_devtools
 from node.forms import in_words
 from node.safe_yaml import Node, load
@@ -32,8 +34,10 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile
     actions: tuple[Action, ...]
     """The first one opens ``start_url``."""
+    arrivals: Mapping[int, Arrival] = {}
+    """The page that an action, by its number from 1, must lead to."""
     notes: tuple[str, ...] = ()
-    """What was left out of a foreign recording, in words."""
+    """What of a foreign recording is done in another way than its own player does it, in words."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -74,6 +78,7 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
                 start_url=_start(recording.actions),
                 profile=recording.profile,
                 actions=recording.actions,
+                arrivals=recording.arrivals,
                 notes=recording.notes,
             )
         )
