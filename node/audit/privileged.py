@@ -118,7 +118,11 @@ VERBS: Final[Mapping[str, Privileged | None]] = {
     "session.replay": Privileged(
         subject=lambda given: given.session,
         risk=_approved,
-        note=lambda given: {"base_url": _where(given.base_url) if given.base_url else "", **_driven(given)},
+        note=lambda given: {
+            "base_url": _where(given.base_url) if given.base_url else "",
+            "on_mismatch": given.on_mismatch,
+            **_driven(given),
+        },
     ),
     "explore.run": Privileged(
         note=lambda given: {"start": _where(given.start), "peers": ", ".join(given.peers or ["all"])}

@@ -90,8 +90,8 @@ def record(
 ) -> None:
     """Drive the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder. Requests other than GET are refused unless --allow names
-    them; what was refused stands behind its step, here and in `session show`.
+    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md). Requests other than GET
+    are refused unless --allow names them; what was refused stands behind its step, here and in `session show`.
 
     \b
     Example:
@@ -143,6 +143,8 @@ def _how_to_allow(blocked: list[str]) -> str:
 
 
 def _step_line(event: Result) -> str:
+    if "note" in event:
+        return f"  ! {event['note']}"
     if "did" in event:
         refused = _refused("  ! ", event["blocked"]) + _how_to_allow(event["blocked"])
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
@@ -335,6 +337,13 @@ def import_session(home: str | None, bundle: str, as_json: bool) -> None:
 @click.option(
     "--out", metavar="FILE", default="", help="Write the signed replay report here, for the recorder to verify."
 )
+@click.option(
+    "--on-mismatch",
+    type=click.Choice(["stop", "go"]),
+    default="stop",
+    show_default=True,
+    help="After a step that did not match: stop before the next step that writes (risk class 3 and up), or perform it too.",
+)
 @_secret_option
 @_approval_options
 @common_options
@@ -343,6 +352,7 @@ def replay(
     session: str,
     base_url: str,
     out: str,
+    on_mismatch: str,
     secrets: tuple[str, ...],
     approve_class: int,
     allow: tuple[str, ...],
@@ -352,6 +362,8 @@ def replay(
 
     A step matches by address, title, controls and headings without their numbers, and extracted text. How the whole text of its
     page compares is said beside that: same, only numbers differ, differs. What differs is shown, and is not in the report.
+
+    Once a step did not match, steps that read go on, and the replay ends before the first step that writes (docs/risk.md).
 
     SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
     code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
@@ -365,6 +377,7 @@ def replay(
         "secrets": read_secrets(secrets),
         "allow": list(allow),
         "approve_class": approve_class,
+        "on_mismatch": on_mismatch,
     }
     result = run_verb(home, "session.replay", params, show=_step_line)
 
@@ -374,6 +387,8 @@ def replay(
             f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
             f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
         )
+        if r["stopped"]:
+            click.echo(f"{r['stopped']}; `--on-mismatch go` performs it")
         _show_differences(r)
         if r["out"]:
             click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -64,6 +64,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     secrets: dict[str, str] = msgspec.field(default_factory=dict)
     allow: tuple[str, ...] = ()
     approve_class: int = 0
+    on_mismatch: Literal["stop", "go"] = "stop"
     out: str = ""
 
     def __repr__(self) -> str:
@@ -127,6 +128,7 @@ class SessionVerbs:
             secrets=params.secrets,
             allow=params.allow,
             approve_class=params.approve_class,
+            on_mismatch=params.on_mismatch,
             out=params.out,
             tell=tell,
         )
