@@ -58,6 +58,12 @@ class Page(Protocol):
         ``action.target_missing`` (not a selector), ``browser.*``.
         """
 
+    async def option_label(self, ref: str, value: str) -> str:
+        """The label of the option with this ``value`` in the select with this ``ref``; empty if it has no such option.
+
+        Errors: ``action.target_missing``, ``action.not_possible`` (another option has the label as well), ``browser.*``.
+        """
+
     async def perform(
         self,
         action: Action,

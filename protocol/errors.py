@@ -417,6 +417,12 @@ CODES: dict[str, Code] = {
         "The element does not take this action (hidden, disabled, covered or of another kind).",
         "Look at the page at this step: `trailmesh session show`.",
     ),
+    "action.arrival_differs": Code(
+        _O,
+        False,
+        "The page after the action is not the one that the action file asserts.",
+        "Look at the page at this step: `trailmesh session show`; or correct the asserted address or title in the file.",
+    ),
     "action.secret_literal": Code(
         _C,
         False,
@@ -431,6 +437,12 @@ CODES: dict[str, Code] = {
         False,
         "The action's risk class needs a human approval.",
         "Choose another way, or approve it for one run of `session record` or `session replay`: `--approve-class`.",
+    ),
+    "replay.diverged": Code(
+        _O,
+        False,
+        "The step writes, and an earlier step of the replay did not match its recording: it was not performed.",
+        "Look at the step that did not match. `session replay --on-mismatch go` performs the steps after it all the same.",
     ),
     # session, bundle, report
     "session.not_committed": Code(

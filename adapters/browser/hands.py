@@ -79,6 +79,16 @@ class Hands:
                     return ref
         return None
 
+    async def option_label(self, internal: str, value: str) -> str:
+        """As ``adapters.ports.Page.option_label``, of the select with the Playwright ref ``internal``."""
+        labels = await self._page.get_by_ref(internal).evaluate(
+            scripts.LABELS_OF, value, timeout=limits.STEP_TIMEOUT_MS
+        )
+        if len(labels) > 1:
+            # An option is chosen by its label, which would not tell these apart.
+            raise MeshError("action.not_possible", "several options of the list have the same label", option=labels[0])
+        return str(labels[0]) if labels else ""
+
     async def perform(
         self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], timeout_ms: int
     ) -> str:

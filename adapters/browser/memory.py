@@ -56,6 +56,8 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     hidden: bool = False
     """Whether it is not shown: no observation lists it."""
     selectors: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+    """Label and value of a select's options."""
 
     @property
     def listed(self) -> bool:
@@ -214,6 +216,15 @@ class MemoryPage:
     def _require_alive(self) -> None:
         if self._gone:
             raise MeshError("browser.crashed")
+
+    async def option_label(self, ref: str, value: str) -> str:
+        """``adapters.ports.Page.option_label``."""
+        self._require_alive()
+        _, control = self._target(ref)
+        labels = [label for label, known in control.values if known == value]
+        if labels and control.element.options.count(labels[0]) > 1:
+            raise MeshError("action.not_possible", "several options of the list have the same label", option=labels[0])
+        return labels[0] if labels else ""
 
     # --- performing ---
 

@@ -142,6 +142,18 @@ class ChromiumPage:
         )
         return known[found] if found is not None else None
 
+    async def option_label(self, ref: str, value: str) -> str:
+        """``adapters.ports.Page.option_label``."""
+        internal = self._view.refs.get(ref) if self._view else None
+        if internal is None:
+            raise MeshError("action.target_missing", f"no element {ref} in the last observation")
+        return await self._activity.alive(
+            self._hands.option_label(internal, value),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="action.target_missing",
+            doing="reading the options of a list",
+        )
+
     # --- performing ---
 
     async def perform(

@@ -141,6 +141,13 @@ Content of a control means: it says all the control says, and lies where the con
 the control, and reading it, come to the same as for the element itself.
 """
 
+LABELS_OF: Final = r"""(select, value) => {
+  if (!(select instanceof HTMLSelectElement)) return [];
+  const options = [...select.options], found = options.find(option => option.value === value);
+  return found ? options.filter(option => option.label === found.label).map(option => option.label) : [];
+}"""
+"""The label of the first option with a value, once for each option that has it: the browser chooses the first as well."""
+
 QUIET: Final = r"""new Promise(done => {
   const began = performance.now(); let timer = 0;
   const arm = () => { clearTimeout(timer); timer = setTimeout(end, QUIET_MS); };

@@ -45,6 +45,8 @@ def _how_to_allow(blocked: list[str]) -> str:
 
 
 def _step_line(event: Result) -> str:
+    if "note" in event:
+        return f"  ! {event['note']}"
     if "did" in event:
         refused = _refused("  ! ", event["blocked"]) + _how_to_allow(event["blocked"])
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
@@ -198,6 +200,8 @@ def _show_replayed(r: Result) -> None:
         f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
+    if r["stopped"]:
+        click.echo(f"{r['stopped']}; `--on-mismatch go` performs it")
     _show_differences(r)
     if r["out"]:
         click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")

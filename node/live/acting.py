@@ -11,7 +11,7 @@ import msgspec
 
 from adapters.ports import Outcome, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Extract, Fill, Goto, Locator, Select, target_of, with_target
+from protocol.page.action import Action, Extract, Fill, Goto, Locator, Select, target_of, with_target
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
 from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
@@ -20,7 +20,6 @@ Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
 
 _CHECKABLE = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
-_UNCHECKED = frozenset({"", "off", "false", "0"})
 
 
 def never(action: Action, risk: Risk) -> bool:
@@ -111,7 +110,7 @@ async def prepare(page: Page, observation: Observation, action: Action) -> tuple
             element = await _selected(page, observation, target, reads=isinstance(action, Extract))
         else:
             element, observation = await _named(page, observation, target)
-        action = fit(action, element)
+        action = fit(await _by_label(page, action, element), element)
         if not target.role or target.selectors:
             action = with_target(action, locate(element, observation, target.selectors))
     risk = classify(action, element, observation)
@@ -141,14 +140,31 @@ async def _selected(page: Page, observation: Observation, target: Locator, *, re
     raise unmatched(target)
 
 
-def fit(action: Action, element: Element) -> Action:
-    """The action that suits the element: foreign recordings say "change" for text fields, lists and check boxes alike.
+async def _by_label(page: Page, action: Action, element: Element) -> Action:
+    """``action`` with the label of an option where it gives the value, as foreign recordings do.
 
-    Errors: ``action.not_possible`` when the list has no such option.
+    The risk is judged by the label: that is what a person would read before choosing.
     """
     match action:
-        case Fill(target=target, value=str(value)) if element.role in _CHECKABLE:
-            return Check(target=target, checked=value.strip().casefold() not in _UNCHECKED)
+        case Fill(value=str(value)) if element.traits.tag == "select":
+            label = await page.option_label(element.ref, value)
+            return msgspec.structs.replace(action, value=label) if label else action
+        case _:
+            return action
+
+
+def fit(action: Action, element: Element) -> Action:
+    """The action that suits the element: foreign recordings say "change" for text fields and lists alike.
+
+    Errors: ``action.not_possible`` when the list has no such option, or for a check box: its value does not say whether it is
+    checked, and browsers send "on" for either.
+    """
+    match action:
+        case Fill() if element.role in _CHECKABLE:
+            raise MeshError(
+                "action.not_possible",
+                f"“{element.name}” is a {element.role}: check or click it, its value says nothing",
+            )
         case Fill(target=target, value=str(value)) if element.traits.tag == "select" or (
             element.role in ("combobox", "listbox") and element.options
         ):

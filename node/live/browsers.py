@@ -90,6 +90,7 @@ class _PatientPage:
         self._navigation_timeout_ms = navigation_timeout_ms
         self.observe = page.observe
         self.find = page.find
+        self.option_label = page.option_label
         self.screenshot = page.screenshot
         self.close = page.close
 

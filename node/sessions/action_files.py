@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from node.config import Node, in_words, load
+from node.sessions.arrivals import Arrival
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
@@ -31,8 +33,10 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile
     actions: tuple[Action, ...]
     """The first one opens ``start_url``."""
+    arrivals: Mapping[int, Arrival] = {}
+    """The page that an action, by its number from 1, must lead to."""
     notes: tuple[str, ...] = ()
-    """What was left out of a foreign recording, in words."""
+    """What of a foreign recording is done in another way than its own player does it, in words."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -73,6 +77,7 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
                 start_url=_start(recording.actions),
                 profile=recording.profile,
                 actions=recording.actions,
+                arrivals=recording.arrivals,
                 notes=recording.notes,
             )
         )

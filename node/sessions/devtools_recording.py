@@ -1,24 +1,56 @@
-"""Recordings of the Chrome DevTools Recorder (its JSON export) as actions."""
+"""Recordings of the Chrome DevTools Recorder (its JSON export) as actions.
+
+Each step, and each field of it, is either done as Chrome's own player does it, or refused with its place: a recording that was
+half understood would pass for the whole. The form is ``Schema.ts`` of the npm package ``@puppeteer/replay``; what is done in
+another way stands in docs/devtools-recorder.md.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from node.config import in_words
+from node.sessions.arrivals import Arrival
+from node.sessions.devtools_keys import Keys
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
 from protocol.recording.session import Profile
 
-_MODIFIERS: Final = ("Control", "Alt", "Shift", "Meta")
 _ARIA: Final = re.compile(r'(?P<name>.*?)(?P<tests>(?:\[[a-z-]+="[^"]*"\])*)', re.DOTALL)
 _ARIA_ROLE: Final = re.compile(r'\[role="([^"]*)"\]')
-_LEFT_OUT: Final = frozenset({"hover", "emulateNetworkConditions", "close"})
+_CHECKABLE: Final = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"})
 _STEPS_MAX: Final = 3 * limits.SESSION_STEPS_MAX
 _SELECTORS_MAX: Final = 64
+_SCROLL_PX_MAX: Final = 100_000
+_TIMEOUT_MS_MAX: Final = 30_000  # the schema's own
+
+_RECORDING: Final = frozenset({"title", "timeout", "selectorAttribute", "steps"})
+_STEP: Final = frozenset({"type", "target", "timeout", "assertedEvents"})
+_SELECTED: Final = _STEP | {"frame", "selectors"}
+_FIELDS: Final[Mapping[str, frozenset[str]]] = {
+    "navigate": _STEP | {"url"},
+    "setViewport": _STEP | {"width", "height", "deviceScaleFactor", "isMobile", "hasTouch", "isLandscape"},
+    "click": _SELECTED | {"offsetX", "offsetY", "button", "deviceType", "duration"},
+    "change": _SELECTED | {"value"},
+    "keyDown": _STEP | {"key"},
+    "keyUp": _STEP | {"key"},
+    "scroll": _SELECTED | {"x", "y"},
+    "waitForElement": _SELECTED | {"operator", "count", "visible", "properties", "attributes"},
+}
+_REFUSED: Final[Mapping[str, str]] = {
+    "doubleClick": "a double click is not supported, and two clicks are not the same",
+    "hover": "resting the mouse on an element is not supported",
+    "waitForExpression": "the expression is code of somebody else's, which is never run; wait for an element instead",
+    "emulateNetworkConditions": "another speed of the network is not supported",
+    "close": "closing the page is not supported; a session ends with its last step",
+    "customStep": "only the extension that wrote it knows what it does",
+}
 
 
 class DevtoolsRecording(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,11 +59,14 @@ class DevtoolsRecording(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     profile: Profile
     actions: tuple[Action, ...]
+    arrivals: Mapping[int, Arrival]
+    """The page that an action, by its number from 1, is asserted to lead to."""
     notes: tuple[str, ...]
+    """What is done in another way than Chrome's player does it, in words."""
 
 
 def parse_devtools(text: str) -> DevtoolsRecording:
-    """The recording in ``text``. Errors: ``input.invalid``, with the number of the step (from 1)."""
+    """The recording in ``text``. Errors: ``input.invalid``, with the number of the step (from 1) and the field."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -41,28 +76,43 @@ def parse_devtools(text: str) -> DevtoolsRecording:
         raise MeshError("input.invalid", "a Recorder export has a list of `steps`")
     if len(steps) > _STEPS_MAX:
         raise MeshError("input.too_large", f"more than {_STEPS_MAX} steps")
-    reader = _Reader()
+    unknown = sorted(value.keys() - _RECORDING)
+    if unknown:
+        raise MeshError("input.invalid", f"unknown field `{unknown[0][:40]}`; known: {', '.join(sorted(_RECORDING))}")
+    title = value.get("title", "")
+    if not isinstance(title, str):
+        raise MeshError("input.invalid", "`title` must be text")
+    reader = _Reader(value)
     for number, step in enumerate(steps, 1):
         reader.take(number, step)
-    title = value.get("title")
     return DevtoolsRecording(
-        title=title if isinstance(title, str) else "",
+        title=title,
         profile=reader.profile,
         actions=tuple(reader.actions),
-        notes=tuple(reader.notes),
+        arrivals=reader.arrivals,
+        notes=reader.notes,
     )
 
 
 class _Reader:
-    """Takes the steps in order; keys held down and the scroll position carry over from one to the next."""
+    """Takes the steps in order; keys held down carry over from one to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, recording: dict[str, Any]) -> None:
         self.actions: list[Action] = []
-        self.notes: list[str] = []
+        self.arrivals: dict[int, Arrival] = {}
         self.profile = Profile()
-        self._held: list[str] = []
-        self._scroll_y = 0
+        self._keys = Keys()
+        self._clicks: list[int] = []
         self._number = 0
+        self._default_ms = self._timeout_ms(recording, limits.STEP_TIMEOUT_MS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is done in another way, in words."""
+        if not self._clicks:
+            return ()
+        where = ", ".join(map(str, self._clicks[:10])) + (", …" if len(self._clicks) > 10 else "")
+        return (f"elements are clicked in their middle, `offsetX` and `offsetY` are not used: steps {where}",)
 
     def take(self, number: int, step: Any) -> None:
         """Add what ``step`` asks for. Errors: ``input.invalid``."""
@@ -70,126 +120,179 @@ class _Reader:
         kind = step.get("type") if isinstance(step, dict) else None
         if not isinstance(kind, str):
             raise self._bad("a step must be an object with a `type`")
-        if step.get("target") not in (None, "main"):
-            raise self._bad("it belongs to another tab, which is not supported")
-        action = self._action(kind, step)
-        if action is None:
-            return
-        try:
-            # The constructors do not check lengths and ranges; the conversion does.
-            msgspec.convert(msgspec.to_builtins(action), Action)
-        except msgspec.ValidationError as error:
-            raise self._bad(in_words(error)) from error
-        self.actions.append(action)
+        self._check_fields(kind, step)
+        self._timeout_ms(step, self._default_ms)
+        arrival = self._arrival(step)
+        actions = self._actions(kind, step)
+        for action in actions:
+            try:
+                # The constructors do not check lengths and ranges; the conversion does.
+                msgspec.convert(msgspec.to_builtins(action), Action)
+            except msgspec.ValidationError as error:
+                raise self._bad(in_words(error)) from error
+        self.actions += actions
+        if arrival is not None:
+            self._assert(kind, step, arrival, done=bool(actions))
 
-    def _bad(self, reason: str) -> MeshError:
-        return MeshError("input.invalid", f"step {self._number}: {reason}", step=self._number)
+    def _bad(self, reason: str, field: str = "") -> MeshError:
+        place = f"step {self._number}" if self._number else "the recording"
+        where = {"step": self._number} | ({"field": field} if field else {})
+        return MeshError("input.invalid", f"{place}{f', `{field}`' if field else ''}: {reason}", **where)
 
-    def _note(self, reason: str) -> None:
-        self.notes.append(f"step {self._number}: {reason}")
+    def _check_fields(self, kind: str, step: dict[str, Any]) -> None:
+        if kind in _REFUSED:
+            raise self._bad(f"{kind}: {_REFUSED[kind]}", "type")
+        known = _FIELDS.get(kind)
+        if known is None:
+            raise self._bad(f"unknown type “{kind[:40]}”; known: {', '.join(_FIELDS)}", "type")
+        for field in sorted(step.keys() - known):
+            raise self._bad(f"a step of type {kind} has no such field", field[:40])
+        if step.get("target", "main") != "main":
+            raise self._bad("it belongs to another tab, which is not supported", "target")
 
-    def _action(self, kind: str, step: dict[str, Any]) -> Action | None:
+    # --- asserted events ---
+
+    def _arrival(self, step: dict[str, Any]) -> Arrival | None:
+        """The page that the step is asserted to lead to, if one is."""
+        field = "assertedEvents"
+        events = step.get(field, [])
+        if not isinstance(events, list) or len(events) > 1:
+            raise self._bad("a list of one event: of several, only the last could be checked", field)
+        if not events:
+            return None
+        event = events[0]
+        if not isinstance(event, dict) or event.get("type") != "navigation" or event.keys() - {"type", "url", "title"}:
+            raise self._bad("only an event of type navigation, with `url` and `title`, is known", field)
+        if step.get("frame"):
+            raise self._bad("the navigation of a frame cannot be checked", field)
+        url, title = event.get("url", ""), event.get("title", "")
+        if not isinstance(url, str) or not isinstance(title, str):
+            raise self._bad("`url` and `title` must be text", field)
+        if not url:
+            raise self._bad("a navigation without `url` cannot be checked", field)
+        # The Recorder writes an empty title while the page has not told its own yet, so it asserts none.
+        return Arrival(url=url, title=title)
+
+    def _assert(self, kind: str, step: dict[str, Any], arrival: Arrival, *, done: bool) -> None:
+        """Hold the last action to ``arrival``: the one of this step, or the press that a ``keyUp`` ends."""
+        pressed = kind == "keyUp" and bool(self.actions) and self._keys.ended(self.actions[-1], step["key"])
+        if not (done or pressed) or len(self.actions) in self.arrivals:
+            raise self._bad("this step does nothing here that could lead to a page", "assertedEvents")
+        self.arrivals[len(self.actions)] = arrival
+
+    # --- steps ---
+
+    def _actions(self, kind: str, step: dict[str, Any]) -> tuple[Action, ...]:
+        if kind in ("keyDown", "keyUp"):
+            return self._key(kind, step)
+        if reason := self._keys.interrupt():
+            raise self._bad(reason)
         match kind:
             case "navigate":
-                self._scroll_y = 0
-                return Goto(url=self._text(step, "url"))
+                return (Goto(url=self._text(step, "url")),)
             case "setViewport":
                 self._viewport(step)
-            case "click" | "doubleClick":
-                if kind == "doubleClick":
-                    self._note("the double click is done as a click")
-                if step.get("button") not in (None, "primary"):
-                    raise self._bad("only the primary mouse button is supported")
-                return Click(target=self._locator(step))
+                return ()
+            case "click":
+                return (self._click(step),)
             case "change":
-                return self._change(step)
-            case "keyDown":
-                return self._key_down(self._text(step, "key"))
-            case "keyUp":
-                key = self._text(step, "key")
-                self._held = [held for held in self._held if held != key]
+                return (self._change(step),)
             case "scroll":
                 return self._scroll(step)
-            case "waitForElement":
-                return self._wait(step)
-            case "waitForExpression":
-                # The expression is code of somebody else's: it is never run, the page's stillness stands in for it.
-                self._note("the expression is not evaluated; waiting until the page is still")
-                return Wait(timeout_ms=self._timeout_ms(step))
-            case _ if kind in _LEFT_OUT:
-                self._note(f"{kind} is left out")
             case _:
-                raise self._bad(f"unknown type “{kind[:40]}”")
-        return None
+                return self._wait(step)
 
-    def _text(self, step: dict[str, Any], key: str) -> str:
-        value = step.get(key)
+    def _key(self, kind: str, step: dict[str, Any]) -> tuple[Press, ...]:
+        key = self._text(step, "key")
+        try:
+            return self._keys.down(key) if kind == "keyDown" else self._keys.up(key)
+        except ValueError as error:
+            raise self._bad(str(error), "key") from error
+
+    def _text(self, step: dict[str, Any], field: str) -> str:
+        value = step.get(field)
         if not isinstance(value, str):
-            raise self._bad(f"`{key}` must be text")
+            raise self._bad("must be text", field)
         return value
 
-    def _integer(self, step: dict[str, Any], key: str, default: int) -> int:
-        value = step.get(key, default)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 1e9:
-            raise self._bad(f"`{key}` must be a number")
+    def _number_of(self, step: dict[str, Any], field: str, default: float) -> float:
+        value = step.get(field, default)
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+            raise self._bad("must be a number", field)
+        return value
+
+    def _timeout_ms(self, step: dict[str, Any], default: int) -> int:
+        value = self._number_of(step, "timeout", default)
+        if not 1 <= value <= _TIMEOUT_MS_MAX:
+            raise self._bad(f"must be 1 to {_TIMEOUT_MS_MAX} ms", "timeout")
         return round(value)
 
-    def _timeout_ms(self, step: dict[str, Any]) -> int:
-        return min(max(self._integer(step, "timeout", limits.STEP_TIMEOUT_MS), 1), 60_000)
-
     def _viewport(self, step: dict[str, Any]) -> None:
-        if self.actions:
-            self._note("the later change of the window's size is left out")
-            return
-        low, high = limits.VIEWPORT_PX_MIN, limits.VIEWPORT_PX_MAX
-        width = min(max(self._integer(step, "width", self.profile.width_px), low), high)
-        height = min(max(self._integer(step, "height", self.profile.height_px), low), high)
-        self.profile = msgspec.structs.replace(self.profile, width_px=width, height_px=height)
-        if step.get("isMobile") or step.get("hasTouch"):
-            self._note("touch and mobile emulation are left out")
+        sides: dict[str, int] = {}
+        for field in ("width", "height"):
+            value = self._number_of(step, field, math.nan)
+            if value != round(value) or not limits.VIEWPORT_PX_MIN <= value <= limits.VIEWPORT_PX_MAX:
+                reason = f"must be {limits.VIEWPORT_PX_MIN} to {limits.VIEWPORT_PX_MAX} whole pixels"
+                raise self._bad(reason, field)
+            sides[f"{field}_px"] = round(value)
+        if self._number_of(step, "deviceScaleFactor", 1) != 1:
+            raise self._bad("only 1 is supported", "deviceScaleFactor")
+        for field in ("isMobile", "hasTouch", "isLandscape"):
+            if step.get(field, False) is not False:
+                raise self._bad("emulating a phone is not supported", field)
+        profile = msgspec.structs.replace(self.profile, **sides)
+        if self.actions and profile != self.profile:
+            raise self._bad("the size of the window cannot change after the first action")
+        self.profile = profile
 
-    def _change(self, step: dict[str, Any]) -> Action:
-        """Fill or choose, as far as the role tells; ``node.live.acting.fit`` decides once the element itself is known."""
+    def _click(self, step: dict[str, Any]) -> Click:
+        for field, only in (("button", "primary"), ("deviceType", "mouse")):
+            if step.get(field, only) != only:
+                raise self._bad(f"only the {only} {'mouse ' if field == 'button' else ''}{field} is supported", field)
+        if "duration" in step:
+            raise self._bad("holding the button down is not supported", "duration")
+        self._number_of(step, "offsetX", 0)
+        self._number_of(step, "offsetY", 0)
+        if "offsetX" in step or "offsetY" in step:
+            self._clicks.append(self._number)
+        return Click(target=self._locator(step))
+
+    def _change(self, step: dict[str, Any]) -> Fill:
+        """``node.live.acting`` makes a choice of it, by value or label, once the element is known to be a list."""
         target = self._locator(step)
+        if target.role in _CHECKABLE:
+            raise self._bad("the value of a box does not say whether it is checked; the click on it does", "selectors")
         value = step.get("value")
         if isinstance(value, dict) and isinstance(value.get("secret"), str) and len(value) == 1:
             return Fill(target=target, value=Secret(secret=value["secret"]))
-        text = self._text(step, "value")
-        return Select(target=target, option=text) if target.role == "listbox" else Fill(target=target, value=text)
+        return Fill(target=target, value=self._text(step, "value"))
 
-    def _key_down(self, key: str) -> Action | None:
-        if key in _MODIFIERS:
-            if key not in self._held:
-                self._held.append(key)
-            return None
-        held = [name for name in _MODIFIERS if name in self._held]
-        if held == ["Shift"] and len(key) == 1:
-            held = []  # "A" already says that shift was held
-        return Press(key="+".join([*held, key]))
+    def _scroll(self, step: dict[str, Any]) -> tuple[Scroll, ...]:
+        """Up to the top and down from there: the recorded position is absolute, and ours may be any."""
+        for field in ("selectors", "frame"):
+            if step.get(field):
+                raise self._bad("scrolling inside an element or a frame is not supported", field)
+        if self._number_of(step, "x", 0):
+            raise self._bad("scrolling to the side is not supported", "x")
+        position = self._number_of(step, "y", 0)
+        if not 0 <= position <= _SCROLL_PX_MAX:
+            raise self._bad(f"must be 0 to {_SCROLL_PX_MAX} px", "y")
+        top = Scroll(direction="up", amount_px=_SCROLL_PX_MAX)
+        return (top, Scroll(amount_px=round(position))) if round(position) else (top,)
 
-    def _scroll(self, step: dict[str, Any]) -> Action | None:
-        if step.get("selectors"):
-            self._note("scrolling inside an element is left out")
-            return None
-        position = max(self._integer(step, "y", 0), 0)
-        distance, self._scroll_y = position - self._scroll_y, position
-        if distance == 0:
-            return None
-        return Scroll(direction="down" if distance > 0 else "up", amount_px=min(abs(distance), 100_000))
+    def _wait(self, step: dict[str, Any]) -> tuple[Action, ...]:
+        """Once the page is still, the element is read: that fails if it is not there."""
+        for field, plain in (("operator", ">="), ("count", 1), ("visible", True)):
+            value = step.get(field, plain)
+            if type(value) is not type(plain) or value != plain:
+                raise self._bad("only the presence of one element or more can be waited for", field)
+        for field in ("properties", "attributes"):
+            if field in step:
+                raise self._bad("only the presence of an element can be waited for", field)
+        wait = Wait(timeout_ms=self._timeout_ms(step, self._default_ms))
+        return (wait, Extract(name=f"element of step {self._number}", target=self._locator(step)))
 
-    def _wait(self, step: dict[str, Any]) -> Action:
-        timeout_ms = self._timeout_ms(step)
-        appears = (
-            step.get("visible", True) is not False
-            and step.get("operator", ">=") in (">=", "==")
-            and step.get("count", 1) != 0
-        )
-        target = self._locator(step)
-        text = target.name or next((s.removeprefix("text=") for s in target.selectors if s.startswith("text=")), "")
-        if not appears or not text:
-            self._note("the condition is not checked; waiting until the page is still")
-            return Wait(timeout_ms=timeout_ms)
-        return Wait(text=text, timeout_ms=timeout_ms)
+    # --- elements ---
 
     def _locator(self, step: dict[str, Any]) -> Locator:
         """Role and name from the ``aria/`` selector, the others as alternatives, in the recorded order."""
@@ -199,15 +302,17 @@ class _Reader:
             head, mark, rest = chain[-1].partition("/")
             if head == "aria" and mark:
                 found = _ARIA.fullmatch(rest)
-                if len(chain) == 1 and found and not name:
-                    tested = _ARIA_ROLE.search(found["tests"])
+                tests = found["tests"] if found else ""
+                tested = _ARIA_ROLE.fullmatch(tests)
+                # Another test than that of the role would be passed over, and the wrong element found.
+                if len(chain) == 1 and found and not name and (tested or not tests):
                     name, role = found["name"], tested[1] if tested else ""
                 continue
             selector = _selector(chain)
             if selector and selector not in selectors:
                 selectors.append(selector)
         if not name and not selectors:
-            raise self._bad("none of its selectors is supported")
+            raise self._bad("none of its selectors is supported", "selectors")
         return Locator(
             role=role, name=name, frame=self._frame(step), selectors=tuple(selectors[: limits.LOCATOR_SELECTORS_MAX])
         )
@@ -215,23 +320,23 @@ class _Reader:
     def _chains(self, step: dict[str, Any]) -> list[list[str]]:
         groups = step.get("selectors")
         if not isinstance(groups, list) or not groups:
-            raise self._bad("`selectors` must be a list")
+            raise self._bad("must be a list", "selectors")
         if len(groups) > _SELECTORS_MAX:
-            raise self._bad(f"more than {_SELECTORS_MAX} selectors")
+            raise self._bad(f"more than {_SELECTORS_MAX} selectors", "selectors")
         chains = [[group] if isinstance(group, str) else group for group in groups]
         for chain in chains:
             if not isinstance(chain, list) or not chain or not all(isinstance(part, str) and part for part in chain):
-                raise self._bad("a selector must be text or a list of texts")
+                raise self._bad("a selector must be text or a list of texts", "selectors")
             if sum(map(len, chain)) > limits.ACTION_TEXT_CHARS_MAX:
-                raise self._bad(f"a selector of more than {limits.ACTION_TEXT_CHARS_MAX} characters")
+                raise self._bad(f"a selector of more than {limits.ACTION_TEXT_CHARS_MAX} characters", "selectors")
         return chains
 
     def _frame(self, step: dict[str, Any]) -> str:
         path = step.get("frame", [])
         if not isinstance(path, list) or not all(type(part) is int and 0 <= part < 100 for part in path):
-            raise self._bad("`frame` must be a list of numbers")
+            raise self._bad("must be a list of numbers", "frame")
         if len(path) > 1:
-            raise self._bad("a frame inside a frame is not supported")
+            raise self._bad("a frame inside a frame is not supported", "frame")
         return f"f{path[0] + 1}" if path else ""
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
 from node.live import Driver, Gate
+from node.sessions.arrivals import Arrival, check_arrival
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, describe
@@ -104,17 +105,20 @@ class Recorder:
         """Since the session began."""
         return max(0, self._clock.now_ms() - self._began_ms)
 
-    async def perform(self, action: Action) -> Outcome:
-        """Do one action and store it as the next step, whether it succeeded or not.
+    async def perform(self, action: Action, arrival: Arrival | None = None) -> Outcome:
+        """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
 
-        In order: a free step index; the action (``Driver.act``); snapshot, screenshot, step. Errors: ``input.too_large``,
-        those of ``Driver.act``. All but the first are recorded before they are raised.
+        In order: a free step index; the action (``Driver.act``); the page it led to; snapshot, screenshot, step. Errors:
+        ``input.too_large``, those of ``Driver.act``, ``action.arrival_differs``. All but the first are recorded before they are
+        raised.
         """
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
         started_ms = self.elapsed_ms
         try:
             outcome = await self._driver.act(action)
+            if arrival is not None:
+                check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
             await self._keep(action, started_ms, error=error.code)
             raise
@@ -234,11 +238,16 @@ async def record(
     await recorder.commit()
 
 
-async def record_actions(recorder: Recorder, actions: list[Action] | tuple[Action, ...]) -> None:
-    """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail."""
+async def record_actions(
+    recorder: Recorder, actions: list[Action] | tuple[Action, ...], arrivals: Mapping[int, Arrival] | None = None
+) -> None:
+    """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
+
+    arrivals: the page that an action, by its number from 1, must lead to.
+    """
     for number, action in enumerate(actions, 1):
         try:
-            await recorder.perform(action)
+            await recorder.perform(action, (arrivals or {}).get(number))
         except MeshError as error:
             error.detail.setdefault("step", number)
             error.detail.setdefault("action", describe(redact_action(action, {})))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -13,7 +14,7 @@ from node.sessions.recorder import Signer
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import Wait
+from protocol.page.action import Action, Wait
 from protocol.page.redaction import redact_address, reveal_action, secrets_named
 from protocol.recording.replay import (
     Difference,
@@ -31,8 +32,12 @@ from protocol.recording.replay import (
     verdict,
 )
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, StepMatch
+from protocol.risk.classes import WRITE_CLASS, Risk
 from protocol.wire.cbor import decode_as
 from protocol.wire.envelope import KeyFinder, verify
+
+OnMismatch = Literal["stop", "go"]
+"""What becomes of the steps that write, once a step did not match."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +59,7 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
     """Take a picture of each step that diverged."""
+    on_mismatch: OnMismatch = "stop"
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +74,19 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """What was not as recorded: for whoever replayed, and no part of the report. At most ``DIFFERENCES_PER_REPLAY_MAX``."""
     secrets_missing: tuple[str, ...]
     """Secrets that the recording names and the replay was not given, sorted: with any, ``differences`` is empty."""
+    stopped: str
+    """Which step was not performed because it writes after a mismatch, and why; empty if none was held back."""
+
+
+class _ReplayGate(Gate, frozen=True, kw_only=True):
+    """The gate of a replay: whether it may still write is asked before whether the class is approved."""
+
+    check_write: Callable[[int], None]
+
+    async def admit(self, action: Action, risk: Risk) -> None:
+        """As ``Gate.admit``. Errors: also ``replay.diverged``."""
+        self.check_write(risk.level)
+        await Gate.admit(self, action, risk)
 
 
 class _Run:
@@ -82,15 +101,19 @@ class _Run:
         self._plan = plan
         self._mapping = mapping
         self._explains = explains
-        self._driver = Driver(page, plan.gate, plan.secrets)
+        gate = _ReplayGate(**msgspec.structs.asdict(plan.gate), check_write=self._check_write)
+        self._driver = Driver(page, gate, plan.secrets)
+        self._step_at_hand: Step | None = None
+        self.stopped = ""
         self.matches: list[StepMatch] = []
         self.blocked: list[str] = []
         self.screenshots: dict[int, bytes] = {}
         self.differences: list[Difference] = []
 
     async def drive(self, steps: Sequence[Step], on_step: Callable[[StepMatch], None] | None) -> None:
-        """Go on after a step that diverged, stop at one that cannot be performed."""
+        """Go on after a step that diverged, stop at one that cannot be performed, or that would write after a mismatch."""
         for step in steps:
+            self._step_at_hand = step
             match = await self._step(step)
             self.matches.append(match)
             if self._plan.screenshots and not match.matched:
@@ -107,9 +130,13 @@ class _Run:
         # The state hash holds the origin, so on another one there is nothing to wait for but a page that is still.
         expect = None if self._mapping.active else step.state
         try:
+            # The recorded class counts as well as the one on this page, where the same action may look harmless.
+            self._check_write(step.risk)
             outcome = await self._driver.act(action, expect=expect)
         except MeshError as error:
-            if self._explains:
+            if error.code == "replay.diverged":
+                self.stopped = error.message
+            elif self._explains:
                 self.differences += explain_stop(step, error, secrets)
             return not_performed(step, error.code, self._since(began_ms))
         met = await self._met(outcome)
@@ -120,6 +147,19 @@ class _Run:
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
         self.differences += differences[: limits.DIFFERENCES_PER_REPLAY_MAX - len(self.differences)]
         return match
+
+    def _check_write(self, level: int) -> None:
+        """Errors: ``replay.diverged`` for a step of a class that writes, after one that did not match.
+
+        The page is no longer the recorded one then: what is typed or pressed may hit another record than it did.
+        """
+        step, first = self._step_at_hand, next((match for match in self.matches if not match.matched), None)
+        if self._plan.on_mismatch == "go" or step is None or first is None or level < WRITE_CLASS:
+            return
+        reason = f"step {first.index} did not match, and this step writes (class {level})"
+        raise MeshError(
+            "replay.diverged", f"step {step.index} not performed: {reason}", step=step.index, first=first.index
+        )
 
     async def _met(self, outcome: Outcome) -> Met:
         """The page as its recording would hold it; what the guard refused on the way there is noted."""
@@ -213,6 +253,7 @@ async def replay(
         screenshots=run.screenshots,
         differences=tuple(run.differences),
         secrets_missing=missing,
+        stopped=run.stopped,
     )
 
 

@@ -21,7 +21,7 @@ from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.recorder import Recording, record, record_actions
 from node.sessions.remains import read_remains, remains_of
-from node.sessions.replayer import Recorded, ReplayPlan, open_report, replay
+from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
 from node.verbs import Tell
@@ -95,12 +95,14 @@ class Sessions:
             did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked)}
             tell({"step": step.index, "of": len(file.actions), **did})
 
+        for note in file.notes:
+            tell({"note": note})
         async with self._browsers.page(file.profile, self.guard(allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
                 try:
-                    await record_actions(recorder, file.actions)
+                    await record_actions(recorder, file.actions, file.arrivals)
                 except MeshError as error:
                     error.detail.setdefault("session", recorder.session.id)
                     raise
@@ -118,6 +120,7 @@ class Sessions:
         secrets: dict[str, str],
         allow: tuple[str, ...],
         approve_class: int,
+        on_mismatch: OnMismatch,
         out: str,
         tell: Tell,
     ) -> Replayed:
@@ -131,6 +134,7 @@ class Sessions:
                 secrets=secrets,
                 gate=self._gate(approve_class),
                 base_url=base_url,
+                on_mismatch=on_mismatch,
             )
             total = len(recorded.steps)
 
@@ -151,6 +155,7 @@ class Sessions:
             secrets_missing=done.secrets_missing,
             out=out,
             unreached=unreached(done.report.steps),
+            stopped=done.stopped,
         )
 
     @contextlib.contextmanager

@@ -80,6 +80,7 @@ class SessionVerbs:
             secrets=params.secrets,
             allow=params.allow,
             approve_class=params.approve_class,
+            on_mismatch=params.on_mismatch,
             out=params.out,
             tell=tell,
         )

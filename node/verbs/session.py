@@ -88,6 +88,12 @@ class ReplayParams(Params, frozen=True, kw_only=True):
         str,
         option("Write the signed replay report here, for the recorder to verify.", metavar="FILE", reads="path"),
     ] = ""
+    on_mismatch: Annotated[
+        Literal["stop", "go"],
+        option(
+            "After a step that did not match: stop before the next step that writes (risk class 3 and up), or perform it too."
+        ),
+    ] = "stop"
     secrets: Annotated[dict[str, str], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[str, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
@@ -219,6 +225,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     out: str = ""
     unreached: str = ""
     """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
+    stopped: str = ""
+    """Which step was not performed because it writes after a mismatch, and why; empty if none was held back."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -230,8 +238,8 @@ RECORD: Final = Verb(
     gives=RecordedSession,
     help="""Drive the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder. Requests other than GET are refused unless --allow names
-    them; what was refused stands behind its step, here and in `session show`.
+    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md). Requests other than GET
+    are refused unless --allow names them; what was refused stands behind its step, here and in `session show`.
 
     \b
     Example:
@@ -324,16 +332,22 @@ REPLAY: Final = Verb(
     A step matches by address, title, controls and headings without their numbers, and extracted text. How the whole text of its
     page compares is said beside that: same, only numbers differ, differs. What differs is shown, and is not in the report.
 
+    Once a step did not match, steps that read go on, and the replay ends before the first step that writes (docs/risk.md).
+
     SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
     code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "out"}),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,
-        note=lambda given: {"base_url": rows.where(given.base_url) if given.base_url else "", **rows.driven(given)},
+        note=lambda given: {
+            "base_url": rows.where(given.base_url) if given.base_url else "",
+            "on_mismatch": given.on_mismatch,
+            **rows.driven(given),
+        },
     ),
 )
 

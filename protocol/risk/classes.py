@@ -42,6 +42,8 @@ from protocol.risk.words import (
 )
 from protocol.trust.origin import fits, origin_of
 
+WRITE_CLASS = 3
+"""From here on an action may change something on the site; below it reads."""
 APPROVAL_CLASS = 4
 
 

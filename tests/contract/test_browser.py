@@ -146,6 +146,12 @@ async def test_an_option_is_selected_by_its_label(page: Page, world: Backend) ->
     assert element(outcome.observation, "combobox", "Sort by").value == "Price"
 
 
+@pytest.mark.parametrize(("value", "label"), [("by-price", "Price"), ("Price", ""), ("", "")])
+async def test_the_label_of_an_option_is_told_by_its_value(page: Page, world: Backend, value: str, label: str) -> None:
+    seen = await form(page, world)
+    assert await page.option_label(element(seen, "combobox", "Sort by").ref, value) == label
+
+
 async def test_an_option_that_is_not_there_cannot_be_selected(page: Page, world: Backend) -> None:
     seen = await form(page, world)
     action = Select(target=ANY, option="Colour")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import subprocess
@@ -37,9 +38,13 @@ class _Till(http.server.BaseHTTPRequestHandler):
         """Nothing: a test reads what the command says."""
 
 
+def _till() -> contextlib.AbstractContextManager[str]:
+    return _serving(_Till)
+
+
 @contextmanager
-def _till() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Till) as server:
+def _serving(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -97,6 +102,61 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
     assert told in cli("session", "verify", str(report), home=node.home)[1]
     assert node.run("session", "verify", str(report))["text"] == {"same": 1, "numbers": 1, "differs": 0}
     assert cli("session", "show", session, home=node.home)[1].count(told) == 2
+
+
+class _Cellar(http.server.BaseHTTPRequestHandler):
+    """One record that can be edited."""
+
+    record: ClassVar[list[str]] = ["Beer"]
+    saved: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        name = self.record[0]
+        self.wfile.write(
+            f"<title>{name}</title><h1>{name}</h1><form method=post action=/save><label>Name <input name=name value={name}>"
+            "</label><button>Save</button></form>".encode()
+        )
+
+    def do_POST(self) -> None:
+        self.saved.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.do_GET()
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: a test reads what the command says."""
+
+
+def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file, report = tmp_path / "edit.yaml", tmp_path / "report.cose"
+    _Cellar.record[:], _Cellar.saved[:] = ["Beer"], []
+    with _serving(_Cellar) as url:
+        file.write_text(
+            f"start: {url}/\nsteps:\n  - extract: page\n  - fill: {{role: textbox, name: Name, value: Ale}}\n"
+            "  - click: {role: button, name: Save}\n"
+        )
+        allowed = ("--approve-class", "4", "--allow", f"POST {url}/save")
+        session = node.run("session", "record", str(file), *allowed)["id"]
+        assert _Cellar.saved == ["name=Ale"]
+        _Cellar.record[:], _Cellar.saved[:] = ["Cider"], []
+        status, out, err = cli("session", "replay", session, *allowed, "--out", str(report), home=node.home)
+        assert (status, _Cellar.saved) == (1, [])
+        assert "2/4 ✗ differs" in err
+        assert "3/4 ✗ replay.diverged" in err
+        assert "4/4" not in err
+        said = (
+            "step 3 not performed: step 1 did not match, and this step writes (class 3); `--on-mismatch go` performs it"
+        )
+        assert out.splitlines()[1] == said
+        assert node.run("session", "verify", str(report))["steps"] == 3
+        status, out, err = cli("session", "replay", session, *allowed, "--on-mismatch", "go", home=node.home)
+        assert (status, _Cellar.saved) == (1, ["name=Ale"])
+        assert "not performed" not in out
+        notes = [row["note"] for row in node.run("audit")["rows"]]
+        noted = [note["on_mismatch"] for note in notes if "on_mismatch" in note]
+        assert sorted(noted) == ["go", "stop"]
 
 
 def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(

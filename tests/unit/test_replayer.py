@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import Document, MemoryBrowser, MemorySite
+from adapters.browser.memory import Control, Document, MemoryBrowser, MemorySite
 from adapters.clock.manual import ManualClock
 from adapters.storage.memory import MemoryStore
 from node.live.acting import Gate
 from node.sessions.recorder import Recorder, Recording, record, record_actions
-from node.sessions.replayer import Recorded, Replayed, ReplayPlan, replay
+from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import limits
-from protocol.page.action import Action, Goto
+from protocol.page.action import Action, Extract, Fill, Goto, Locator, Scroll, Select
+from protocol.page.observation import Element, Traits
+from protocol.recording.replay import check_report
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
@@ -58,11 +60,14 @@ class Bench:
         *,
         secrets: Mapping[str, str] = USER,
         base_url: str = "",
+        on_mismatch: OnMismatch = "stop",
         store: MemoryStore | None = None,
     ) -> Replayed:
         """What was recorded, driven again."""
         recorded = Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
-        plan = ReplayPlan(browser=self.browser.info, gate=GATE, secrets=secrets, base_url=base_url)
+        plan = ReplayPlan(
+            browser=self.browser.info, gate=GATE, secrets=secrets, base_url=base_url, on_mismatch=on_mismatch
+        )
         page = await self.browser.open(Profile(), GuardPolicy())
         return await replay(recorded, store or self.store, page, self.clock, self.witness, plan)
 
@@ -113,3 +118,57 @@ async def test_a_long_replay_shows_the_first_differences_only() -> None:
     done = await bench.replay(recorder)
     assert len(done.differences) == limits.DIFFERENCES_PER_REPLAY_MAX
     assert {match.text for match in done.report.steps} == {"numbers"}
+
+
+def form(title: str, *, role: str = "textbox", method: str = "post", options: tuple[str, ...] = ()) -> Document:
+    """A page with one field, named Name."""
+    traits = Traits(tag="input", form_method=method, form_action="/save")
+    field = Element(ref="", role=role, name="Name", options=options, traits=traits)
+    return Document(title=title, controls=(Control(element=field),))
+
+
+NAME = Locator(role="textbox", name="Name")
+
+
+async def test_a_step_that_writes_is_not_performed_after_a_mismatch() -> None:
+    """Guard: node/sessions/replayer.py, _Run._step."""
+    bench = Bench()
+    bench.site.documents[HOME] = form("Beer")
+    writes = Fill(target=NAME, value="Wine")
+    recorder = await bench.record(actions=(Goto(url=HOME), Scroll(), Extract(name="page"), writes, Scroll()))
+    assert (await bench.replay(recorder)).report.verdict == "pass"
+    bench.site.documents[HOME] = form("Cider", method="get")
+    done = await bench.replay(recorder)
+    assert [(match.performed, match.error) for match in done.report.steps] == [
+        (True, ""),
+        (True, ""),
+        (True, ""),
+        (False, "replay.diverged"),
+    ]
+    assert done.stopped == "step 4 not performed: step 1 did not match, and this step writes (class 3)"
+    assert done.report.verdict == "fail"
+    check_report(done.report, session=recorder.session, manifest_digest=bytes(32), steps=recorder.steps)
+
+
+async def test_a_step_that_looks_like_writing_only_now_is_not_performed_either() -> None:
+    """Guard: node/sessions/replayer.py, _ReplayGate.admit."""
+    bench = Bench()
+    bench.site.documents[HOME] = form("Beers", role="combobox", method="get", options=("Small", "Large"))
+    chooses = Select(target=Locator(role="combobox", name="Name"), option="Large")
+    recorder = await bench.record(actions=(Goto(url=HOME), chooses))
+    assert recorder.steps[1].risk == 1
+    bench.site.documents[HOME] = form("Ciders", role="combobox", method="get", options=("Small", "Large"))
+    assert [match.performed for match in (await bench.replay(recorder)).report.steps] == [True, True]
+    bench.site.documents[HOME] = form("Ciders", role="combobox", options=("Small", "Large"))
+    done = await bench.replay(recorder)
+    assert [match.error for match in done.report.steps] == ["", "replay.diverged"]
+
+
+async def test_whoever_replays_may_say_to_write_after_a_mismatch() -> None:
+    bench = Bench()
+    bench.site.documents[HOME] = form("Beer")
+    recorder = await bench.record(actions=(Goto(url=HOME), Fill(target=NAME, value="Wine")))
+    bench.site.documents[HOME] = form("Cider")
+    done = await bench.replay(recorder, on_mismatch="go")
+    assert [(match.performed, match.matched) for match in done.report.steps] == [(True, False), (True, False)]
+    assert (done.stopped, done.report.verdict) == ("", "fail")

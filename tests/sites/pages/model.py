@@ -43,6 +43,17 @@ def site() -> MemorySite:
         element=Element(ref="", role="textbox", name="Password", traits=Traits(tag="input", input_type="password")),
         selectors=("css=[name=word]",),
     )
+    sort = Control(
+        element=Element(
+            ref="",
+            role="combobox",
+            name="Sort by",
+            value="Name",
+            options=("Name", "Price"),
+            traits=Traits(tag="select"),
+        ),
+        values=(("Name", "by-name"), ("Price", "by-price")),
+    )
     form = Document(
         title="Every control",
         controls=(
@@ -54,7 +65,7 @@ def site() -> MemorySite:
             _control(
                 "searchbox", "Search the site", traits=Traits(tag="input", input_type="search", form_method="get")
             ),
-            _control("combobox", "Sort by", value="Name", options=("Name", "Price"), traits=Traits(tag="select")),
+            sort,
             _control("button", "Search", Effect(go="/form.html?q=")),
             _control("textbox", "Your name", traits=Traits(tag="input")),
             password,

@@ -1,0 +1,227 @@
+"""Every step type and field of a DevTools recording: done as it says, or refused with its place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from node.sessions.action_files import ActionFile, parse_actions
+from node.sessions.arrivals import Arrival
+from node.sessions.devtools_recording import parse_devtools
+from protocol.errors import MeshError
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
+from protocol.recording.session import Profile
+
+HOME = "http://a.example/"
+NAVIGATE = {"type": "navigate", "url": HOME}
+A: dict[str, Any] = {"selectors": [["#a"]]}
+AT = Locator(selectors=("css=#a",))
+TOP = Scroll(direction="up", amount_px=100_000)
+VIEWPORT = {
+    "type": "setViewport",
+    "width": 800,
+    "height": 600,
+    "deviceScaleFactor": 1,
+    "isMobile": False,
+    "hasTouch": False,
+    "isLandscape": False,
+}
+
+
+def key(name: str, *types: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"type": kind, "key": name, "target": "main", **more} for kind in types or ("keyDown", "keyUp")]
+
+
+def arriving(url: str = HOME, title: str = "A") -> list[dict[str, str]]:
+    return [{"type": "navigation", "url": url, "title": title}]
+
+
+def read(*steps: object, **more: object) -> ActionFile:
+    return parse_actions(json.dumps({"title": "t", **more, "steps": [NAVIGATE, *steps]}).encode())
+
+
+def refusal(*steps: object, **more: object) -> MeshError:
+    with pytest.raises(MeshError) as caught:
+        read(*steps, **more)
+    assert caught.value.code == "input.invalid"
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("steps", "actions"),
+    [
+        ([NAVIGATE], [Goto(url=HOME)]),
+        ([{"type": "click", "button": "primary", "deviceType": "mouse", "timeout": 9, **A}], [Click(target=AT)]),
+        ([{"type": "change", "value": "x", **A}], [Fill(target=AT, value="x")]),
+        ([{"type": "change", "value": {"secret": "w"}, **A}], [Fill(target=AT, value=Secret(secret="w"))]),
+        (
+            [{"type": "change", "value": "l", "selectors": [['aria/Size[role="combobox"]']]}],
+            [Fill(target=Locator(role="combobox", name="Size"), value="l")],
+        ),
+        (key("Enter"), [Press(key="Enter")]),
+        ([*key("Shift", "keyDown"), *key("A"), *key("Shift", "keyUp")], [Press(key="Shift+A")]),
+        (
+            [*key("Alt", "keyDown"), *key("Control", "keyDown"), *key("Control", "keyUp"), *key("Alt", "keyUp")],
+            [Press(key="Control+Alt")],
+        ),
+        ([{"type": "scroll", "y": 250.4}], [TOP, Scroll(amount_px=250)]),
+        ([{"type": "scroll", "x": 0, "frame": []}], [TOP]),
+        (
+            [{"type": "waitForElement", "operator": ">=", "count": 1, "visible": True, "timeout": 700, **A}],
+            [Wait(timeout_ms=700), Extract(name="element of step 2", target=AT)],
+        ),
+        (
+            [{"type": "click", "frame": [0], "selectors": ["aria/Go"]}],
+            [Click(target=Locator(name="Go", frame="f1"))],
+        ),
+        (
+            [{"type": "click", "selectors": ['aria/Go[level="2"]', ["aria/Menu", "aria/Go"], "xpath///a", "text/Go"]}],
+            [Click(target=Locator(selectors=("xpath=//a", "text=Go")))],
+        ),
+    ],
+)
+def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Action]) -> None:
+    assert list(read(*steps).actions[1:]) == actions
+
+
+@pytest.mark.parametrize(
+    ("step", "field", "words"),
+    [
+        (5, "", "object"),
+        ({"url": HOME}, "", "with a `type`"),
+        ({"type": "teleport"}, "type", "unknown type “teleport”"),
+        ({"type": "doubleClick", **A}, "type", "two clicks are not the same"),
+        ({"type": "hover", **A}, "type", "resting the mouse"),
+        ({"type": "waitForExpression", "expression": "false"}, "type", "never run"),
+        ({"type": "emulateNetworkConditions", "download": 0, "upload": 0, "latency": 0}, "type", "speed"),
+        ({"type": "close"}, "type", "closing"),
+        ({"type": "customStep", "name": "x", "parameters": {}}, "type", "only the extension"),
+        ({"type": "navigate"}, "url", "must be text"),
+        ({"type": "navigate", "url": HOME + "a" * 5_000}, "", "length"),
+        ({"type": "navigate", "url": HOME, "waitUntil": "load"}, "waitUntil", "no such field"),
+        ({"type": "click", "target": "http://other.example/", **A}, "target", "another tab"),
+        ({"type": "click", "count": 2, **A}, "count", "no such field"),
+        ({"type": "click"}, "selectors", "must be a list"),
+        ({"type": "click", "selectors": [[]]}, "selectors", "text or a list"),
+        ({"type": "click", "selectors": ["#a"] * 65}, "selectors", "more than 64"),
+        ({"type": "click", "selectors": ["#" + "a" * 9_000]}, "selectors", "characters"),
+        ({"type": "click", "selectors": [["aria/a", "aria/b"]]}, "selectors", "none of its selectors"),
+        ({"type": "click", "selectors": ['aria/a[level="2"]']}, "selectors", "none of its selectors"),
+        ({"type": "click", "button": "secondary", **A}, "button", "only the primary mouse button"),
+        ({"type": "click", "deviceType": "touch", **A}, "deviceType", "only the mouse deviceType"),
+        ({"type": "click", "duration": 800, **A}, "duration", "holding"),
+        ({"type": "click", "offsetX": "left", **A}, "offsetX", "number"),
+        ({"type": "click", "frame": [0, 1], **A}, "frame", "frame inside"),
+        ({"type": "click", "frame": [-1], **A}, "frame", "list of numbers"),
+        ({"type": "click", "timeout": 0, **A}, "timeout", "1 to 30000"),
+        ({"type": "click", "timeout": True, **A}, "timeout", "number"),
+        ({"type": "change", "value": 5, **A}, "value", "must be text"),
+        ({"type": "change", "value": "on", "selectors": ['aria/Terms[role="checkbox"]']}, "selectors", "click"),
+        ({"type": "keyDown", "key": 5}, "key", "must be text"),
+        ({"type": "keyDown", "key": "ShiftRight"}, "key", "write “Shift”"),
+        ({"type": "keyDown", "key": "a", "frame": [0]}, "frame", "no such field"),
+        ({"type": "keyUp", "key": "a"}, "key", "without having gone down"),
+        ({"type": "keyUp", "key": "Shift"}, "key", "without having gone down"),
+        ({"type": "scroll", "y": "far"}, "y", "number"),
+        ({"type": "scroll", "y": -1}, "y", "0 to 100000"),
+        ({"type": "scroll", "x": 5}, "x", "side"),
+        ({"type": "scroll", "y": 5, **A}, "selectors", "inside an element"),
+        ({"type": "scroll", "y": 5, "frame": [0]}, "frame", "inside an element or a frame"),
+        ({"type": "waitForElement", "visible": False, **A}, "visible", "presence"),
+        ({"type": "waitForElement", "operator": "==", **A}, "operator", "presence"),
+        ({"type": "waitForElement", "operator": "<=", "count": 2, **A}, "operator", "presence"),
+        ({"type": "waitForElement", "count": 0, **A}, "count", "presence"),
+        ({"type": "waitForElement", "properties": {"textContent": "x"}, **A}, "properties", "presence"),
+        ({"type": "waitForElement", "attributes": {"href": "x"}, **A}, "attributes", "presence"),
+        ({**VIEWPORT, "width": 801}, "", "cannot change after the first action"),
+    ],
+)
+def test_a_step_that_cannot_be_done_is_refused_with_its_number_and_field(step: object, field: str, words: str) -> None:
+    """Guard: node/sessions/devtools_recording.py, _Reader._check_fields."""
+    error = refusal(step)
+    assert error.detail["step"] == 2
+    assert error.detail.get("field", "") == field
+    assert "step 2" in error.message
+    assert words in error.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"width": 0}, "width"),
+        ({"height": 600.5}, "height"),
+        ({"height": None}, "height"),
+        ({"deviceScaleFactor": 2}, "deviceScaleFactor"),
+        ({"isMobile": True}, "isMobile"),
+        ({"hasTouch": True}, "hasTouch"),
+        ({"isLandscape": True}, "isLandscape"),
+        ({"assertedEvents": arriving()}, "assertedEvents"),
+    ],
+)
+def test_a_window_that_we_do_not_have_is_refused(changes: dict[str, object], field: str) -> None:
+    plain = parse_devtools(json.dumps({"steps": [VIEWPORT, NAVIGATE, VIEWPORT]}))
+    assert plain.profile == Profile(width_px=800, height_px=600)
+    with pytest.raises(MeshError) as caught:
+        parse_devtools(json.dumps({"steps": [{**VIEWPORT, **changes}, NAVIGATE]}))
+    assert (caught.value.code, caught.value.detail) == ("input.invalid", {"step": 1, "field": field})
+
+
+@pytest.mark.parametrize(
+    ("steps", "number", "words"),
+    [
+        ([*key("Control", "keyDown"), {"type": "click", **A}, *key("Control", "keyUp")], 3, "“Control” held down"),
+        ([*key("a", "keyDown"), {"type": "click", **A}, *key("a", "keyUp")], 4, "over other steps"),
+    ],
+)
+def test_a_key_that_is_held_over_another_step_is_refused(steps: list[object], number: int, words: str) -> None:
+    error = refusal(*steps)
+    assert error.detail["step"] == number
+    assert words in error.message
+
+
+def test_an_asserted_navigation_belongs_to_the_action_that_causes_it() -> None:
+    click = {"type": "click", **A, "assertedEvents": arriving("http://a.example/b", "")}
+    (down, up) = key("Enter")
+    file = read(click, {"type": "scroll", "y": 5}, down, {**up, "assertedEvents": arriving()})
+    assert isinstance(file.actions[4], Press)
+    assert file.arrivals == {2: Arrival(url="http://a.example/b"), 5: Arrival(url=HOME, title="A")}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"assertedEvents": "navigation"}, "list of one event"),
+        ({"assertedEvents": [*arriving(), *arriving()]}, "only the last"),
+        ({"assertedEvents": [{"type": "download"}]}, "type navigation"),
+        ({"assertedEvents": [{**arriving()[0], "status": 200}]}, "type navigation"),
+        ({"assertedEvents": [{"type": "navigation"}]}, "without `url`"),
+        ({"assertedEvents": [{"type": "navigation", "url": 5}]}, "must be text"),
+        ({"assertedEvents": arriving(), "frame": [0]}, "frame"),
+    ],
+)
+def test_an_asserted_event_that_cannot_be_checked_is_refused(more: dict[str, object], words: str) -> None:
+    error = refusal({"type": "click", **A, **more})
+    assert error.detail == {"step": 2, "field": "assertedEvents"}
+    assert words in error.message
+
+
+def test_an_asserted_navigation_of_a_step_that_does_nothing_is_refused() -> None:
+    event = {"assertedEvents": arriving()}
+    assert refusal(*key("Shift", "keyDown", **event)).detail["field"] == "assertedEvents"
+    assert refusal(*key("Enter", **event)).detail == {"step": 3, "field": "assertedEvents"}
+    down, up = key("Enter")
+    assert refusal(down, *key("a"), {**up, **event}).detail == {"step": 5, "field": "assertedEvents"}
+
+
+def test_the_timeout_of_a_recording_is_that_of_its_steps() -> None:
+    wait = {"type": "waitForElement", **A}
+    assert read(wait, timeout=1_234).actions[1] == Wait(timeout_ms=1_234)
+    assert "`timeout`" in refusal(timeout=60_000).message
+
+
+def test_a_field_of_a_recording_that_is_unknown_is_refused() -> None:
+    assert "`speed`" in refusal(speed="slow").message
+    assert read(selectorAttribute="data-testid").title == "t"
+    assert "`title`" in refusal(title=5).message
