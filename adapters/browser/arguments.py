@@ -7,6 +7,9 @@ from typing import Final
 from adapters.browser.settings import BrowserSettings
 from protocol.errors import MeshError
 
+# What PaymentRequest and FedCM ask for is asked by Chromium's own process, for a page but past every interception: the
+# address is the page's choice. They stand in the one list below because Chromium heeds its last ``--disable-features`` only.
+_UNJUDGED_FEATURES: Final = ("WebPayments", "FedCm")
 # What Playwright drives Chromium by, as of 1.65; it would be given without us saying so.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
@@ -24,7 +27,8 @@ DRIVEN_ARGS: Final = (
     "--disable-features="
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
     "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
-    "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch",
+    "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
+    f"{','.join(_UNJUDGED_FEATURES)}",
     "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
     "--allow-pre-commit-input",
     "--disable-hang-monitor",

@@ -16,6 +16,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
 from adapters.browser.network import NetworkGuard, announced_by, answer, is_json, pause_requests, permitted
+from adapters.browser.scripts import WITHOUT_UNJUDGED
 
 
 class Routing:
@@ -30,6 +31,7 @@ class Routing:
     async def admit(self, page: Page, session: CDPSession) -> None:
         """``page``, still blank, is the one of the context that may send; other pages are pop-ups."""
         self._page = page
+        await self._context.add_init_script(WITHOUT_UNJUDGED)
         await self._context.route("**/*", self._route)
         page.on("framenavigated", self._frame_navigated)
         await self._watch_redirects(session)

@@ -64,6 +64,17 @@ const traits = e => {
 };
 """
 
+WITHOUT_UNJUDGED: Final = r"""
+for (const name of ['PaymentRequest', 'IdentityCredential', 'IdentityProvider', 'CredentialsContainer'])
+  delete window[name];
+delete Navigator.prototype.credentials;
+"""
+"""Takes from a page, before its own scripts, the interfaces whose requests Chromium makes itself, past every interception.
+
+It runs in the page's own world. All of ``credentials`` goes: ``get`` reads its options as often as it likes, so that a
+wrapper around it could be shown other options than it.
+"""
+
 _GETTER: Final = "const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;"
 
 _CLOBBERED: Final = r"""

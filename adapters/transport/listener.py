@@ -15,7 +15,8 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, cast
 
 import msgspec
 from aiohttp import web
@@ -51,6 +52,26 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """How often a held connection is asked whether its other end is still there."""
 
 
+class _ClosedOnce:
+    """A transport as aiohttp is given it: closed once, however often it is told to.
+
+    asyncio's TLS transport lets go of its connection when it is closed again, or closed after the other side has. Its
+    ``abort`` then does nothing, and raises ``AttributeError`` on Python 3.11.2; the socket would stay open.
+    """
+
+    def __init__(self, link: asyncio.Transport, closing: Callable[[], None]) -> None:
+        self._link = link
+        self._closing = closing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._link, name)
+
+    def close(self) -> None:
+        self._closing()
+        if not self._link.is_closing():
+            self._link.close()
+
+
 class Connection(web.RequestHandler):
     """One connection that has shaken hands. ``admit`` fills in whose it is."""
 
@@ -74,6 +95,7 @@ class Connection(web.RequestHandler):
         self._listener = listener
         self.origin = origin
         self._header_timer: asyncio.TimerHandle | None = None
+        self._end_timer: asyncio.TimerHandle | None = None
         self._in_request = False
         self._refused = False
         self.link: asyncio.Transport | None = None
@@ -82,7 +104,7 @@ class Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.link = transport
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _ClosedOnce(transport, self._expect_end)))
         self._expect_header()
         reason = self._listener.admit(self, transport.get_extra_info("ssl_object"))
         if reason:
@@ -94,8 +116,14 @@ class Connection(web.RequestHandler):
             self._expect_header()
         super().data_received(data)
 
+    def eof_received(self) -> None:
+        super().eof_received()
+        self._expect_end()
+
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_timer()
+        if self._end_timer is not None:
+            self._end_timer.cancel()
         super().connection_lost(exc)
         if not self.lost.done():
             self.lost.set_result(None)
@@ -128,6 +156,12 @@ class Connection(web.RequestHandler):
     def _expect_header(self) -> None:
         loop = asyncio.get_running_loop()
         self._header_timer = loop.call_later(self._listener.bounds.header_timeout_s, self.refuse, "header_timeout")
+
+    def _expect_end(self) -> None:
+        # A closed transport waits for as long as the other side leaves what is written unread.
+        if self._end_timer is None and not self.lost.done():
+            loop = asyncio.get_running_loop()
+            self._end_timer = loop.call_later(self._listener.bounds.body_timeout_s, self.refuse, "answer_timeout")
 
     def _stop_timer(self) -> None:
         if self._header_timer is not None:
@@ -166,7 +200,7 @@ class Listener(web.Server):
         self._per_address: Counter[str] = Counter()
         self._socket: socket.socket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._accepting: asyncio.Task[None] | None = None
+        self._pause: asyncio.TimerHandle | None = None
 
     def listen(self, host: str, port: int) -> int:
         """Start listening; the port. Errors: ``node.address_in_use``, ``config.invalid``."""
@@ -180,16 +214,15 @@ class Listener(web.Server):
                 "node.address_in_use" if taken else "config.invalid", f"cannot listen on {host}:{port}"
             ) from error
         self._socket.setblocking(False)
-        self._accepting = asyncio.get_running_loop().create_task(self._accept(self._socket))
+        self._watch()
         return int(self._socket.getsockname()[1])
 
     async def stop(self) -> None:
         """Stop listening, give running requests a moment, then drop every connection. Twice is once."""
-        if self._accepting is not None:
-            self._accepting.cancel()
-            await asyncio.wait({self._accepting})
-            self._accepting = None
+        if self._pause is not None:
+            self._pause.cancel()
         if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
             self._socket = None
         self.pre_shutdown()
@@ -199,39 +232,46 @@ class Listener(web.Server):
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _accept(self, listening: socket.socket) -> None:
+    def _watch(self) -> None:
+        """Accept whenever somebody waits.
+
+        Not by ``loop.sock_accept``: it loses the socket of a connection that comes in the moment it is cancelled.
+        """
+        asyncio.get_running_loop().add_reader(cast(socket.socket, self._socket), self._accept)
+
+    def _accept(self) -> None:
+        assert self._socket is not None
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                sock, address = await loop.sock_accept(listening)
-            except OSError:
-                # Out of file descriptors, or a client that went away in the queue: neither may end the listener.
-                self.refusals.count("accept")
-                await asyncio.sleep(_ACCEPT_PAUSE_S)
-                continue
-            origin = _origin(str(address[0]))
-            if len(self._tasks) >= self.bounds.connections_max:
-                self.refusals.count("connections_total")
-                sock.close()
-            elif self._per_address[origin] >= self.bounds.connections_per_address_max:
-                self.refusals.count("connections_per_address")
-                sock.close()
-            else:
-                self._per_address[origin] += 1
-                task = loop.create_task(self._attend(sock, origin))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+        try:
+            sock, address = self._socket.accept()
+        except BlockingIOError:
+            return  # the client went away in the queue
+        except OSError:
+            # Out of file descriptors, for example: this may not end the listener, nor keep the loop busy.
+            self.refusals.count("accept")
+            loop.remove_reader(self._socket)
+            self._pause = loop.call_later(_ACCEPT_PAUSE_S, self._watch)
+            return
+        sock.setblocking(False)
+        origin = _origin(str(address[0]))
+        if len(self._tasks) >= self.bounds.connections_max:
+            self.refusals.count("connections_total")
+            sock.close()
+        elif self._per_address[origin] >= self.bounds.connections_per_address_max:
+            self.refusals.count("connections_per_address")
+            sock.close()
+        else:
+            self._per_address[origin] += 1
+            task = loop.create_task(self._attend(sock, origin))
+            self._tasks.add(task)
+            task.add_done_callback(partial(self._over, sock, origin))
 
     async def _attend(self, sock: socket.socket, origin: str) -> None:
         """Shake hands on ``sock`` and hold its place in the counts until it is closed."""
         connection = Connection(self, origin)
         try:
-            try:
-                async with asyncio.timeout(self.bounds.handshake_timeout_s):
-                    context = await self._context()
-            except BaseException:
-                sock.close()
-                raise
+            async with asyncio.timeout(self.bounds.handshake_timeout_s):
+                context = await self._context()
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: connection,
                 sock,
@@ -245,9 +285,15 @@ class Listener(web.Server):
         finally:
             if connection.link is not None:
                 connection.link.abort()
-            self._per_address[origin] -= 1
-            if not self._per_address[origin]:
-                del self._per_address[origin]
+
+    def _over(self, sock: socket.socket, origin: str, task: asyncio.Task[None]) -> None:
+        """What ends with each accepted connection, also if ``task`` was cancelled before its first step."""
+        # A transport that was aborted has closed it by now: asyncio calls back in order. Whatever has no transport has not.
+        sock.close()
+        self._tasks.discard(task)
+        self._per_address[origin] -= 1
+        if not self._per_address[origin]:
+            del self._per_address[origin]
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol

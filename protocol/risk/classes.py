@@ -38,6 +38,7 @@ from protocol.risk.words import (
     STRONG_TOKENS,
     TABLE,
     TOKEN_DESTROY,
+    unreadable,
     words_of,
 )
 from protocol.trust.origin import fits, origin_of
@@ -104,6 +105,9 @@ def _risk(level: int, reason: str) -> Risk:
     return Risk(level=level, reason=reason)
 
 
+_UNREADABLE = _risk(4, "its label is in letters or pictures that the word lists do not hold")
+
+
 def _press(key: str, element: Element | None, page: Observation) -> Risk:
     if _QUIET_KEYS.match(key):
         return _risk(1, "moves the focus or the view")
@@ -119,7 +123,7 @@ def _press(key: str, element: Element | None, page: Observation) -> Risk:
         return _field(element)
     if element.traits.tag == "textarea":
         return _field(element)
-    submit = _submission(element, recognised=_is_search(element))
+    submit = _submission(element, recognised=_is_search(element) and not unreadable(element.name))
     typed = _field(element)
     return max(submit, typed, key=lambda risk: risk.level)
 
@@ -137,6 +141,10 @@ def _field(element: Element) -> Risk:
         return _risk(6, "a field of identity or access")
     if CARD_FIELD.search(f"{about} {hints}"):
         return _risk(5, "a field of payment")
+    # A native search field is one whatever its label says. A role or a CSS class is only what the page calls it.
+    native_search = traits.tag == "input" and traits.input_type == "search"
+    if unreadable(element.name) and not native_search and not _reads_by_get(element):
+        return _UNREADABLE
     if _is_search(element):
         return _risk(1, "a search or filter field")
     return _risk(3, "typing")
@@ -152,20 +160,27 @@ def _is_search(element: Element) -> bool:
     return bool(SEARCHES.search(words_of(element.name)) or SEARCHES.search(" ".join(element.traits.tokens)))
 
 
+def _reads_by_get(element: Element) -> bool:
+    """Whether its form states that it sends a GET, to an address that is judged harmless."""
+    traits = element.traits
+    return traits.form_method == "get" and bool(traits.form_action) and not destructive_url(traits.form_action)
+
+
 def _choice(element: Element, option: str) -> Risk:
     """Choosing an option, or a check box."""
     named = _by_words(f"{element.name} {option}", (), from_level=5)
-    if named:
+    if named and not (named == _UNREADABLE and _reads_by_get(element)):
         return named
     return _risk(1, "sorts or filters") if _is_search(element) else _risk(3, "changes a form")
 
 
 def _click(element: Element) -> Risk:
-    if element.role in _FIELD_ROLES:
+    readable = not unreadable(element.name)
+    if element.role in _FIELD_ROLES and (readable or element.traits.tag in ("input", "textarea")):
         return _risk(1, "sets the focus")
     if element.role in _TOGGLE_ROLES:
         return _choice(element, "")
-    if element.traits.input_type == "reset" and element.traits.tag in ("button", "input"):
+    if readable and element.traits.input_type == "reset" and element.traits.tag in ("button", "input"):
         return _risk(1, "empties its form on the page")
     if element.role != "link":
         return _button(element)
@@ -233,10 +248,11 @@ def _submission(element: Element, *, recognised: bool) -> Risk:
 
 
 def _by_words(name: str, tokens: tuple[str, ...], *, from_level: int, reads: bool = False) -> Risk | None:
-    """The highest class of at least ``from_level`` that the words of a control speak of.
+    """The highest class of at least ``from_level`` that the words of a control speak of; 4 or more if some are unreadable.
 
     reads: the name is about searching or filtering, so that "apply" in it does not count.
     """
+    unread = unreadable(name)
     spoken = words_of(name)
     left = HARMLESS.sub(" ", spoken)
     token = _token(tokens, left != spoken)
@@ -244,15 +260,15 @@ def _by_words(name: str, tokens: tuple[str, ...], *, from_level: int, reads: boo
         return _risk(7, f"its marks say “{token}”")
     if not spoken:
         left = " ".join(tokens)
-    if spoken == "save draft":
+    if spoken == "save draft" and not unread:
         return _risk(3, "saves a draft")
     for level, terms in TABLE:
-        if level < from_level:
+        if level < from_level and not unread:
             break
         for found in terms.finditer(left):
             if not (level == 4 and reads and found[0] in READING_HELPERS):
                 return _risk(level, f"says “{found[0]}”")
-    return None
+    return _UNREADABLE if unread else None
 
 
 def _token(tokens: tuple[str, ...], harmless: bool) -> str:

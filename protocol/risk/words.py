@@ -56,11 +56,24 @@ _MARKS_DESTROY = (
 )
 _SPLIT = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# Letters in circles and squares spell words too, but are symbols to ``str.isalpha``.
+_ENCLOSED_LETTER = re.compile("[\u24b6-\u24e9\U0001f110-\U0001f189]")
+_PICTURE = re.compile("[\U0001f300-\U0001faff]")
 
 
 def words_of(text: str) -> str:
     """``text`` as lower-case words with one space between them; ``deleteItem`` is two words."""
     return _SPLIT.sub(" ", _CAMEL.sub(" ", text).lower()).strip()
+
+
+def unreadable(text: str) -> bool:
+    """Whether ``text`` says something that the lists above cannot hold: letters outside a-z, or a picture in place of words.
+
+    Accented Latin letters count: ``words_of`` takes "löschen" apart. Signs such as "×", and pictures beside words, do not.
+    """
+    if any(character.isalpha() and not character.isascii() for character in text) or _ENCLOSED_LETTER.search(text):
+        return True
+    return not words_of(text) and bool(_PICTURE.search(text))
 
 
 def matcher(terms: str) -> re.Pattern[str]:

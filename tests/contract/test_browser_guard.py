@@ -64,6 +64,42 @@ SOCKETS: Final = {
     "worker of text": "fetch('/socket.js').then(r => r.blob()).then(b => new Worker(window.URL.createObjectURL(b)))",
 }
 FRAMES: Final = ("top", "frame", "other site", "frame in other site")
+# A page that looks for two interfaces in every window it can make, and tells once it is through.
+UNJUDGED: Final = """<body><a href=#x>Go</a><script>
+const loaded = prepare => new Promise(done => {
+  const frame = document.createElement('iframe');
+  frame.allow = 'payment; identity-credentials-get';
+  frame.onload = () => done(frame.contentWindow);
+  setTimeout(frame.onload, 500);
+  prepare(frame);
+  document.body.append(frame);
+});
+const write = frame => {
+  document.body.append(frame);
+  frame.contentDocument.write('<p>text');
+  frame.contentDocument.close();
+};
+const windows = {
+  own: () => window,
+  blank: () => document.body.appendChild(document.createElement('iframe')).contentWindow,
+  text: () => loaded(frame => { frame.srcdoc = '<p>text' }),
+  blob: () => loaded(frame => { frame.src = URL.createObjectURL(new Blob(['text'], {type: 'text/html'})) }),
+  written: () => loaded(write),
+  other: () => open(''),
+};
+const payment = async (from, to) => new from.PaymentRequest(
+  [{supportedMethods: to + '/pay'}], {total: {label: 'x', amount: {currency: 'EUR', value: '1'}}}).canMakePayment();
+const identity = async (from, to) =>
+  from.navigator.credentials.get({identity: {providers: [{configURL: to + '/identity.json', clientId: '1'}]}});
+(async () => {
+  for (const name in windows) {
+    const from = await windows[name](), to = 'ORIGIN/' + name;
+    const late = new Promise(done => setTimeout(done, 1000));
+    await Promise.race([late, Promise.allSettled([payment(from, to), identity(from, to)])]);
+  }
+  fetch('/shown.html?through');
+})();
+</script>"""
 HARMLESS: Final = ("GET /shown.html", "GET /in.html", "GET /out.html", "GET /innocent", "GET /worker.js", "GET /popup")
 
 
@@ -182,6 +218,32 @@ async def test_an_address_is_asked_for_anew_each_time(browser: Browser, site: Pa
         await page.perform(Goto(url=site.origin + path))
     await page.close()
     assert site.reached.count("GET /kept.html") == 2
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
+    browser: Browser, site: PageServer, frame: str
+) -> None:
+    """Launched browsers are started without both; of attached ones a script takes them.
+
+    Guard: adapters/browser/arguments.py, _UNJUDGED_FEATURES.
+    Guard: adapters/browser/routing.py, Routing.admit.
+    """
+    other = site.origin.replace("127.0.0.1", "localhost")
+    inner = "<iframe allow='payment; identity-credentials-get' src={}></iframe>"
+    site.extra |= {
+        "/shown.html": UNJUDGED.replace("ORIGIN", other),
+        "/in.html": inner.format("/shown.html"),
+        "/out.html": inner.format(f"{other}/{'shown' if frame == 'other site' else 'in'}.html"),
+    }
+    path = {"top": "/shown.html", "frame": "/in.html"}.get(frame, "/out.html")
+    page = await browser.open(Profile(), GuardPolicy())
+    await page.perform(Goto(url=site.origin + path))
+    async with asyncio.timeout(20):
+        while "GET /shown.html?through" not in site.reached:  # noqa: ASYNC110  (the log has no event to wait for)
+            await asyncio.sleep(0.02)
+    await page.close()
+    assert leaks(site) == []
 
 
 class Answers:

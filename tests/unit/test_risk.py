@@ -230,3 +230,94 @@ def test_opening_a_destructive_address_is_the_highest_class() -> None:
 def test_an_unknown_element_needs_an_approval() -> None:
     assert level(Click(target=ANY), None) >= APPROVAL_CLASS
     assert level(Click(target=ANY), Element(ref="e1", role="generic", name="Something")) >= APPROVAL_CLASS
+
+
+UNREAD = {
+    "ja": ("今すぐ支払う", "すべて削除", "送信"),
+    "zh": ("立即支付", "全部删除", "发送"),
+    "ru": ("Оплатить сейчас", "Удалить всё", "Отправить"),
+    "ar": ("ادفع الآن", "حذف الكل", "إرسال"),
+    "el": ("Πληρωμή τώρα", "Διαγραφή όλων", "Αποστολή"),
+    "ko": ("지금 결제", "모두 삭제", "보내기"),
+    "he": ("שלם עכשיו", "מחק הכל", "שלח"),
+    "hi": ("अभी भुगतान करें", "सभी हटाएं", "भेजें"),
+}
+UNREAD_LABELS = [
+    pytest.param(label, id=f"{name}-{n}") for name, three in UNREAD.items() for n, label in enumerate(three)
+]
+VIEW_CLASSES = [("btn", "info"), ("menu", "item"), ("nav", "tab"), ("search",), ("close", "icon"), ()]
+
+
+@pytest.mark.parametrize("tokens", VIEW_CLASSES)
+@pytest.mark.parametrize("label", UNREAD_LABELS)
+def test_a_label_that_cannot_be_read_needs_an_approval_whatever_the_markup_says(
+    label: str, tokens: tuple[str, ...]
+) -> None:
+    """Guard: protocol/risk/classes.py, _by_words."""
+    for role in ("button", "tab", "menuitem", "treeitem", "columnheader", "switch", "checkbox", "radio", "generic"):
+        risk = classify(
+            Click(target=ANY), Element(ref="e1", role=role, name=label, traits=Traits(tag="div", tokens=tokens)), PAGE
+        )
+        assert (risk.level, "letters" in risk.reason) == (4, True), role
+    assert button(label, tag="summary", tokens=tokens) == 4
+    assert button(label, tag="button", input_type="reset", tokens=tokens) == 4
+    assert button(label, role="textbox", tag="div", tokens=tokens) == 4
+    assert button(label, tag="button", submits=True, form_method="get", form_action="/go", tokens=tokens) == 4
+    assert link(label, "https://shop.example/#", *tokens) == 4
+    assert link(label, "javascript:go()", *tokens) == 4
+    assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name=label)) == 4
+    expanded = Element(ref="e1", role="button", name=label, states=("expanded",), traits=Traits(tokens=tokens))
+    assert level(Click(target=ANY), expanded) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Search 削除", 4),
+        ("Удалить filters", 4),
+        ("Info löschen", 4),
+        ("Menu · Πληρωμή", 4),
+        ("Save draft 送信", 4),
+        ("ｎｅｘｔ", 4),
+        ("ⓟⓐⓨ", 4),
+        ("🗑", 4),
+        ("Delete 削除", 7),
+        ("支払う Pay", 5),
+        ("🔍 Search", 1),
+        ("Next ›", 1),
+        ("×", 1),
+        ("…", 1),
+    ],
+)
+def test_a_label_is_read_in_full_or_not_at_all(name: str, expected: int) -> None:
+    assert button(name, tag="button", tokens=("btn", "info")) == expected
+
+
+def test_the_known_words_of_a_label_count_beside_those_that_cannot_be_read() -> None:
+    assert button("Pay 支払い", role="tab") == 5
+    assert button("Password パスワード", role="checkbox") == 6
+    assert level(Select(target=ANY, option="削除"), Element(ref="e1", role="combobox", name="Action")) == 4
+    assert level(Select(target=ANY, option="Delete 削除"), Element(ref="e1", role="combobox", name="Action")) == 7
+
+
+def test_a_get_to_a_harmless_address_stays_what_it_is_whatever_the_label() -> None:
+    assert link("次へ", "https://shop.example/list?page=2") == 1
+    assert link("削除", "https://shop.example/items/3/delete") == 7
+    form = {"form_method": "get", "form_action": "/list"}
+    assert typing("Поиск", **form) == 1
+    field = Element(ref="e1", role="textbox", name="Поиск", traits=_traits(tag="input", **form))
+    assert level(Press(key="Enter", target=ANY), field) == 1
+    assert button("Красный", role="checkbox", **form) == 1
+    assert button("Красный", role="checkbox", form_method="get", form_action="/delete") == 4
+    assert button("Красный", role="checkbox", form_method="post", form_action="/list") == 4
+
+
+def test_a_field_with_a_label_that_cannot_be_read_needs_an_approval_unless_it_searches() -> None:
+    assert typing("Номер карты") == 4
+    assert typing("Номер карты", tokens=("q",)) == 4
+    assert typing("検索", role="searchbox", tag="div") == 4
+    native = _traits(tag="input", input_type="search", form_method="post", form_action="/x")
+    search = Element(ref="e1", role="searchbox", name="検索", traits=native)
+    assert level(Fill(target=ANY, value="x"), search) == 1
+    assert level(Press(key="Enter", target=ANY), search) == 4
+    assert typing("パスワード", input_type="password") == 6
