@@ -34,7 +34,7 @@ class TrustParams(Params, frozen=True, kw_only=True):
 class NoticesParams(Params, frozen=True, kw_only=True):
     """``node.notices``"""
 
-    about: Annotated[str, argument("The node that the notices are about; empty for all of them.")] = ""
+    about: Annotated[str, argument("The node that the notices are about; empty for all of them.", metavar="ABOUT")] = ""
 
 
 # --- what they give --------------------------------------------------------------------------------------------------
