@@ -135,9 +135,8 @@ class _Field:
             )(command)
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
-        unset = self._default is msgspec.NODEFAULT or (
-            reads and not self._default
-        )  # what is read has a form of its own
+        # What is read from what was typed has another form than the parameter: an empty default is nothing typed.
+        unset = self._default is msgspec.NODEFAULT or (reads and not self._default)
         default: Any = () if self._many else (None if unset else self._default)
         return click.option(
             flag,

@@ -8,12 +8,6 @@ from typing import Final
 from node.verbs import distrust, keys, node, pairing, session
 from node.verbs.verb import Verb
 
-GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
-    node.VERBS,
-    keys.VERBS,
-    pairing.VERBS,
-    distrust.VERBS,
-    session.VERBS,
-)
+GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (node.VERBS, keys.VERBS, pairing.VERBS, distrust.VERBS, session.VERBS)
 CATALOGUE: Final[Mapping[str, Verb]] = {verb.name: verb for group in GROUPS for verb in group}
 """Everything a node can be asked, in the order of the documents."""
