@@ -120,18 +120,19 @@ class _Field:
         text = self._meta.description
         metavar = self._extra.get("metavar") or None
         if self._extra.get("argument"):
+            usual = {} if self._many or self.required else {"default": self._default}
             return click.argument(
                 self.name,
                 metavar=metavar if self.required else f"[{metavar}]",
                 required=self.required,
                 nargs=-1 if self._many else 1,
-                default=None if self._many or self.required else self._default,
+                **usual,
             )(command)
         flag = self._extra.get("flag") or f"--{self.name.replace('_', '-')}"
         if self._type is bool:
-            usual = bool(self._default)  # to give a flag is to say the opposite
+            on = bool(self._default)  # to give a flag is to say the opposite
             return click.option(
-                flag, self.name, is_flag=True, flag_value=not usual, default=usual, show_default=False, help=text
+                flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=text
             )(command)
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
@@ -145,9 +146,9 @@ class _Field:
             type=kind,
             multiple=self._many,
             required=self.required,
-            default=default,
             show_default=shown,
             help=text,
+            **({} if self.required else {"default": default}),  # with a default, None too, nothing is ever missing
         )(command)
 
     def _kind(self) -> Any:

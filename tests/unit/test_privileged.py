@@ -234,17 +234,17 @@ async def test_an_agent_calls_only_what_its_scopes_cover(tmp_path: Path) -> None
 
 async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from_the_owner(tmp_path: Path) -> None:
     """Guard: node/api/node.py, Node._asked."""
-    given: dict[str, Any] = {"allow": ["POST https://x.test/pay"], "approve_class": 5, "out": "/nowhere/x"}
+    owners: dict[str, Any] = {"allow": ["POST https://x.test/pay"], "approve_class": 5}
+    calls = {**_CALLS, "explore.show": {"search": "sea-x"}, "log.show": {"peer": "nobody"}}
     async with opened(tmp_path / "home") as node:
-        tried = 0
-        for name, (verb, _) in node.verbs.items():
-            for field in verb.owner_fields:
-                params = {**_CALLS[name], "allow": (), "approve_class": 0, field: given[field]}
-                caller = agent(verb.scope)
-                assert await dispatch(node, name, params, caller) == "caller.refused", (name, field)
-                assert await dispatch(node, name, params) not in ("", "caller.refused"), (name, field)
-                tried += 1
-        assert tried >= 4
+        for name, field in [(name, field) for name, (verb, _) in node.verbs.items() for field in verb.owner_fields]:
+            caller = agent(node.verbs[name][0].scope)
+            harmless = {key: value for key, value in calls[name].items() if key not in owners}
+            assert await dispatch(node, name, harmless, caller) not in ("", "caller.refused"), name
+            params = {**harmless, field: owners.get(field, "/nowhere/x")}
+            assert await dispatch(node, name, params, caller) == "caller.refused", (name, field)
+            assert await dispatch(node, name, params) not in ("", "caller.refused"), (name, field)
+        assert {"allow", "approve_class"} <= node.verbs["session.record"][0].owner_fields
 
 
 async def test_the_rows_of_an_agent_say_its_name_and_approve_nothing(tmp_path: Path) -> None:
