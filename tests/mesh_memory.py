@@ -218,8 +218,9 @@ class MemoryNode:
 
     async def ask(self, verb: str, **params: Any) -> Any:
         """The result of a verb of its rooms."""
-        takes, run = {**self.distrust.verbs, **self.notices.verbs}[verb]
-        return await run(takes(**params), lambda event: None)
+        bound = {known.name: (known, run) for known, run in {**self.distrust.bound, **self.notices.bound}.items()}
+        known, run = bound[verb]
+        return await run(known.takes(**params), lambda event: None)
 
     async def stop(self) -> None:
         """End it as the runtime does. Twice is once."""

@@ -50,14 +50,30 @@ def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[clic
     return [command_of(verb, looks.get(verb.name, Look())) for verb in verbs if verb.command]
 
 
+def takes(verb: Verb) -> Callable[[Any], Any]:
+    """The arguments and options of ``verb``, for its command or one that does more than call it."""
+
+    def decorate(command: Any) -> Any:
+        for field in reversed(_fields(verb)):
+            if field.shown:
+                command = field.decorate(command)
+        return command
+
+    return decorate
+
+
+def given(verb: Verb, typed: Result) -> Result:
+    """The parameters of ``verb`` by what was typed; those that no command offers are left out. Errors: ``input.invalid``."""
+    return {field.name: field.read(typed[field.name]) for field in _fields(verb) if field.name in typed}
+
+
 def command_of(verb: Verb, look: Look) -> click.Command:
     """The command that calls ``verb``."""
-    fields = {field.name: field for field in _fields(verb)}
 
     def run(home: str | None, as_json: bool, yes: bool = False, **typed: Any) -> None:
         if look.confirm:
             agree(look.confirm.format(**typed), yes=yes)
-        params = {name: field.read(typed[name]) for name, field in fields.items() if name in typed}
+        params = given(verb, typed)
         if look.prepare is not None:
             look.prepare(params, typed)
         result = run_verb(home, verb.name, params, show=look.line)
@@ -66,10 +82,7 @@ def command_of(verb: Verb, look: Look) -> click.Command:
         if status:
             sys.exit(status)
 
-    command: Any = common_options(run)
-    for field in reversed(fields.values()):
-        if field.shown:
-            command = field.decorate(command)
+    command = takes(verb)(common_options(run))
     if look.confirm:
         command = click.option("--yes", is_flag=True, help="Do not ask.")(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
@@ -107,19 +120,25 @@ class _Field:
         text = self._meta.description
         metavar = self._extra.get("metavar") or None
         if self._extra.get("argument"):
+            usual = {} if self._many or self.required else {"default": self._default}
             return click.argument(
                 self.name,
-                metavar=metavar,
+                metavar=metavar if self.required else f"[{metavar}]",
                 required=self.required,
                 nargs=-1 if self._many else 1,
-                default=None if self._many or self.required else self._default,
+                **usual,
             )(command)
         flag = self._extra.get("flag") or f"--{self.name.replace('_', '-')}"
         if self._type is bool:
-            return click.option(flag, self.name, is_flag=True, default=bool(self._default), help=text)(command)
-        kind = self._kind()
+            on = bool(self._default)  # to give a flag is to say the opposite
+            return click.option(
+                flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=text
+            )(command)
+        kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
-        default: Any = () if self._many else (None if self._default is msgspec.NODEFAULT else self._default)
+        # What is read from what was typed has another form than the parameter: an empty default is nothing typed.
+        unset = self._default is msgspec.NODEFAULT or (reads and not self._default)
+        default: Any = () if self._many else (None if unset else self._default)
         return click.option(
             flag,
             self.name,
@@ -127,14 +146,16 @@ class _Field:
             type=kind,
             multiple=self._many,
             required=self.required,
-            default=default,
             show_default=shown,
             help=text,
+            **({} if self.required else {"default": default}),  # with a default, None too, nothing is ever missing
         )(command)
 
     def _kind(self) -> Any:
         if get_origin(self._type) is Literal:
             return click.Choice(get_args(self._type))
+        if self._extra.get("reads"):
+            return click.STRING
         if self._type is int:
             return click.IntRange(self._meta.ge, self._meta.le)  # type: ignore[arg-type]  # of an int, both are
         return click.FLOAT if self._type is float else click.STRING
