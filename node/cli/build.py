@@ -84,7 +84,7 @@ def group_of(verb: Verb, look: Look) -> click.Group:
     call = alone.callback
 
     @click.pass_context
-    def run(context: click.Context, **typed: Any) -> None:
+    def run(context: click.Context, /, **typed: Any) -> None:
         if context.invoked_subcommand is None:
             call(**typed)
 
@@ -105,7 +105,7 @@ def parameter(verb: Verb, name: str, *, needed: bool = True, text: str = "") -> 
     """
     field = next(field for field in _fields(verb) if field.name == name)
     field.required = field.required and needed
-    return lambda command: field.decorate(command, text=text)  # type: ignore[no-any-return]
+    return lambda command: field.decorate(command, text=text)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -152,9 +152,8 @@ class _Field:
             return click.option(flag, self.name, is_flag=True, default=bool(self._default), help=text)(command)
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
-        unset = self._default is msgspec.NODEFAULT or (
-            reads and not self._default
-        )  # what is read has a form of its own
+        # What is read from what was typed has another form than the parameter: an empty default is nothing typed.
+        unset = self._default is msgspec.NODEFAULT or (reads and not self._default)
         default: Any = () if self._many else (None if unset else self._default)
         return click.option(
             flag,
