@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Iterator
 
 import msgspec
@@ -10,7 +11,7 @@ from msgspec import inspect as types
 
 from node.base import CONTROL_FILE, SOCKET_FILE
 from node.verbs import SCOPES, CallerKind, Verb
-from node.verbs.catalogue import GROUPS
+from node.verbs.catalogue import CATALOGUE
 from scripts.docs_records import default_of, field_notes, row, sentences, tables, title_of, with_inner, words
 
 _INTRODUCTION = f"""\
@@ -53,9 +54,9 @@ def verbs_page(notice: str) -> str:
     scopes = "\n".join(f"| `{name}` | {text} |" for name, text in SCOPES.items())
     lines = [notice, _INTRODUCTION.replace("{scopes}", scopes)]
     given: dict[type[msgspec.Struct], str] = {}
-    for group in GROUPS:
-        lines += [f"## {group[0].name.partition('.')[0]}", ""]
-        for verb in group:
+    for group, verbs in itertools.groupby(CATALOGUE.values(), lambda verb: verb.name.partition(".")[0]):
+        lines += [f"## {group}", ""]
+        for verb in verbs:
             lines += [f"### {verb.name}", "", *_help(verb.help), _terms(verb), ""]
             lines += [*_parameters(verb), *_result(verb, given)]
     inner = [record for record in with_inner(given) if record not in given]
