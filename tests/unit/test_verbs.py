@@ -15,7 +15,7 @@ import pytest
 from node.api.node import Node
 from node.process.setup import init_home
 from node.process.wiring import open_node
-from node.verbs import OWNER, SCOPES, Caller, CallerKind, Tell, Verb
+from node.verbs import Tell, Verb
 from node.verbs import audit as audit_verbs
 from node.verbs.catalogue import CATALOGUE, GROUPS
 from node.verbs.explore import Freed, Removed
@@ -64,12 +64,6 @@ def test_every_verb_has_a_command_and_every_command_a_verb() -> None:
     )
 
 
-async def test_a_node_binds_every_verb_of_the_catalogue_and_no_other(tmp_path: Path) -> None:
-    async with open_node(made(tmp_path)) as node:
-        assert node.verbs.keys() == CATALOGUE.keys()
-        assert all(verb is CATALOGUE[name] for name, (verb, _) in node.verbs.items())
-
-
 @by_name
 def test_what_a_verb_takes_has_a_schema_that_describes_every_parameter(verb: Verb) -> None:
     (reference,), schemas = msgspec.json.schema_components([verb.takes])
@@ -77,7 +71,6 @@ def test_what_a_verb_takes_has_a_schema_that_describes_every_parameter(verb: Ver
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) == {field.encode_name for field in msgspec.structs.fields(verb.takes)}
     assert all(told.get("description", "").strip() for told in schema["properties"].values()), schema
-    assert verb.owner_fields <= set(verb.takes.__struct_fields__)
 
 
 @by_name
@@ -85,19 +78,6 @@ def test_what_a_verb_gives_has_a_schema(verb: Verb) -> None:
     references, schemas = msgspec.json.schema_components(verb.kinds)
     for reference in references:
         assert schemas[reference["$ref"].rpartition("/")[2]]["properties"]
-
-
-@by_name
-def test_whoever_else_may_call_a_verb_needs_a_scope_for_it(verb: Verb) -> None:
-    others = verb.callers - {CallerKind.OWNER}
-    assert others <= {CallerKind.AGENT, CallerKind.SCHEDULE}
-    assert bool(others) == bool(verb.scope)
-    assert not others or verb.scope in SCOPES
-    assert not (verb.read_only and verb.row), "looking is not privileged"
-    assert verb.admits(OWNER)
-    for kind in (CallerKind.AGENT, CallerKind.SCHEDULE):
-        assert verb.admits(Caller(kind=kind, name="x", scopes=frozenset(SCOPES))) == (kind in verb.callers)
-        assert not verb.admits(Caller(kind=kind, name="x", scopes=frozenset(SCOPES) - {verb.scope}))
 
 
 @by_name
