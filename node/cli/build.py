@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
@@ -15,6 +15,8 @@ import msgspec
 from node.cli.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
 from node.verbs import Verb
 from protocol.errors import MeshError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _plainly(result: Any) -> None:
@@ -88,6 +90,37 @@ def command_of(verb: Verb, look: Look) -> click.Command:
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
 
 
+def group_of(verb: Verb, look: Look) -> click.Group:
+    """A group that calls ``verb`` when none of its commands is named."""
+    alone = command_of(verb, look)
+    assert alone.callback is not None
+    call = alone.callback
+
+    @click.pass_context
+    def run(context: click.Context, /, **typed: Any) -> None:
+        if context.invoked_subcommand is None:
+            call(**typed)
+
+    return click.Group(
+        name=alone.name,
+        help=alone.help,
+        params=alone.params,
+        callback=run,
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def parameter(verb: Verb, name: str, *, needed: bool = True, text: str = "") -> Callable[[F], F]:
+    """One argument or option of ``verb``, for a command that is more than this verb.
+
+    needed: False where the command can do without it. text: its help, where it is not that of the declaration.
+    """
+    field = next(field for field in _fields(verb) if field.name == name)
+    field.required = field.required and needed
+    return lambda command: field.decorate(command, text=text)
+
+
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
@@ -115,9 +148,9 @@ class _Field:
             return READERS[reads](self.name, typed)
         return list(typed) if self._many else typed
 
-    def decorate(self, command: Any) -> Any:
+    def decorate(self, command: Any, *, text: str = "") -> Any:
         """``command`` with this argument or option."""
-        text = self._meta.description
+        text = text or self._meta.description or ""
         metavar = self._extra.get("metavar") or None
         if self._extra.get("argument"):
             usual = {} if self._many or self.required else {"default": self._default}
