@@ -337,6 +337,19 @@ async def show_keys(node: MemoryNode, to: MemoryNode) -> None:
     await to.changes.adopt(node.identity.log.encode())
 
 
+async def test_a_peer_that_knows_us_no_more_was_told_of_our_end_and_missed_another_key() -> None:
+    """It has understood an end; a new key it did not take."""
+    mesh, (anna, bruno, carla) = await chain()
+    try:
+        await bruno.changes.distrust(anna.id, "")
+        await carla.crash()
+        assert await anna.calls.push_keys(anna.identity.log) == ([], ["bruno", "carla"])
+        assert await anna.calls.push_keys(revoked(anna)) == (["bruno"], ["carla"])
+    finally:
+        for node in mesh.nodes:
+            await node.stop()
+
+
 async def test_who_was_away_hears_of_a_revocation_from_anybody_at_the_next_sync() -> None:
     """Guard: node/log_exchange.py, LogExchange._take."""
     mesh, (anna, bruno, carla) = await chain()
