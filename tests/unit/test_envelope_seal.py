@@ -45,6 +45,7 @@ def head(size: int, width: int) -> bytes:
 
 @pytest.mark.parametrize(("width", "smallest"), [(1, 24), (2, 1 << 8), (4, 1 << 16)])
 def test_a_length_stands_in_its_shortest_form_so_that_one_signature_has_one_digest(width: int, smallest: int) -> None:
+    """Guard: protocol/envelope.py, _byte_string."""
     find_key = envelope.single_key(bytes(KEY.verify_key), "A")
 
     def verify(data: bytes) -> bytes:
