@@ -8,6 +8,7 @@ import itertools
 from nacl.signing import SigningKey
 
 from protocol import keylog
+from protocol.envelope import key_id
 from protocol.key_event import EVENT_RANDOM_BYTES, recovery_commitment
 from protocol.keylog import KeyLog
 
@@ -63,3 +64,8 @@ def revoked(log: KeyLog, signer: SigningKey, at_s: int, *, since_s: int | None =
     """``log`` after a revocation."""
     since_s = at_s if since_s is None else since_s
     return keylog.revoke(log, signer, since_s=since_s, now_s=at_s, random=fresh_random())
+
+
+def valid_at(log: KeyLog, of: bytes, moment_s: int) -> bool:
+    """Whether ``log`` takes what the key ``of`` signed at ``moment_s``."""
+    return log.find_key(key_id(of), moment_s) is not None

@@ -17,13 +17,13 @@ from nacl.signing import VerifyKey
 
 from adapters.log_records import EquivocationRecord, HeadRecord, LeafRecord, LogRecord
 from adapters.ports import DeltaRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.transport.memory import Leg
 from protocol import cbor, envelope, limits, log_proof, note, witness_log
 from protocol.errors import MeshError
 from protocol.keylog import KeyLog
 from protocol.merkle_growth import Frontier
 from protocol.messages import ROUTES, BranchAssign, BranchReturn, DeltaBatch, DeltaPush, LogSync, SearchOpen
 from protocol.witness_log import Checkpoint, entry_hash
+from tests.twins.transport import Leg
 
 if TYPE_CHECKING:
     from tests.sim.machine import Life, Machine

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.memory import Document, MemoryPage, MemorySite
 from node.acting import Driver, Gate, fit
 from protocol.action import Action, Check, Fill, Goto, Locator, Select
 from protocol.errors import MeshError
 from protocol.observation import Element, Traits
 from protocol.risk import GuardPolicy, Risk
+from tests.twins.browser import Document, MemoryPage, MemorySite
 
 ANY = Locator()
 NODE = Path(__file__).parents[2] / "node"

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.memory import MemoryStore
 from protocol import envelope, keylog, limits
 from protocol.action import Click, Locator
 from protocol.entry import encode_action
@@ -19,6 +18,7 @@ from protocol.keylog import KeyLog
 from protocol.messages import KeysPush, StatusAsk, StatusTell
 from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, scripted
+from tests.twins.storage import MemoryStore
 
 
 @pytest.fixture

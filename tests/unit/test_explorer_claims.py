@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from adapters.browser.memory import MemoryPage
 from node.explorer.claims import Claims
 from node.explorer.progress import Progress, Verified
 from protocol import cbor, limits
@@ -31,6 +30,7 @@ from tests.mesh_searches import (
     scripted,
     search_of,
 )
+from tests.twins.browser import MemoryPage
 
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:

@@ -11,7 +11,6 @@ from nacl.signing import SigningKey
 
 from adapters.ports import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
-from adapters.storage.memory import MemoryStore
 from node.config import Config, PolicyConfig
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
@@ -45,6 +44,7 @@ from protocol.messages import (
 )
 from protocol.session import Profile
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
+from tests.twins.storage import MemoryStore
 
 
 def _click(name: str) -> Click:

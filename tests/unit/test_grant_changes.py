@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.memory import MemoryStore
 from node.config import Config, PolicyConfig
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -32,6 +31,7 @@ from protocol.messages import (
 from protocol.pairing import Paired
 from tests.key_logs import FIRST, SECOND, START_S, key, log_of, public, rotated
 from tests.mesh_memory import EXPLORE, NEVER, ORIGIN, MemoryMesh, MemoryNode, memory_mesh, until
+from tests.twins.storage import MemoryStore
 from tests.unit.test_explorer_refusals import _assignment, _opened, _refused, _sealed, _spec
 
 ELSEWHERE = "https://elsewhere.test"

@@ -7,9 +7,6 @@ from urllib.parse import quote
 
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import Control, Document, Effect, MemoryBrowser, MemoryPage, MemorySite
-from adapters.clock.manual import ManualClock
-from adapters.storage.memory import MemoryStore
 from node.acting import Gate
 from node.identity import Identity
 from node.recorder import Recording, record, record_actions, shows_secret
@@ -21,6 +18,9 @@ from protocol.redaction import placeholder
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
 from tests.gates import unreported
+from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemoryPage, MemorySite
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 SECRETS = {"code": "431 872"}
 

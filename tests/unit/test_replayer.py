@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import Document, MemoryBrowser, MemorySite
-from adapters.clock.manual import ManualClock
-from adapters.storage.memory import MemoryStore
 from node.acting import Gate
 from node.identity import Identity
 from node.recorder import Recorder, Recording, record, record_actions
@@ -19,6 +16,9 @@ from protocol.action import Action, Goto
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
 from tests.gates import unreported
+from tests.twins.browser import Document, MemoryBrowser, MemorySite
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 HOME = "http://shop.test/"
 USER = {"user": "Ann-Marie"}

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.clock.manual import ManualClock
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, SearchRecord
-from adapters.storage.memory import MemoryStore
 from node.identity import Identity
 from node.log_audit import audit_own
 from node.witness import Witness, open_opening
 from protocol import envelope, keylog, log_proof, note, witness_log
 from protocol.errors import MeshError
 from protocol.key_event import EVENT_RANDOM_BYTES
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 ROOT = Path(__file__).parents[2]
 
