@@ -18,10 +18,11 @@ import msgspec
 from adapters.log_records import CosignedRecord
 from adapters.ports import Clock, Store
 from node.calls import Calls
+from node.log_watch import Shown
 from node.peer_logs import PeerLogs
 from node.tasks import Tasks
 from node.witness import Witness
-from protocol import ids, limits, log_proof, witness_log
+from protocol import ids, limits, log_proof, note, witness_log
 from protocol.errors import MeshError
 from protocol.log_proof import key_of
 from protocol.messages import (
@@ -89,6 +90,7 @@ class LogExchange:
                 )
             elif isinstance(result, BaseException):
                 log.error("defect in the sync with %s", ids.short(node), exc_info=result)
+        await self.peer_logs.watch.weigh_all()
 
     def soon(self) -> None:
         """Begin a round beside what else is done now, such as opening a search."""
@@ -103,26 +105,46 @@ class LogExchange:
 
         Errors: ``log.rollback``, ``log.equivocation``, ``log.unproven``, ``log.invalid``, ``peer.*``, the peer's own.
         """
-        for _ in range(_TRIES):
-            shown = self._witness.log.checkpoint if node in self._holds else None
-            answer = await self._calls.call(node, "log/checkpoint", await self._message(node), LogSync)
-            await self._take(node, answer)
-            if self._holds.get(node) == shown:
-                break
+        heard, told = Shown.SILENT, (0, 0)
+        try:
+            for _ in range(_TRIES):
+                shown = self._witness.log.checkpoint if node in self._holds else None
+                answer = await self._ask(node)
+                heard, told = await self._take(node, answer), _size_in(answer)
+                if self._holds.get(node) == shown and heard is Shown.CURRENT:
+                    break
+        except MeshError as error:
+            if error.code in ("log.equivocation", "log.invalid"):
+                heard = Shown.CONTRADICTING if error.code == "log.equivocation" else Shown.UNPROVEN
+                await self.peer_logs.watch.note(node, heard)
+            raise
+        await self.peer_logs.watch.note(node, heard, told)
         await self.peer_logs.settle_claims(node)
         frozen = self._peers.frozen.get(node)
         if frozen is not None:
             raise MeshError(frozen, node=node)
 
+    async def _ask(self, node: str) -> LogSync:
+        """The peer's answer. One that is no more than a refusal shows nothing of its log."""
+        try:
+            return await self._calls.call(node, "log/checkpoint", await self._message(node), LogSync)
+        except MeshError as error:
+            if not error.retryable and not error.code.startswith(("peer.", "keylog.", "envelope.")):
+                await self.peer_logs.watch.note(node, Shown.SILENT)
+            raise
+
     async def on_sync(self, caller: str, ask: LogSync) -> LogSync:
         """A peer's sync. Errors: ``log.rollback``, ``log.equivocation``, ``log.invalid``, ``envelope.*``."""
         if self.peer_logs.proof(caller):
             raise MeshError("log.equivocation", node=caller)
-        await self._take(caller, ask)
+        if await self._take(caller, ask) is Shown.CURRENT:
+            await self.peer_logs.watch.note(caller, Shown.CURRENT)
         return await self._message(caller)
 
     async def on_consistency(self, caller: str, ask: LogConsistencyAsk) -> LogConsistency:
-        """A peer asks how our log grew. Errors: ``input.invalid``."""
+        """A peer asks how our log grew. Errors: ``input.invalid``; ``log.rollback``: we do not know any more."""
+        if self._witness.rollback:
+            raise MeshError("log.rollback")
         link = await self._witness.link(ask.log, ask.old_size, ask.new_size)
         return LogConsistency(old_root=link.base_root, hashes=link.proof)
 
@@ -164,6 +186,7 @@ class LogExchange:
         if base is None or self._witness.rollback:
             return said
         base_size = base.size if base.number == own.checkpoint.number else 1
+        former = await self._witness.former(base)
         link = await self._witness.link(own.checkpoint.number, base_size, own.checkpoint.size)
         return LogSync(
             head=own.signed.encode(),
@@ -171,6 +194,9 @@ class LogExchange:
             base_size=link.base_size,
             base_root=link.base_root,
             hashes=link.proof,
+            openings=await self._witness.openings(base.number, own.checkpoint.number),
+            former_size=former.base_size,
+            former_hashes=former.proof,
             yours=said.yours,
             tags=said.tags,
             notes=said.notes,
@@ -209,19 +235,22 @@ class LogExchange:
 
     # --- hearing -----------------------------------------------------------------------------------------------------
 
-    async def _take(self, node: str, said: LogSync) -> None:
-        """Everything a peer said, in order: about us, about itself, about others. Errors: those of ``on_sync``."""
+    async def _take(self, node: str, said: LogSync) -> Shown:
+        """Everything a peer said, in order: about us, about itself, about others; what it showed of itself.
+
+        Errors: those of ``on_sync``.
+        """
         self._tags[node] = frozenset(said.tags)
         self._heads_told[node] = {told.tag: told.head for told in said.key_heads}
         for data in said.key_logs:
             await self._hear_keys(data)
         await self._hear_of_us(node, said.yours)
-        if said.head:
-            await self.peer_logs.hear(node, said)
+        shown = await self.peer_logs.hear(node, said) if said.head else Shown.SILENT
         for data in said.proofs:
             await self.peer_logs.hear_proof(data)
         for data in said.notes:
             await self.peer_logs.hear_claim(data)
+        return shown
 
     async def _hear_of_us(self, node: str, data: bytes) -> None:
         """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …
@@ -263,6 +292,12 @@ class LogExchange:
         except MeshError as error:
             log.debug("a key log that a peer passed on is left aside: %s", error)
         await asyncio.sleep(0)  # checking a long one takes some ten milliseconds
+
+
+def _size_in(said: LogSync) -> tuple[int, int]:
+    """Number and size of the head that a peer showed, which was opened; (0, 0) if it showed none."""
+    told = witness_log.peek(note.parse(said.head)) if said.head else None
+    return (told.number, told.size) if told else (0, 0)
 
 
 def _share(told: Sequence[bytes], count_max: int, turn: int) -> tuple[bytes, ...]:

@@ -284,6 +284,12 @@ class LogSync(_Record, frozen=True, kw_only=True):
     """Size at which the proof begins: what the sender takes to be held by the reader."""
     base_root: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
     hashes: Hashes = ()
+    openings: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.LOG_OPENINGS_SHOWN_MAX)] = ()
+    """The artefacts that opened the logs between the one the reader holds and the sender's, oldest first."""
+    former_size: Count = 0
+    """After a renewal: the size the reader holds of the former log."""
+    former_hashes: Hashes = ()
+    """How that log went on to its last checkpoint, as its sender knows it."""
     yours: NoteBytes = b""
     """The reader's checkpoint that the sender holds, cosigned by the sender; empty if it holds none."""
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=limits.PEERS_MAX)] = ()
