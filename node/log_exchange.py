@@ -173,8 +173,10 @@ class LogExchange:
         ]
         turn = self._told[node]
         self._told[node] += 1
+        yours, later = self._yours(node)
         said = LogSync(
-            yours=self._yours(node),
+            yours=yours,
+            later=later,
             tags=tuple(tags)[: limits.PEERS_MAX],
             key_heads=self._key_heads(node, mutual),
             key_logs=self._key_logs(node, mutual),
@@ -198,6 +200,7 @@ class LogExchange:
             former_size=former.base_size,
             former_hashes=former.proof,
             yours=said.yours,
+            later=said.later,
             tags=said.tags,
             notes=said.notes,
             proofs=said.proofs,
@@ -225,13 +228,12 @@ class LogExchange:
     def _tag(self, node: str, other: str) -> bytes:
         return acquaintance(self._peers.me, node, other)
 
-    def _yours(self, node: str) -> bytes:
-        """The reader's checkpoint, cosigned; one of a later log that others showed us, as it is."""
+    def _yours(self, node: str) -> tuple[bytes, bytes]:
+        """The reader's checkpoint, cosigned; and one of a later log that others showed us, as it is."""
         held = self.peer_logs.held(node)
         later = self.peer_logs.later(node, held[0].number if held else -1)
-        if later is not None:
-            return later[1].encode()
-        return held[1].with_line(self._witness.cosign(held[1])).encode() if held else b""
+        cosigned = held[1].with_line(self._witness.cosign(held[1])).encode() if held else b""
+        return cosigned, later[1].encode() if later else b""
 
     # --- hearing -----------------------------------------------------------------------------------------------------
 
@@ -245,6 +247,10 @@ class LogExchange:
         for data in said.key_logs:
             await self._hear_keys(data)
         await self._hear_of_us(node, said.yours)
+        if said.later:
+            await self._witness.compare(
+                *witness_log.open_checkpoint(said.later, self._peers.me, *self._witness.public_keys)
+            )
         shown = await self.peer_logs.hear(node, said) if said.head else Shown.SILENT
         for data in said.proofs:
             await self.peer_logs.hear_proof(data)

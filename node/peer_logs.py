@@ -211,9 +211,7 @@ class PeerLogs:
     async def _suspend(self, node: str, *, by_owner: bool = False) -> None:
         log.warning("the log of %s could not be shown to continue what was seen of it", ids.short(node))
         claims = tuple(signed.encode() for _, signed in self._claims.get(node, {}).values())
-        await self.watch.change(
-            node, suspended=True, by_owner=by_owner or self.watch.of(node).by_owner, claims=claims
-        )
+        await self.watch.change(node, suspended=True, by_owner=by_owner or self.watch.of(node).by_owner, claims=claims)
         await self._freeze(node, "log.unproven")
 
     async def _freeze(self, node: str, code: str) -> None:
@@ -340,7 +338,9 @@ class PeerLogs:
             if error.retryable:
                 raise
             if error.code == "log.rollback":  # it says that it was restored from a copy, and signs nothing
-                raise MeshError("log.unproven", "asked for its log, the peer says it lost entries", node=node) from error
+                raise MeshError(
+                    "log.unproven", "asked for its log, the peer says it lost entries", node=node
+                ) from error
             await self._suspend(node)
             raise MeshError("log.unproven", f"asked for its log, the peer answered: {error.code}", node=node) from error
         if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):

@@ -136,8 +136,8 @@ class Witness:
             said = Opening(log=name, previous=previous, others=others, opened_ms=self._clock.now_ms())
             opening = self.identity.artefact(KIND_OPENING, name, said)
             await self._store.put_artefact(opening)
-        others = [artefact for artefact in earlier if artefact.digest != opening.digest]
-        self._log = await self._append(number, Frontier(), opening.envelope, [opening, *others])
+        rest = [artefact for artefact in earlier if artefact.digest != opening.digest]
+        self._log = await self._append(number, Frontier(), opening.envelope, [opening, *rest])
         log.info("log %s is open", name)
 
     async def renew(self) -> Checkpoint:

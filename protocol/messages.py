@@ -292,6 +292,8 @@ class LogSync(_Record, frozen=True, kw_only=True):
     """How that log went on to its last checkpoint, as its sender knows it."""
     yours: NoteBytes = b""
     """The reader's checkpoint that the sender holds, cosigned by the sender; empty if it holds none."""
+    later: NoteBytes = b""
+    """A checkpoint of a later log of the reader that others showed the sender and that it does not hold; empty if there is none."""
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=limits.PEERS_MAX)] = ()
     """Whom the sender knows (``witness_log.acquaintance``)."""
     notes: Annotated[tuple[NoteBytes, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_NOTES_MAX)] = ()

@@ -55,9 +55,7 @@ async def shown_now(node: MemoryNode, size: int = 0) -> LogSync:
     else:
         small = msgspec.structs.replace(own.checkpoint, size=size, root=await node.witness.root_at(0, size))
         head = witness_log.sign(small, node.identity.key)
-    return LogSync(
-        head=head.encode(), opening=own.opening, base_size=1, base_root=link.base_root, hashes=link.proof
-    )
+    return LogSync(head=head.encode(), opening=own.opening, base_size=1, base_root=link.base_root, hashes=link.proof)
 
 
 def set_policy(node: MemoryNode, **policy: object) -> None:
