@@ -124,6 +124,21 @@ class LogExchange:
         if frozen is not None:
             raise MeshError(frozen, node=node)
 
+    async def demand(self, node: str, digest: bytes) -> None:
+        """Nothing, once ``node`` has proved that the artefact with this SHA-256 is in its log: the one this node holds.
+
+        Errors: ``log.not_logged``, ``log.invalid``; ``log.equivocation``, ``log.unproven``, ``log.rollback``, ``peer.*``, the peer's own.
+        """
+        told = await self._calls.call(node, "log/prove", LogProveAsk(digest=digest), LogProven)
+        proof = log_proof.decode(told.proof)
+        if not isinstance(proof, log_proof.InclusionProof) or (proof.digest, proof.signer.node) != (digest, node):
+            raise MeshError("log.invalid", "the peer proved something else", node=node)
+        finding = log_proof.check_inclusion(proof)
+        held = self.peer_logs.held(node)
+        if held is None or witness_log.parse_origin(finding.log)[1] > held[0].number:
+            await self.sync(node)
+        await self.peer_logs.connect(node, proof.checkpoint.encode())
+
     async def _ask(self, node: str) -> LogSync:
         """The peer's answer. One that is no more than a refusal shows nothing of its log."""
         try:
@@ -150,7 +165,12 @@ class LogExchange:
 
     async def on_prove(self, caller: str, ask: LogProveAsk) -> LogProven:
         """A peer asks for the proof of one of our artefacts; who asks knows it already. Errors: ``log.not_logged``."""
-        return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
+        try:
+            return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
+        except MeshError:
+            if self._witness.rollback:
+                raise MeshError("log.rollback") from None  # it may have been: this node does not know any more
+            raise
 
     @property
     def routes(self) -> dict[str, Callable[[str, Any], Awaitable[msgspec.Struct]]]:

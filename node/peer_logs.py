@@ -310,20 +310,42 @@ class PeerLogs:
             if not known or claim[0] in (one for one, _ in known):
                 self._claims.get(node, {}).pop(key, None)
                 continue
-            first, second = sorted((known[-1], claim), key=lambda signed: signed[0].size)
-            link = await self._ask_link(node, first[0], second[0])
-            async with self._judging:
-                if self.held(node) is None:
-                    return  # meanwhile its key was disowned, or the peer itself
-                if link.base_root != first[0].root:
-                    await self._found(node, first, second, link)
-                self._claims.get(node, {}).pop(key, None)
-                if second is claim and known[-1] is held and self.held(node) is held:
-                    await self._hold(*claim)
+            await self._connect(node, known[-1], claim)
+            if self.held(node) is None:
+                return
+            self._claims.get(node, {}).pop(key, None)
         held = self.held(node)
         # Claims alone are settled here: whose own head was not connected stays suspended until one is.
         if held is not None and not self._claims.get(node) and self.watch.of(node).shown is Shown.CURRENT:
             await self._thaw(node)
+
+    async def connect(self, node: str, data: bytes) -> None:
+        """Nothing, once ``data``, a checkpoint that ``node`` itself shows, is connected with what is held of that log.
+
+        Errors: ``log.invalid``, ``log.equivocation``, ``log.unproven``, ``peer.*``.
+        """
+        shown = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
+        known = self._of_log(node, shown[0].number)
+        if not known:
+            raise MeshError("log.unproven", "nothing is held of that log", node=node)
+        if shown[0] not in (one for one, _ in known):
+            await self._connect(node, known[-1], shown)
+
+    async def _connect(self, node: str, known: Signed, claim: Signed) -> None:
+        """Have ``node`` show that ``claim`` belongs with what is known of that log; the larger one is held.
+
+        Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
+        """
+        first, second = sorted((known, claim), key=lambda signed: signed[0].size)
+        link = await self._ask_link(node, first[0], second[0])
+        async with self._judging:
+            held = self.held(node)
+            if held is None:
+                return  # meanwhile its key was disowned, or the peer itself
+            if link.base_root != first[0].root:
+                await self._found(node, first, second, link)
+            if second is claim and known is held:
+                await self._hold(*claim)
 
     async def _ask_link(self, node: str, first: Checkpoint, second: Checkpoint) -> Link:
         """How ``node`` says the first became the second; the proof holds, the root may be another. Errors: ``log.unproven``, …"""
