@@ -152,8 +152,9 @@ class BranchWork:
         keeper = self._keepers[lease.id] = _Keeper(self._calls, self._clock, self._spec.coordinator, assignment)
         renewing = asyncio.create_task(keeper.run(), name=f"renew {lease.id}")
         try:
-            if self._proofs.is_due(self._spec.coordinator, self._spec.id, "assignment"):
-                await self._proofs.check_patiently(self._spec.coordinator, lease.assignment)
+            signed = (self._spec.coordinator, self._spec.id, KIND_ASSIGNMENT)
+            if self._proofs.is_due(*signed):
+                await self._proofs.check_patiently(*signed, lease.assignment)
             result = await self._explore(assignment, keeper.after_iteration)
         except MeshError as error:
             log.warning("branch %s failed: %s", lease.id, error)

@@ -379,9 +379,9 @@ class Coordinator:
         if self._has_come(record, result.lease):
             return
         if worker != self._witness.node:
-            is_due = self._proofs.is_due(worker, self.spec.id, "result")
-            if is_due or result.outcome == "claim":
-                await self._proofs.check(worker, sealed)
+            signed = (worker, self.spec.id, KIND_RESULT)
+            if result.outcome == "claim" or self._proofs.is_due(*signed):
+                await self._proofs.check(*signed, sealed)
             record = await self._store.lease(result.lease)
             if record is None or self._finished or self._has_come(record, result.lease):
                 return

@@ -25,6 +25,7 @@ Demand = Callable[[str, bytes], Awaitable[None]]
 
 NOT_LOGGED: Final = frozenset({"log.not_logged", "log.invalid"})
 """How a demand ends that shows: it is in no log. Every other end shows nothing yet."""
+_DELTA = "delta"
 _TRIES = 3
 _PAUSE_S = 1.0
 _PAUSE_MAX_S = 8.0
@@ -35,13 +36,11 @@ class LogProofs:
 
     def __init__(self, demand: Demand, clock: Clock) -> None:
         self._demand, self._clock = demand, clock
-        self._asked: set[tuple[str, str, str]] = set()
+        self._proved: set[tuple[str, str, str]] = set()
 
     def is_due(self, node: str, search: str, what: str) -> bool:
-        """Whether a proof is to be demanded now: of the first of its kind, and of one in ``LOG_PROOF_ONE_IN`` after it."""
-        first = (node, search, what) not in self._asked
-        self._asked.add((node, search, what))
-        return first or self.draw(limits.LOG_PROOF_ONE_IN) == 0
+        """Whether a proof is to be demanded now: always until one was given, then of one in ``LOG_PROOF_ONE_IN``."""
+        return (node, search, what) not in self._proved or self.draw(limits.LOG_PROOF_ONE_IN) == 0
 
     def draw(self, below: int) -> int:
         """A number from 0 on that nobody can foresee."""
@@ -49,9 +48,9 @@ class LogProofs:
 
     def forget(self, search: str) -> None:
         """A search has ended here."""
-        self._asked = {key for key in self._asked if key[1] != search}
+        self._proved = {key for key in self._proved if key[1] != search}
 
-    async def check(self, node: str, sealed: bytes) -> None:
+    async def check(self, node: str, search: str, what: str, sealed: bytes) -> None:
         """Nothing, once ``sealed`` is shown to be in the log of ``node``.
 
         Errors: ``log.not_logged``, for good; ``log.unproven``, while it cannot be told.
@@ -64,12 +63,13 @@ class LogProofs:
             raise MeshError(
                 "log.unproven", f"no proof that it is in the log of {ids.short(node)}: {error.code}", node=node
             ) from error
+        self._proved.add((node, search, what))
 
-    async def check_patiently(self, node: str, sealed: bytes) -> None:
+    async def check_patiently(self, node: str, search: str, what: str, sealed: bytes) -> None:
         """As ``check``, tried more than once."""
         for left in reversed(range(_TRIES)):
             try:
-                return await self.check(node, sealed)
+                return await self.check(node, search, what, sealed)
             except MeshError as error:
                 if not left or not error.retryable:
                     raise
@@ -86,7 +86,7 @@ class DeltaProofs:
 
     def sample(self, peer: str, deltas: Sequence[bytes], tasks: Tasks) -> None:
         """``deltas`` of ``peer`` were just kept: perhaps demand the proof of one of them."""
-        if deltas and peer not in self._owed_since_ms and self._proofs.is_due(peer, self._search, "delta"):
+        if deltas and peer not in self._owed_since_ms and self._proofs.is_due(peer, self._search, _DELTA):
             self._owed_since_ms[peer] = self._clock.now_ms()
             chosen = deltas[self._proofs.draw(len(deltas))]
             tasks.start(self._demand(peer, chosen), f"proof of {ids.short(peer)}")
@@ -101,7 +101,7 @@ class DeltaProofs:
         pause_s = _PAUSE_S
         while True:
             try:
-                await self._proofs.check(peer, sealed)
+                await self._proofs.check(peer, self._search, _DELTA, sealed)
                 del self._owed_since_ms[peer]
                 return
             except MeshError as error:
