@@ -51,6 +51,7 @@ SYNC: Fields = {
     "key_heads": [],
     "key_logs": [],
 }
+SHARE_HEAD = {"writer": BOB_ID, "epoch": 1, "seq": 2, "digest": b"d" * 32}
 SPEC = {
     "id": SEARCH,
     "coordinator": ALICE_ID,
@@ -127,8 +128,12 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("DeltaPush", "nothing", {"search": SEARCH, "deltas": []}, {}),
     ("DeltaPush", "64 deltas", {"search": SEARCH, "deltas": [b"d"] * 64}, {}),
     ("DeltaHave", "right", {"epoch": 1, "seq": 2}, {}),
-    ("DeltaPull", "right", {"search": SEARCH, "epoch": 0, "after_seq": 0}, {}),
-    ("DeltaBatch", "nothing more", {"deltas": [b"d"]}, {"more": False}),
+    ("DeltaPull", "right", {"search": SEARCH, "epoch": 0, "after_seq": 0}, {"heads": []}),
+    ("DeltaPull", "with heads", {"search": SEARCH, "epoch": 0, "after_seq": 0, "heads": [SHARE_HEAD]}, {}),
+    ("DeltaBatch", "nothing more", {"deltas": [b"d"]}, {"more": False, "heads": []}),
+    ("DeltaShow", "right", {"search": SEARCH, "writer": BOB_ID, "epoch": 1, "seq": 1}, {}),
+    ("DeltaShown", "right", {"delta": b"d"}, {}),
+    ("DeltaProof", "right", {"search": SEARCH, "one": b"d", "other": b"e"}, {}),
     ("LogSync", "nothing known", {}, SYNC),
     ("LogSync", "with a proof", {"head": b"h", "hashes": [b"h" * 32], "tags": [b"t" * 16]}, SYNC),
     (
@@ -196,6 +201,9 @@ WRONG: list[tuple[str, str, Any]] = [
     ("Assignment", "too many iterations", ASSIGNMENT | {"limits": LIMITS | {"iterations": 1_001}}),
     ("BranchResult", "an unknown outcome", RESULT | {"outcome": "done"}),
     ("DeltaPush", "65 deltas", {"search": SEARCH, "deltas": [b"d"] * 65}),
+    ("DeltaBatch", "33 heads", {"deltas": [], "heads": [SHARE_HEAD] * 33}),
+    ("DeltaPull", "a short hash", {"search": SEARCH, "epoch": 0, "after_seq": 0, "heads": [SHARE_HEAD | {"digest": b"d"}]}),
+    ("DeltaShow", "number zero", {"search": SEARCH, "writer": BOB_ID, "epoch": 1, "seq": 0}),
     ("LogSync", "a short hash", {"hashes": [b"h" * 31]}),
     ("LogSync", "a tag of another size", {"tags": [b"t" * 17]}),
     ("LogSync", "three key logs", {"key_logs": [b"l"] * 3}),

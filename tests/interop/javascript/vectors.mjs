@@ -9,7 +9,7 @@ import { commitmentTo, requests, Window } from './sas.mjs'
 import { verifyBundle } from './bundle.mjs'
 import { decode, encode } from './cbor.mjs'
 import { MAPS, readChunk, writeChunk } from './chunk.mjs'
-import { DeltaReader } from './delta.mjs'
+import { checkTwoDeltas, DeltaReader } from './delta.mjs'
 import { open } from './envelope.mjs'
 import { MeshError } from './errors.mjs'
 import { nodeId, parseNodeId } from './ids.mjs'
@@ -177,6 +177,15 @@ for (const vector of load('delta_refused')) {
   const reader = new DeltaReader({ search: SEARCH, actor: WRITER, coordinates: false })
   for (const payload of vector.before) reader.receive(hex(payload))
   hold('delta_refused', vector, null, () => reader.receive(hex(vector.payload)))
+}
+
+const twoDeltas = load('two_deltas')
+for (const vector of twoDeltas.cases) {
+  const { writer, epoch, seq } = vector
+  const keysOf = (issuer) => (twoDeltas.keys[issuer] ? [hex(twoDeltas.keys[issuer])] : [])
+  hold('two_deltas', vector, { writer, epoch, seq }, () =>
+    checkTwoDeltas(hex(vector.one), hex(vector.other), twoDeltas.search, keysOf),
+  )
 }
 
 for (const vector of load('channel')) {
