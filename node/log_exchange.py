@@ -127,7 +127,8 @@ class LogExchange:
     async def demand(self, node: str, digest: bytes) -> None:
         """Nothing, once ``node`` has proved that the artefact with this SHA-256 is in its log: the one this node holds.
 
-        Errors: ``log.not_logged``, ``log.invalid``; ``log.equivocation``, ``log.unproven``, ``log.rollback``, ``peer.*``, the peer's own.
+        Errors: ``log.not_logged``, ``log.invalid``; ``log.equivocation``, ``log.unproven``, ``log.rollback``, ``peer.*``, the
+        peer's own.
         """
         told = await self._calls.call(node, "log/prove", LogProveAsk(digest=digest), LogProven)
         proof = log_proof.decode(told.proof)

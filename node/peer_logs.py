@@ -21,8 +21,8 @@ from protocol import ids, limits, log_proof, log_renewal, merkle, note, witness_
 from protocol.audit import NODE
 from protocol.errors import MeshError
 from protocol.log_proof import Equivocation, key_of
-from protocol.messages import LogConsistency, LogConsistencyAsk, LogSync
 from protocol.log_renewal import Signed
+from protocol.messages import LogConsistency, LogConsistencyAsk, LogSync
 from protocol.note import Note
 from protocol.witness_log import Checkpoint, Link, Standing, judge
 

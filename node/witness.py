@@ -305,7 +305,7 @@ class Witness:
     # --- what others hold of us --------------------------------------------------------------------------------------
 
     async def compare(self, seen: Checkpoint, signed: Note) -> None:
-        """Nothing, if our logs continue ``seen``, a checkpoint we once signed (checked by the caller), or an opening of ours names it.
+        """Nothing, if our logs continue ``seen``, a checkpoint we once signed (checked by the caller), or an opening names it.
 
         Checks, in order: no larger than our log of that number; the root we had at that size; named by a later opening. What
         fails shows that our store was restored from a copy: it is written down, and nothing is signed until ``renew``.

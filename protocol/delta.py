@@ -70,8 +70,8 @@ class TwoDeltas(msgspec.Struct, frozen=True, kw_only=True):
 def check_equivocation(one: bytes, other: bytes, search_id: str, find_key: envelope.KeyFinder) -> TwoDeltas:
     """What two signed deltas show together.
 
-    Checks, in order: both signed, by one node; of this search; the same epoch and number; different payloads: a delta that was signed
-    twice is one. Errors: ``envelope.*``, ``delta.invalid``.
+    Checks, in order: both signed, by one node; of this search; the same epoch and number; different payloads: a delta that was
+    signed twice is one. Errors: ``envelope.*``, ``delta.invalid``.
     """
     opened = [envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key) for sealed in (one, other)]
     writers = {each.claims.issuer for each in opened}

@@ -1,11 +1,11 @@
 """The openings of later logs, and whether they account for what a reader holds of the former ones.
 
-A node begins another log when its store was restored from a copy, or when its owner wishes. Nothing it said before may be lost that way,
-so the opening of the new log names, signed, what was last said in the former ones. The rules:
+A node begins another log when its store was restored from a copy, or when its owner wishes. Nothing it said before may be lost
+that way, so the opening of the new log names, signed, what was last said in the former ones. The rules:
 
 1. The opening of log 0 names nothing. The opening of log n > 0 names as ``previous`` a checkpoint of log n-1.
-2. What it names besides (``others``) are checkpoints of former logs that ``previous`` does not continue: a node names some only after
-   it has lost entries.
+2. What it names besides (``others``) are checkpoints of former logs that ``previous`` does not continue: a node names some only
+   after it has lost entries.
 3. From the log a reader holds to the new one, each log is named: by the openings of those in between, which are shown as well.
 4. The checkpoint that is held is one of those that are named, or a named one continues it, with proof.
 5. A named checkpoint of the same size with another root than the one held is equivocation: the node signed both.
@@ -26,8 +26,9 @@ Signed = tuple[Checkpoint, Note]
 def named_by(opening: Opening, node: str, *keys: bytes) -> tuple[Signed, ...]:
     """The checkpoints that an opening names, ``previous`` first; none for a node's first log.
 
-    Checks, in order: the log is one of ``node``; log 0 names nothing, a later one names ``previous``; each is of ``node`` and signed by
-    one of its ``keys``; ``previous`` is of the log just before, the others are of former ones (rules 1 and 2). Errors: ``log.invalid``.
+    Checks, in order: the log is one of ``node``; log 0 names nothing, a later one names ``previous``; each is of ``node`` and
+    signed by one of its ``keys``; ``previous`` is of the log just before, the others are of former ones (rules 1 and 2).
+    Errors: ``log.invalid``.
     """
     owner, number = parse_origin(opening.log)
     if owner != node:

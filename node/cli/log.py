@@ -144,9 +144,9 @@ def _show_finding(r: Result) -> None:
 def audit(home: str | None, peer: str, as_json: bool) -> None:
     """Check the log from end to end: every artefact in the store is in it, and its root is computed again.
 
-    With --peer, have the peer show that its log continues what was seen of it. Its standing is one of: current, silent (it answered and
-    showed no head), behind (an older head than is held), unproven, contradicting, unreachable; only current is sound. Exit code 1
-    when a fault is found or the peer is not sound.
+    With --peer, have the peer show that its log continues what was seen of it. Its standing is one of: current, silent (it answered
+    and showed no head), behind (an older head than is held), unproven, contradicting, unreachable; only current is sound. Exit code
+    1 when a fault is found or the peer is not sound.
     """
     if peer:
         result = run_verb(home, "log.audit_peer", {"peer": peer})

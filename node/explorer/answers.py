@@ -203,6 +203,9 @@ class Answers:
         return DeltaShown(delta=await heads.show(ask.writer, ask.epoch, ask.seq))
 
     async def on_proof(self, caller: str, ask: DeltaProof) -> Done:
-        """Two deltas of a writer under one number. Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.invalid``."""
+        """Two deltas of a writer under one number.
+
+        Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.invalid``.
+        """
         await self._entered(caller, ask.search, Scope.DELTAS_WRITE).exchange.heads.take(ask)
         return Done()

@@ -163,7 +163,9 @@ class Exchange:
             self._tasks.start(self.heads.compare(caller, ask.heads, self.pushes_to), f"heads of {ids.short(caller)}")
         batch = await self._after(ask.epoch, ask.after_seq)
         last = batch[-1].seq if batch else self._replica.seq
-        return DeltaBatch(deltas=tuple(item.envelope for item in batch), more=last < self._replica.seq, heads=self.heads.tell(caller))
+        return DeltaBatch(
+            deltas=tuple(item.envelope for item in batch), more=last < self._replica.seq, heads=self.heads.tell(caller)
+        )
 
 
 def _count(value: Any, otherwise: int) -> int:

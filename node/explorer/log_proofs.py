@@ -7,7 +7,6 @@ proves nothing: what it handed in waits.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -69,7 +68,8 @@ class LogProofs:
         """As ``check``, tried more than once."""
         for left in reversed(range(_TRIES)):
             try:
-                return await self.check(node, search, what, sealed)
+                await self.check(node, search, what, sealed)
+                return
             except MeshError as error:
                 if not left or not error.retryable:
                     raise
@@ -79,7 +79,9 @@ class LogProofs:
 class DeltaProofs:
     """The demands for deltas of one search: at most one of each peer at a time."""
 
-    def __init__(self, proofs: LogProofs, search: str, clock: Clock, expel: Callable[[str, str], Awaitable[None]]) -> None:
+    def __init__(
+        self, proofs: LogProofs, search: str, clock: Clock, expel: Callable[[str, str], Awaitable[None]]
+    ) -> None:
         """``expel``: puts a peer out of the search, for an error code."""
         self._proofs, self._search, self._clock, self._expel = proofs, search, clock, expel
         self._owed_since_ms: dict[str, int] = {}

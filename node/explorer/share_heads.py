@@ -16,7 +16,7 @@ from node.calls import Calls
 from node.explorer.replica import Replica
 from protocol import cbor, delta, ids
 from protocol.errors import MeshError
-from protocol.messages import DeltaProof, DeltaShow, DeltaShown, Done, ShareHead
+from protocol.messages import DeltaProof, DeltaShow, DeltaShown, ShareHead
 
 log = logging.getLogger(__name__)
 
@@ -54,9 +54,9 @@ class ShareHeads:
         return tuple(head for head in self._replica.heads() if head.writer not in but)
 
     async def compare(self, teller: str, heads: Sequence[ShareHead], readers: Collection[str]) -> None:
-        """Hold what ``teller`` was told against what this node was. A writer that told two things is put out, and ``readers`` hear why.
+        """Hold what ``teller`` was told against what this node was told.
 
-        A teller that cannot show the delta it speaks of has shown nothing.
+        A writer that told two things is put out, and ``readers`` are shown the proof. A teller that cannot show the delta it speaks of has shown nothing.
         """
         if teller in self._comparing:
             return  # one call at a time, however often it tells
@@ -91,12 +91,17 @@ class ShareHeads:
         return held[0].envelope
 
     async def take(self, proof: DeltaProof) -> bool:
-        """Put the writer out whom ``proof`` convicts; whether that is news. Errors: ``delta.invalid``, ``envelope.*``, ``store.*``."""
+        """Put the writer out whom ``proof`` convicts; whether that is news.
+
+        Errors: ``delta.invalid``, ``envelope.*``, ``store.*``.
+        """
         search = self._replica.spec.id
         found = delta.check_equivocation(proof.one, proof.other, search, self._peers.find_key)
         if found.writer == self._peers.me or found.writer in self._replica.expelled:
             return False
         log.error("%s wrote two deltas under number %d of %s", ids.short(found.writer), found.seq, search)
-        await self._store.put_meta(proof_key(search, found.writer), cbor.encode(_Kept(one=proof.one, other=proof.other)))
+        await self._store.put_meta(
+            proof_key(search, found.writer), cbor.encode(_Kept(one=proof.one, other=proof.other))
+        )
         await self._replica.drop(found.writer, "delta.equivocation")
         return True

@@ -230,7 +230,7 @@ class Scenario:
         return ""
 
     async def _stories_apart(self) -> str:
-        """The first writer of which two readers that hear each other keep different deltas of one number; empty if there is none."""
+        """The first writer of whom two readers that hear each other keep different deltas under one number; else empty."""
         readers = {(machine.id, search.spec.id): search.replica._readers for machine, search in self._open()}
         for here, there in self._friends():
             if not (self._hears(here, there) and self._hears(there, here)):

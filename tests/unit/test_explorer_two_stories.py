@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
-from nacl.signing import SigningKey
 
 from adapters.search.writer import TreeWriter
 from node.explorer.share_heads import proof_key
-from protocol import delta as deltas
 from protocol import limits, log_proof
 from protocol.delta import KIND, encode_delta
 from protocol.entry import Register, encode_action, make_update, root_key
@@ -100,7 +99,7 @@ async def test_a_writer_that_tells_two_participants_different_deltas_is_put_out_
     await teller.push(anna, *await teller.signed(3))
     await teller.push(bruno, *await teller.signed(5))
     for node in (anna, bruno, carla):
-        await until(lambda node=node: expelled(node, teller.search), f"{node.name} knows")
+        await until(functools.partial(expelled, node, teller.search), f"{node.name} knows")
         assert await expelled(node, teller.search) == {mallory.id: "delta.equivocation"}
         assert await visits_of(node, teller.search, mallory) == 0
         kept = await node.store.get_meta(proof_key(teller.search, mallory.id))
@@ -114,7 +113,6 @@ async def test_a_writer_that_tells_two_participants_different_deltas_is_put_out_
 async def test_it_is_found_also_when_one_of_the_two_heard_more_of_it(
     four: tuple[list[MemoryNode], Storyteller, Script],
 ) -> None:
-    """Guard: protocol/delta.py, DeltaReader.digest."""
     (anna, bruno, _, mallory), teller, _ = four
     await teller.push(anna, *await teller.signed(3, 4, 6))
     await teller.push(bruno, *await teller.signed(5))
@@ -142,6 +140,7 @@ async def test_who_tells_of_a_delta_and_cannot_show_it_accuses_nobody(
 
 
 async def test_a_proof_that_proves_nothing_is_refused(four: tuple[list[MemoryNode], Storyteller, Script]) -> None:
+    """Guard: protocol/delta.py, check_equivocation."""
     (anna, bruno, _, mallory), teller, _ = four
     one, other = await teller.signed(3), await teller.signed(5)
     again = await teller.signed(3)
@@ -167,12 +166,6 @@ async def test_a_delta_is_shown_by_who_holds_it(four: tuple[list[MemoryNode], St
     assert (await bruno.calls.call(anna.id, "deltas/show", ask, DeltaShown)).delta == sealed
     ask = msgspec.structs.replace(ask, seq=2)
     assert await _refused(bruno.calls.call(anna.id, "deltas/show", ask, DeltaShown)) == "input.not_found"
-
-
-def test_two_deltas_of_one_writer_in_one_place_are_the_proof_whatever_key_it_used_meanwhile() -> None:
-    with pytest.raises(MeshError) as caught:
-        deltas.check_equivocation(b"", b"", "sea-x", lambda issuer, key, issued_s: SigningKey(bytes(32)).verify_key)
-    assert caught.value.code == "envelope.invalid"
 
 
 # --- beside the log --------------------------------------------------------------------------------------------------

@@ -202,7 +202,11 @@ WRONG: list[tuple[str, str, Any]] = [
     ("BranchResult", "an unknown outcome", RESULT | {"outcome": "done"}),
     ("DeltaPush", "65 deltas", {"search": SEARCH, "deltas": [b"d"] * 65}),
     ("DeltaBatch", "33 heads", {"deltas": [], "heads": [SHARE_HEAD] * 33}),
-    ("DeltaPull", "a short hash", {"search": SEARCH, "epoch": 0, "after_seq": 0, "heads": [SHARE_HEAD | {"digest": b"d"}]}),
+    (
+        "DeltaPull",
+        "a short hash",
+        {"search": SEARCH, "epoch": 0, "after_seq": 0, "heads": [SHARE_HEAD | {"digest": b"d"}]},
+    ),
     ("DeltaShow", "number zero", {"search": SEARCH, "writer": BOB_ID, "epoch": 1, "seq": 0}),
     ("LogSync", "a short hash", {"hashes": [b"h" * 31]}),
     ("LogSync", "a tag of another size", {"tags": [b"t" * 17]}),

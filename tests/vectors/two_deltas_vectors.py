@@ -19,7 +19,9 @@ FILE = Path(__file__).parent / "two_deltas.json"
 SEARCH = "sea-AAAAAAAAAAAAAAAAAAAAA"
 
 
-def delta(chunk: bytes = b"one", *, key: SigningKey = ALICE, kind: str = "delta", cti: bytes = b"u", **more: Any) -> str:
+def delta(
+    chunk: bytes = b"one", *, key: SigningKey = ALICE, kind: str = "delta", cti: bytes = b"u", **more: Any
+) -> str:
     """A signed delta; what is in its chunk is not looked at here. Hex."""
     payload = {"search": SEARCH, "epoch": 1, "seq": 2, "chunk": chunk} | more
     public_key = bytes(key.verify_key)
