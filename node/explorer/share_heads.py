@@ -56,7 +56,8 @@ class ShareHeads:
     async def compare(self, teller: str, heads: Sequence[ShareHead], readers: Collection[str]) -> None:
         """Hold what ``teller`` was told against what this node was told.
 
-        A writer that told two things is put out, and ``readers`` are shown the proof. A teller that cannot show the delta it speaks of has shown nothing.
+        A writer that told two things is put out, and ``readers`` are shown the proof. A teller that cannot show the delta it
+        speaks of has shown nothing.
         """
         if teller in self._comparing:
             return  # one call at a time, however often it tells
