@@ -62,9 +62,8 @@ class PeerLogs:
         for node in self._peers.everybody():
             if self.watch.of(node).suspended:
                 self._peers.freeze(node, "log.unproven")
-                for data in self.watch.of(node).claims:
-                    signed = note.parse(data)
-                    self._keep_claim(node, (witness_log.peek(signed), signed))
+                for claim in self._still_its_own(node, self.watch.of(node).claims):
+                    self._keep_claim(node, claim)
         for found in await self._store.equivocations():
             self._proofs[found.node] = found.proof
             self._peers.freeze(found.node, "log.equivocation")
@@ -105,9 +104,13 @@ class PeerLogs:
         return self._proofs.get(node, b"")
 
     def past(self, node: str) -> list[Signed]:
-        """The last checkpoints known of a peer's former logs, oldest first."""
-        notes = [note.parse(data) for data in self.watch.of(node).past]
-        return [(witness_log.peek(signed), signed) for signed in notes]
+        """The last checkpoints known of a peer's former logs, oldest first; none of a key that was disowned since."""
+        return self._still_its_own(node, self.watch.of(node).past)
+
+    def _still_its_own(self, node: str, notes: Sequence[bytes]) -> list[Signed]:
+        keys = self._peers.public_keys_of(node) if notes and self._peers.knows(node) else ()
+        parsed = [note.parse(data) for data in notes]
+        return [(witness_log.peek(signed), signed) for signed in parsed if witness_log.is_signed(signed, *keys)]
 
     def later(self, node: str, number: int) -> Signed | None:
         """A checkpoint of a later log of ``node`` than ``number``, shown to us by others."""

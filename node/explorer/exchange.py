@@ -65,7 +65,8 @@ class Exchange:
         await self._tasks.close()
 
     def drop(self, peer: str) -> None:
-        """Push nothing more to ``peer``, and pull nothing from it."""
+        """Push nothing more to ``peer``, pull nothing from it, demand nothing of it."""
+        self._proofs.drop(peer)
         if peer in self._pushing:
             self._pushing.pop(peer).cancel()
 

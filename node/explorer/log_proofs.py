@@ -99,12 +99,16 @@ class DeltaProofs:
         if since_ms is not None and self._clock.now_ms() - since_ms > limits.LOG_PROOF_OWED_S_MAX * 1000:
             raise MeshError("log.unproven", "a delta of yours is not shown to be in your log yet", node=peer)
 
+    def drop(self, peer: str) -> None:
+        """``peer`` is out of the search: nothing is demanded of it any more."""
+        self._owed_since_ms.pop(peer, None)
+
     async def _demand(self, peer: str, sealed: bytes) -> None:
         pause_s = _PAUSE_S
-        while True:
+        while peer in self._owed_since_ms:
             try:
                 await self._proofs.check(peer, self._search, _DELTA, sealed)
-                del self._owed_since_ms[peer]
+                self.drop(peer)
                 return
             except MeshError as error:
                 log.info("%s: %s", self._search, error)

@@ -13,9 +13,10 @@ from protocol.errors import MeshError
 from protocol.log_proof import Equivocation
 from protocol.messages import LogSync
 from protocol.witness_log import KIND_OPENING, Checkpoint, Link, Opening, Standing, origin
+from tests.key_logs import SECOND, log_of, recovered
 from tests.logs import NODE, PUBLIC, tree
 from tests.mesh_memory import MemoryNode, memory_mesh
-from tests.unit.test_log_exchange import TwoFaced, code_of, sign, size_held
+from tests.unit.test_log_exchange import TwoFaced, code_of, sign, size_held, turn
 from tests.unit.test_log_standing import audit, restart, room, set_policy
 
 
@@ -386,3 +387,35 @@ async def test_no_word_of_a_suspended_peer_lifts_its_suspension_only_the_owner_d
     await anna.ask("node.trust", peer="mallory", notify=False)
     assert (await audit(anna, mallory)).sound
     assert room(anna).describe(mallory.id)["restored"]
+
+
+async def test_a_log_that_a_thief_opened_is_forgotten_with_its_key(three: list[MemoryNode]) -> None:
+    anna, bruno, _ = three
+    now_s = bruno.mesh.clock.now_ms() // 1000
+    begun = log_of(bruno.identity.key, now_s=now_s - 1_000)
+    bruno.identity.become(begun, bruno.identity.key)
+    before = copy.deepcopy(bruno.store)
+    turn(bruno)  # a thief changes its key,
+    await anna.changes.adopt(bruno.identity.log.encode())
+    await sign(bruno, 5)
+    await anna.log_exchange.sync(bruno.id)
+    await bruno.witness.renew()  # and opens another log
+    await sign(bruno, 1)
+    assert (await audit(anna, bruno)).sound
+    await bruno.witness.renew()
+    assert (await audit(anna, bruno)).sound
+    bruno.mesh.clock.ahead_ms += 100_000
+    taken_back = recovered(begun, SECOND, now_s + 50)
+    await bruno.stop()
+    bruno.store = before
+    bruno.identity.become(taken_back, SECOND)
+    bruno.identity.speak()
+    await bruno.start()
+    await bruno.witness.renew()
+    await sign(bruno, 2)
+    await anna.changes.adopt(taken_back.encode())
+    await restart(anna)
+    assert number_held(anna, bruno) == -1
+    found = await audit(anna, bruno)
+    assert (found.sound, number_held(anna, bruno), dict(anna.peers.frozen)) == (True, 1, {})
+    assert all(told.number == 0 for told, _ in anna.log_exchange.peer_logs.past(bruno.id))
