@@ -72,7 +72,9 @@ class MeshVerbs:
         rooms = self._rooms
         return {
             "peers": [
-                _peer(record) | rooms.distrust.describe(record) | {"reach": rooms.reach.report(record.node)}
+                _peer(record)
+                | rooms.distrust.describe(record)
+                | {"reach": rooms.reach.report(record.node), "log": rooms.logs.describe(record.node)}
                 for record in (*rooms.peers.records(), *rooms.peers.distrusted())
             ]
         }

@@ -213,7 +213,7 @@ def _assemble(
     )
     log_exchange = LogExchange(witness, calls, store, clock)
     notices = Notices(witness, calls, log_exchange, store, clock)
-    explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter, log_exchange.demand)
     return Rooms(
         home=home,
         config=config,

@@ -211,7 +211,7 @@ class Life:
         )
         log_exchange = LogExchange(witness, calls, store, clock)
         notices = Notices(witness, calls, log_exchange, store, clock)
-        explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
+        explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter, log_exchange.demand)
         self.rooms = Rooms(
             home=machine.home,
             config=config,
