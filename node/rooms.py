@@ -122,7 +122,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     pairing = PairingDesk(own, config, store, clock, changes, ports.pairing_server, ports.pairing_client)
     log_exchange = LogExchange(witness, calls, store, clock)
     notices = Notices(witness, calls, log_exchange, store, clock)
-    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
     return Rooms(
         home=home,
         config=config,

@@ -354,6 +354,12 @@ CODES: dict[str, Code] = {
         "The peer's log could not be shown to continue what was seen of it: it is suspended until it is.",
         "`trailmesh log audit --peer NAME` asks again.",
     ),
+    "log.silent": Code(
+        _P,
+        True,
+        "The peer does not show its log, or an older state of it than is held; by the policy of this node it is frozen until it does.",
+        "`trailmesh log audit --peer NAME` asks again; `policy.log_silence: warn` in the configuration only tells you.",
+    ),
     "log.not_logged": Code(
         _O,
         False,

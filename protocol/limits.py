@@ -52,6 +52,7 @@ MESSAGE_BYTES_MAX: Final = 4 * KIB
 REFUSAL_BYTES_MAX: Final = 16 * KIB
 REFUSAL_MESSAGE_CHARS_MAX: Final = 300
 KEYS_MESSAGE_BYTES_MAX: Final = 68 * KIB  # a key log
+DELTA_PULL_MESSAGE_BYTES_MAX: Final = 16 * KIB  # where 32 shares end
 GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
 SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
 BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
@@ -158,6 +159,9 @@ NOTE_BYTES_MAX: Final = 8 * KIB
 NOTE_SIGNATURES_MAX: Final = 32
 NOTE_NAME_CHARS_MAX: Final = 256
 LOG_NUMBER_MAX: Final = 2**31 - 1
+LOG_OTHERS_MAX: Final = 8
+LOG_OPENINGS_SHOWN_MAX: Final = 8
+LOG_PAST_KEPT_MAX: Final = 32
 LOG_SIZE_MAX: Final = 2**53
 LOG_COSIGNERS_MAX: Final = 16
 LOG_COSIGNER_KEYS_BYTES_MAX: Final = 4 * KIB
@@ -168,6 +172,8 @@ LOG_GOSSIP_KEY_LOGS_MAX: Final = 2
 LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
+LOG_PROOF_ONE_IN: Final = 8  # of deltas, assignments and results of one peer in one search
+LOG_PROOF_OWED_S_MAX: Final = 60
 LOG_START_SYNC_TIMEOUT_S: Final = 5
 
 # Audit trail (docs/adr/0017-audit-trail.md)

@@ -190,7 +190,14 @@ class MemoryNode:
         self.log_exchange = LogExchange(self.witness, self.calls, self.store, mesh.clock)
         await self.log_exchange.load()
         self.explorer = Explorer(
-            self.witness, self.config, self.store, mesh.clock, self.browsers, self.calls, TreeWriter
+            self.witness,
+            self.config,
+            self.store,
+            mesh.clock,
+            self.browsers,
+            self.calls,
+            TreeWriter,
+            self.log_exchange.demand,
         )
         self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()

@@ -14,6 +14,7 @@ from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
+from node.explorer.log_proofs import Demand, LogProofs
 from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
@@ -51,6 +52,7 @@ class Explorer:
         browsers: Browsers,
         calls: Calls,
         new_writer: NewTreeWriter,
+        demand: Demand,
     ) -> None:
         self._witness = witness
         self._store = store
@@ -59,7 +61,8 @@ class Explorer:
         self._calls, self._peers = calls, calls.peers
         self._pages = PageWork(witness, config, store, clock, browsers)
         self._expulsions = Expulsions(store)
-        self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer)
+        proofs = LogProofs(demand, clock)
+        self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
         """Handlers of the peer API, by route."""
 
@@ -325,6 +328,7 @@ class Explorer:
             config=self._config,
             verify_claim=verify_claim,
             work_locally=work_locally,
+            proofs=self._searches.proofs,
             tell=tell,
         )
         search.task = asyncio.create_task(self._conduct(search), name=f"search {found.id}")

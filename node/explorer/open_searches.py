@@ -13,6 +13,7 @@ from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
+from node.explorer.log_proofs import LogProofs
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
 from node.signing import Witness
@@ -57,6 +58,7 @@ class OpenSearches:
         calls: Calls,
         pages: PageWork,
         new_writer: NewTreeWriter,
+        proofs: LogProofs,
     ) -> None:
         self._witness = witness
         self._config = config
@@ -65,6 +67,8 @@ class OpenSearches:
         self._calls, self._peers = calls, calls.peers
         self._pages = pages
         self._new_writer = new_writer
+        self.proofs = proofs
+        """Of what peers hand in."""
         self._expulsions = Expulsions(store)
         self._open: dict[str, Open] = {}
         self._leaving: dict[str, asyncio.Event] = {}
@@ -129,7 +133,7 @@ class OpenSearches:
             spec = self.spec_of(found.spec)
             replica = Replica(spec, self._witness, self._store, self._new_writer)
             await replica.load(self._peers.find_key, self._peers.genesis_keys())
-            exchange = Exchange(replica, self._calls, self._store, self._clock)
+            exchange = Exchange(replica, self._calls, self._store, self._clock, self.proofs)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
             if spec.coordinator != self._witness.node:
                 search.work = BranchWork(
@@ -139,6 +143,7 @@ class OpenSearches:
                     self._store,
                     self._clock,
                     self._config,
+                    self.proofs,
                     explore=lambda assignment, after: self._explore(replica, assignment, after),
                 )
             self._open[found.id] = search
@@ -171,6 +176,7 @@ class OpenSearches:
                 try:
                     await search.exchange.close()
                 finally:
+                    self.proofs.forget(search_id)
                     del self._leaving[search_id]
                     left.set()
 

@@ -19,7 +19,7 @@ from node.explorer.walker import WalkStep
 from node.signing import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.messages import SearchSpec
+from protocol.messages import SearchSpec, ShareHead
 from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
 from protocol.search.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
 from protocol.search.tree import CLOSED, VISITS, SearchTree
@@ -269,6 +269,21 @@ class Replica:
         """The newest (epoch, sequence number) merged from ``peer``."""
         reader = self._readers.get(peer)
         return (reader.epoch, reader.next_seq - 1) if reader else (0, 0)
+
+    def heads(self) -> list[ShareHead]:
+        """Where the share of each writer ends here."""
+        ends = [(peer, reader, reader.next_seq - 1) for peer, reader in self._readers.items()]
+        return [
+            ShareHead(writer=peer, epoch=reader.epoch, seq=seq, digest=reader.digest(reader.epoch, seq) or b"")
+            for peer, reader, seq in ends
+            if seq
+        ]
+
+    def contradicts(self, head: ShareHead) -> bool:
+        """Whether another delta stands here under the number of ``head``."""
+        reader = self._readers.get(head.writer)
+        digest = reader.digest(head.epoch, head.seq) if reader else None
+        return digest not in (None, head.digest)
 
     # --- reading, by key ---------------------------------------------------------------------------------------------
 

@@ -66,6 +66,7 @@ class MeshVerbs:
             paired_ms=record.paired_ms,
             seen_ms=record.seen_ms,
             reach=self._rooms.reach.report(record.node),
+            log=self._rooms.logs.describe(record.node),
             **self._rooms.distrust.describe(record),
         )
 

@@ -255,7 +255,7 @@ async def test_a_claim_from_the_very_last_branch_is_still_judged() -> None:
 async def test_a_repeated_claim_is_judged_once() -> None:
     """Also while the first is being judged: a false one must not count three times.
 
-    Guard: node/explorer/coordinator.py, Coordinator.take_result.
+    Guard: node/explorer/coordinator.py, Coordinator._has_come.
     """
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)

@@ -81,7 +81,7 @@ async def test_a_result_is_taken_from_its_worker_only() -> None:
         result = BranchResult(
             search=given.search, lease=given.lease, branch=given.branch, spend=Spend(), outcome="spent"
         )
-        sealed = bruno.identity.artefact(KIND_RESULT, given.lease, result).envelope
+        sealed = (await bruno.witness.artefact(KIND_RESULT, given.lease, result)).envelope
         with pytest.raises(MeshError) as refused:
             await carla.calls.call(anna.id, "branch/return", BranchReturn(search=given.search, result=sealed), Done)
         assert refused.value.code == "envelope.issuer"

@@ -194,7 +194,7 @@ def _assignment(spec: SearchSpec, clock: QuickClock, **fields: Any) -> Assignmen
 async def _assign(
     anna: MemoryNode, bruno: MemoryNode, assignment: Assignment, signer: MemoryNode | None = None
 ) -> Done:
-    sealed = (signer or anna).identity.artefact(KIND_ASSIGNMENT, assignment.lease, assignment).envelope
+    sealed = (await (signer or anna).witness.artefact(KIND_ASSIGNMENT, assignment.lease, assignment)).envelope
     return await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
 
 

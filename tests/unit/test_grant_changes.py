@@ -92,7 +92,7 @@ async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_grant
     anna, bruno = two
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, anna.mesh.clock)
-    sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
+    sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
 
     def ask(route: str, record: Any, answer: Any) -> Callable[[], Any]:
         return lambda: anna.calls.call(bruno.id, route, record, answer)
@@ -122,7 +122,8 @@ async def test_no_result_is_taken_and_no_lease_renewed_for_a_site_that_is_not_gr
 
     (lease,) = await until(leased, "a lease of bruno's")
     result = BranchResult(search=search, lease=lease.id, branch=lease.branch, outcome="spent", spend=Spend())
-    returned = BranchReturn(search=search, result=bruno.identity.artefact(KIND_RESULT, lease.id, result).envelope)
+    signed = await bruno.witness.artefact(KIND_RESULT, lease.id, result)
+    returned = BranchReturn(search=search, result=signed.envelope)
     renew = BranchRenew(search=search, lease=lease.id, spend=Spend())
     await allow(anna, bruno, parse_grants(f"explore={ELSEWHERE}"))
     assert await _refused(bruno.calls.call(anna.id, "branch/renew", renew, BranchRenewed)) == "peer.scope"
@@ -176,7 +177,7 @@ async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_
     bruno.step_s = 1_000.0
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, mesh.clock)
-    sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
+    sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
     await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
     page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser._pages], "a page")
     assert page[0]._policy.origins == ("http://*.shop.test", ORIGIN)
