@@ -6,12 +6,13 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
+from adapters.ports import ArtefactRecord, SearchRecord
 from adapters.storage.sqlite import SqliteStore
 from benchmarks.live_mesh import LiveNode, serving
 from benchmarks.registry import benchmark
@@ -112,3 +113,81 @@ def writes_per_s() -> float:
 def fsync_per_verb() -> float:
     """Syncs to disk for each of these verbs."""
     return asyncio.run(_privileged())[1]
+
+
+# --- lists that grow long --------------------------------------------------------------------------------------------
+
+FEW: Final = 1_000
+MANY: Final = 100_000
+ROUNDS: Final = 30
+
+
+def _search(number: int) -> SearchRecord:
+    return SearchRecord(
+        id=f"sea-{number}",
+        coordinator="NODE",
+        status="running" if number % 100 == 0 else "done",
+        created_ms=number,
+        updated_ms=number,
+        spec=bytes(500),
+        state=bytes(200),
+    )
+
+
+def _artefact(number: int) -> ArtefactRecord:
+    digest = number.to_bytes(32, "big")
+    kind = "replay-report" if number % 2 else "session"
+    subject = f"ses-{number % 100}"
+    return ArtefactRecord(
+        digest=digest, kind=kind, subject=subject, issuer="NODE", issued_s=number // 10, envelope=bytes(500)
+    )
+
+
+async def _filled(directory: Path, count: int) -> SqliteStore:
+    """A store with ``count`` sessions, artefacts and searches."""
+    store = await SqliteStore.open(directory)
+    numbers = range(count)
+    for start in range(0, count, _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        await asyncio.gather(*(store.put_session(_session(number)) for number in some))
+        await asyncio.gather(*(store.put_artefact(_artefact(number)) for number in some))
+        await asyncio.gather(*(store.put_search(_search(number)) for number in some))
+    return store
+
+
+_AT_ONCE: Final = 5_000
+_LISTS: Final[dict[str, Callable[[SqliteStore], Awaitable[Sequence[object]]]]] = {
+    "sessions": lambda store: store.sessions(limit=100),
+    "sessions with a text": lambda store: store.sessions(text="session", limit=100),
+    "artefacts": lambda store: store.artefacts(limit=100),
+    "artefacts of a kind": lambda store: store.artefacts(kind="session", limit=100),
+    "artefacts of a subject": lambda store: store.artefacts(subject="ses-7", limit=10),
+    "artefacts of a subject and kind": lambda store: store.artefacts(subject="ses-7", kind="replay-report", limit=10),
+    "searches": lambda store: store.searches(limit=100),
+    "searches of a status": lambda store: store.searches(status="running", limit=10),
+}
+
+
+async def _query_growth() -> float:
+    with tempfile.TemporaryDirectory() as directory:
+        few = await _filled(Path(directory) / "few", FEW)
+        many = await _filled(Path(directory) / "many", MANY)
+        worst = 0.0
+        for name, call in _LISTS.items():
+            times: dict[int, list[float]] = {FEW: [], MANY: []}
+            for _ in range(ROUNDS):
+                for count, store in ((FEW, few), (MANY, many)):
+                    began = time.perf_counter()
+                    assert await call(store), name
+                    times[count].append(time.perf_counter() - began)
+            growth = min(times[MANY]) / min(times[FEW])  # the quickest of each: what else the machine does only adds
+            worst = max(worst, growth)
+        await few.close()
+        await many.close()
+        return worst
+
+
+@benchmark("store.query_growth", unit="ratio", target=2, direction="at most")
+def query_growth() -> float:
+    """Time of a page of sessions, artefacts or searches among 100,000, over that among 1,000: the worst of all filters."""
+    return asyncio.run(_query_growth())

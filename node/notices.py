@@ -11,6 +11,7 @@ from adapters.ports import Clock, Store
 from node.api.federation import Handler
 from node.calls import Calls
 from node.log_exchange import LogExchange
+from node.paging import every_artefact
 from node.verb import Params, Tell, Verb, Verbs
 from node.witness import Witness
 from protocol import cbor, ids, limits, notice
@@ -103,7 +104,7 @@ class Notices:
     async def given(self) -> list[ShownNotice]:
         """The notices of this node that hold."""
         mine: tuple[SignedNotice, ...] = ()
-        for artefact in await self._store.artefacts(kind=KIND_DISTRUST_NOTICE):
+        async for artefact in every_artefact(self._store, kind=KIND_DISTRUST_NOTICE):
             if artefact.issuer == self._witness.node:
                 signed = notice.read_notice(artefact.envelope)
                 # In the order they were stored: two of one second are told apart.

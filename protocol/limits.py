@@ -100,6 +100,7 @@ NOTICES_PER_PEER_MAX: Final = 64
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8

@@ -12,10 +12,13 @@ from contextlib import suppress
 from typing import Final
 
 from adapters.storage.blobs import DIGEST_BYTES, Blobs
-from protocol.bundle import KIND
 from protocol.envelope import peek
 from protocol.errors import MeshError
 
+_NAMED: Final = (
+    "SELECT EXISTS (SELECT 1 FROM steps WHERE snapshot = ?1) OR EXISTS (SELECT 1 FROM steps WHERE screenshot = ?1)"
+    " OR EXISTS (SELECT 1 FROM artefacts WHERE names = ?1)"
+)
 _DOOMED: Final = "blobs/doomed"
 """Digests of blobs that nothing may name any more, one behind the other."""
 
@@ -37,7 +40,8 @@ def remove_search(db: sqlite3.Connection, search_id: str) -> bool:
     db.execute("DELETE FROM deltas WHERE search = ?", (search_id,))
     db.execute("DELETE FROM leases WHERE search = ?", (search_id,))
     about = prefix(search_id)
-    db.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(about), about))
+    # As a range of keys, which is found in the index: everything from the prefix up to what its last character precedes.
+    db.execute("DELETE FROM meta WHERE key >= ? AND key < ?", (about, about[:-1] + chr(ord(about[-1]) + 1)))
     db.execute("INSERT INTO meta VALUES (?, x'')", (removed_key(search_id),))
     return True
 
@@ -53,8 +57,9 @@ def manifests(envelopes: Iterable[bytes]) -> set[bytes]:
 
 def signed(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
     """The sessions that were signed, each with the digest of its manifest."""
-    sql = "SELECT subject, envelope FROM artefacts WHERE kind = ? ORDER BY subject, issued_s, seq"
-    return [(subject, digest) for subject, sealed in db.execute(sql, (KIND,)) for digest in manifests([sealed])]
+    return db.execute(
+        "SELECT subject, names FROM artefacts WHERE names IS NOT NULL ORDER BY subject, issued_s, seq"
+    ).fetchall()
 
 
 def remains_key(session_id: str) -> str:
@@ -84,7 +89,7 @@ def sweep(db: sqlite3.Connection, blobs: Blobs, fresh: Set[bytes]) -> None:
     found = doomed(db)
     if not found:
         return
-    named = _digests(db.execute("SELECT snapshot, screenshot FROM steps")) | {digest for _, digest in signed(db)}
+    named = {digest for digest in found if db.execute(_NAMED, (digest,)).fetchone()[0]}
     for digest in found - named - fresh:
         blobs.remove(digest)
     _doom(db, (found & fresh) - named)

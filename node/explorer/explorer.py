@@ -20,6 +20,7 @@ from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
+from node.paging import every_search
 from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, ids
@@ -81,7 +82,7 @@ class Explorer:
         """Open again what was running when the node last stopped, without those whose expulsion it interrupted."""
         for node in await self._expulsions.pending():
             await self.drop_peer(node)
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             try:
                 if found.coordinator != self._witness.node and not self._may_go_on(found):
                     await self._mark_stopped(found.id)
@@ -238,9 +239,8 @@ class Explorer:
         await self._searches.part(node)
         count = 0
         opened = self._searches.get
-        for found in sorted(
-            await self._store.searches(), key=lambda found: opened(found.id) is None
-        ):  # what runs comes first
+        every = [found async for found in every_search(self._store)]
+        for found in sorted(every, key=lambda found: opened(found.id) is None):  # what runs comes first
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
@@ -354,7 +354,7 @@ class Explorer:
         searches it loses the leases it may not accept any more. What was merged stays. Errors: ``store.*``.
         """
         ended = []
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             if found.coordinator == peer and not self._may_go_on(found):
                 search = self._searches.get(found.id)
                 if search is not None:

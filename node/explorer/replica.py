@@ -16,6 +16,7 @@ from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
+from node.paging import every_delta
 from node.witness import Witness
 from protocol import envelope, ids, limits
 from protocol.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
@@ -82,7 +83,7 @@ class Replica:
         me = self._witness.node
         trusted = {**public_keys, me: self._witness.genesis_key}
         self.expelled = await self._expulsions.of(self.spec.id)
-        for record in await self._store.deltas(self.spec.id):
+        async for record in every_delta(self._store, self.spec.id):
             if record.peer not in trusted or record.peer in self.expelled:
                 continue
             await asyncio.sleep(0)  # thousands of small ones are as long as one large one

@@ -168,12 +168,12 @@ async def test_a_record_whose_bytes_rotted_is_an_error_of_the_store(store: Sqlit
 async def test_the_check_finds_damaged_pages(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     for number in range(300):
-        await store.put_meta(f"key {number}", bytes(500))
+        await store.append_delta(DeltaRecord(search="s", peer="p", epoch=1, seq=number, envelope=bytes(500)))
     await store.close()
     path = tmp_path / DATABASE_FILE
     raw = bytearray(path.read_bytes())
     page_bytes = int.from_bytes(raw[16:18], "big")
-    for start in range(len(raw) // 2, len(raw), page_bytes):
+    for start in range(len(raw) // page_bytes * 7 // 8 * page_bytes, len(raw), page_bytes):
         raw[start : start + 64] = b"\xa5" * 64
     path.write_bytes(raw)
     damaged = await SqliteStore.open(tmp_path)
