@@ -136,6 +136,7 @@ CHUNK_KEY_BYTES_MAX: Final = 64
 CHUNK_VALUE_BYTES_MAX: Final = 4 * KIB
 DELTAS_PER_MESSAGE_MAX: Final = 64
 TREE_NODES_MAX: Final = 200_000
+TREE_NODES_OPEN_MAX: Final = 400_000  # in all open searches together; one takes about 750 bytes of memory
 TREE_DEPTH_MAX: Final = 32
 TREE_ACTION_BYTES_MAX: Final = 2 * KIB
 CANDIDATES_PER_STATE_MAX: Final = 40

@@ -23,7 +23,7 @@ from protocol.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, deco
 from protocol.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
-from protocol.tree import CLOSED, VISITS, SearchTree
+from protocol.tree import CLOSED, VISITS, CheckRoom, SearchTree
 from protocol.uct import Uct
 
 log = logging.getLogger(__name__)
@@ -37,9 +37,16 @@ _DECODED_HERE_BYTES_MAX = 16 * limits.KIB
 class Replica:
     """A search as this node knows it. Its writer belongs to one flush at a time; merging happens between awaits."""
 
-    def __init__(self, spec: SearchSpec, witness: Witness, store: Store, new_writer: NewTreeWriter) -> None:
+    def __init__(
+        self,
+        spec: SearchSpec,
+        witness: Witness,
+        store: Store,
+        new_writer: NewTreeWriter,
+        check_room: CheckRoom = lambda count: None,
+    ) -> None:
         self.spec = spec
-        self.tree = SearchTree(spec.id)
+        self.tree = SearchTree(spec.id, check_room)
         self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
         self.own = OwnShare(self.root)
@@ -91,7 +98,7 @@ class Replica:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 await self._merge(record.peer, trusted[record.peer], opened.payload)
             except MeshError as error:
-                if record.peer == me:
+                if record.peer == me or error.code == "search.full":  # which is nobody's fault
                     raise
                 if error.code == "delta.gap":
                     continue  # nobody's fault: the peer will send from there again
