@@ -59,5 +59,5 @@ def find(db: sqlite3.Connection, query: AuditQuery) -> list[AuditLine]:
     return [_line(row) for row in rows][::-1]
 
 
-def _line(row: tuple[int, int, str, str, bytes, str]) -> AuditLine:
-    return AuditLine(number=row[0], at_ms=row[1], who=row[2], what=row[3], line=row[4], digest=row[5])
+def _line(row: tuple[object, ...]) -> AuditLine:
+    return records.of_columns(AuditLine, row)

@@ -241,21 +241,35 @@ def _tell(calls: Sequence[_Call], outcomes: Sequence[_Outcome]) -> None:
             call.answer.set_exception(error)
 
 
+def _create(path: Path) -> None:
+    """Make an empty store beside ``path``, then give it that name: a crash leaves no file there that is none."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    # SQLite would create the file by the umask; its WAL takes the mode of the database file.
+    os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _FILE_MODE))
+    db = sqlite3.connect(new, isolation_level=None)
+    try:
+        migrations.migrate(db)
+    finally:
+        db.close()
+    os.replace(new, path)
+    sync_directory(path.parent)
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     with translated(path):
         make_directory(path.parent)
-        created = not path.exists()
-        # SQLite would create the file by the umask; its WAL takes the mode of the database file.
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _FILE_MODE)
+        if not path.exists():
+            _create(path)
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         try:
             os.fchmod(handle, _FILE_MODE)
         finally:
             os.close(handle)
-        if created:
-            sync_directory(path.parent)
         db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_MS / 1_000, isolation_level=None)
         try:
-            migrations.version_of(db)  # first of all: a store that is refused is not changed
+            if not migrations.version_of(db):  # first of all: a store that is refused is not changed
+                raise MeshError("store.corrupt", f"{path} is empty: what it held is gone")
             for setting in _SETTINGS:
                 db.execute(setting)
             migrations.migrate(db)

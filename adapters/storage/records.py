@@ -38,10 +38,17 @@ def pack(record: msgspec.Struct) -> bytes:
     return body
 
 
+def blob(value: object) -> bytes:
+    """``value``, once it is bytes: a damaged page gives values of any type, whatever the schema says. Errors: ``store.corrupt``."""
+    if not isinstance(value, bytes):
+        raise MeshError("store.corrupt", f"the store holds {type(value).__name__} where bytes belong")
+    return value
+
+
 def unpack(body: bytes, record: type[T]) -> T:
     """The record that ``pack`` made ``body`` of. Errors: ``store.corrupt``."""
     try:
-        return cbor.decode_as(body, record, **_BOUNDS)
+        return cbor.decode_as(blob(body), record, **_BOUNDS)
     except MeshError as error:
         raise MeshError("store.corrupt", f"a stored {record.__name__} cannot be read: {error.message}") from error
 

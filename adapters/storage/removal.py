@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from typing import Final
 
+from adapters.storage import records
 from adapters.storage.blobs import DIGEST_BYTES, Blobs
 from protocol.envelope import peek
 from protocol.errors import MeshError
@@ -98,7 +99,7 @@ def sweep(db: sqlite3.Connection, blobs: Blobs, fresh: Set[bytes]) -> None:
 def doomed(db: sqlite3.Connection) -> set[bytes]:
     """The blobs that wait to be removed."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (_DOOMED,)).fetchone()
-    data = bytes(row[0]) if row else b""
+    data = records.blob(row[0]) if row else b""
     return {data[start : start + DIGEST_BYTES] for start in range(0, len(data), DIGEST_BYTES)}
 
 
@@ -109,4 +110,4 @@ def _doom(db: sqlite3.Connection, digests: Set[bytes]) -> None:
 
 
 def _digests(rows: Iterator[tuple[bytes, bytes]]) -> set[bytes]:
-    return {bytes(digest) for row in rows for digest in row if len(digest) == DIGEST_BYTES}
+    return {digest for row in rows for digest in map(records.blob, row) if len(digest) == DIGEST_BYTES}

@@ -70,7 +70,7 @@ class SqliteStore:
     async def get_meta(self, key: str) -> bytes | None:
         def work(db: sqlite3.Connection) -> bytes | None:
             row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            return bytes(row[0]) if row else None
+            return records.blob(row[0]) if row else None
 
         return await self._database.read(work)
 
@@ -355,8 +355,10 @@ class SqliteStore:
             "SELECT session, number, snapshot FROM steps WHERE snapshot <> x'' UNION ALL"
             " SELECT session, number, screenshot FROM steps WHERE screenshot <> x'' ORDER BY 1, 2"
         )
-        faults += [records.missing_blob(*row) for row in named if not self._blobs.has(row[2])]
-        faults += [records.missing_manifest(*row) for row in removal.signed(db) if not self._blobs.has(row[1])]
+        faults += [records.missing_blob(*row) for row in named if not self._blobs.has(records.blob(row[2]))]
+        faults += [
+            records.missing_manifest(*row) for row in removal.signed(db) if not self._blobs.has(records.blob(row[1]))
+        ]
         return faults
 
     async def close(self) -> None:

@@ -48,6 +48,21 @@ SORTED: Final = {
 """How statements begin that sort what they read, and what bounds that."""
 
 
+async def fill(store: Store) -> None:
+    """A row in every table."""
+    await store.put_meta("key", b"value")
+    await store.put_peer(peer("A", 1))
+    await store.put_invite(invite())
+    await store.put_session(session())
+    await store.append_step("ses-1", step(1, snapshot=await store.put_blob(b"data")))
+    await store.put_artefact(artefact())
+    await store.put_search(search())
+    await store.append_delta(delta())
+    await store.put_lease(lease())
+    await _logs(store)
+    await _audit(store)
+
+
 async def _everything(store: Store) -> None:
     """Call every method of the port, lists with each of their filters."""
     await store.put_meta("key", b"")
@@ -90,6 +105,7 @@ async def _everything(store: Store) -> None:
     await store.put_lease(lease())
     await store.lease("lea-1")
     await _logs(store)
+    await store.drop_cosigned("A")
     await _audit(store)
     await store.usage()
     await store.search_removed("sea-1")
@@ -113,7 +129,6 @@ async def _logs(store: Store) -> None:
     )
     await store.put_cosigned(cosigned)
     await store.cosigned()
-    await store.drop_cosigned("A")
     await store.put_equivocation(EquivocationRecord(node="A", proof=b"", found_ms=1))
     await store.equivocations()
 
