@@ -133,6 +133,11 @@ class Database:
         finally:
             self.waiting -= 1
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
     async def close(self) -> None:
         """Finish what was begun, fold the WAL into the file, end the thread. Never raises; twice is once."""
         if self._closed:

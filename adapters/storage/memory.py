@@ -55,7 +55,7 @@ class MemoryStore:
         self._equivocations: dict[str, bytes] = {}
         self._audit: list[AuditLine] = []
         self._blobs: dict[bytes, bytes] = {}
-        self._fresh: set[bytes] = set()
+        self._fresh: Counter[bytes] = Counter()
         self._closed = False
 
     @property
@@ -112,7 +112,7 @@ class MemoryStore:
             raise records.no_session(session_id)
         records.check_next(session_id, len(self._steps[session_id]), step)
         self._steps[session_id].append(pack(step))
-        self._fresh -= {step.snapshot, step.screenshot}
+        self._fresh -= Counter({step.snapshot, step.screenshot})
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         self._open()
@@ -121,7 +121,7 @@ class MemoryStore:
         self._sessions[session.id] = body
         self._steps.setdefault(session.id, [])
         self._keep(kept, artefacts)
-        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
+        self._fresh -= Counter(removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def import_session(
         self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
@@ -131,7 +131,7 @@ class MemoryStore:
         bodies = [pack(step) for step in steps]
         await self.commit_session(session, artefacts)
         self._steps[session.id] = bodies
-        self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
+        self._fresh -= Counter({digest for step in steps for digest in (step.snapshot, step.screenshot)})
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
@@ -147,7 +147,7 @@ class MemoryStore:
         for artefact in about:
             del self._artefacts[artefact.digest]
         named = {digest for other in self._steps for digest in self._named(other)}
-        for digest in gone - named - {digest for _, digest in self._signed()} - self._fresh:
+        for digest in gone - named - {digest for _, digest in self._signed()} - set(self._fresh):
             self._blobs.pop(digest, None)
         await self.put_meta(removal.remains_key(session_id), remains)
         return True
@@ -397,7 +397,7 @@ class MemoryStore:
         self._open()
         digest = hashlib.sha256(data).digest()
         self._blobs[digest] = bytes(data)
-        self._fresh.add(digest)
+        self._fresh[digest] += 1
         return digest
 
     async def blob(self, digest: bytes) -> bytes:

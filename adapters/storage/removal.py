@@ -82,8 +82,8 @@ def remove_session(db: sqlite3.Connection, session_id: str, remains: bytes = b""
     return True
 
 
-def sweep(db: sqlite3.Connection, blobs: Blobs, fresh: Set[bytes]) -> None:
-    """Remove the doomed blobs that no step and no signature names, but for ``fresh`` ones: their step may be on its way.
+def sweep(db: sqlite3.Connection, blobs: Blobs) -> None:
+    """Remove the doomed blobs that no step and no signature names, but for those that were put: their step may be on its way.
 
     A session that was removed may have been taken back from its bundle meanwhile.
     """
@@ -91,9 +91,7 @@ def sweep(db: sqlite3.Connection, blobs: Blobs, fresh: Set[bytes]) -> None:
     if not found:
         return
     named = {digest for digest in found if db.execute(_NAMED, (digest,)).fetchone()[0]}
-    for digest in found - named - fresh:
-        blobs.remove(digest)
-    _doom(db, (found & fresh) - named)
+    _doom(db, blobs.remove(found - named))
 
 
 def doomed(db: sqlite3.Connection) -> set[bytes]:

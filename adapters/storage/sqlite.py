@@ -7,7 +7,7 @@ queried) and their strict-CBOR body.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Final
 
@@ -42,8 +42,6 @@ class SqliteStore:
     def __init__(self, database: Database, blobs: Blobs) -> None:
         self._database = database
         self._blobs = blobs
-        self._fresh: set[bytes] = set()
-        """Blobs that were put and that nothing has named yet."""
 
     @classmethod
     async def open(cls, directory: Path) -> SqliteStore:
@@ -53,13 +51,17 @@ class SqliteStore:
         """
         database = await Database.open(directory / DATABASE_FILE)
         try:
-            blobs = await database.run(lambda: Blobs(directory / BLOBS_DIRECTORY))
-            if await database.read(removal.doomed):  # a crash came between a removal and that of its blobs
-                await database.write(lambda db: removal.sweep(db, blobs, frozenset()))
+            store = cls(database, await database.run(lambda: Blobs(directory / BLOBS_DIRECTORY)))
         except BaseException:
             await database.close()
             raise
-        return cls(database, blobs)
+        try:
+            if await database.read(removal.doomed):  # a crash came between a removal and that of its blobs
+                await database.write(lambda db: removal.sweep(db, store._blobs))
+        except BaseException:
+            await store.close()
+            raise
+        return store
 
     @property
     def waiting(self) -> int:
@@ -141,7 +143,7 @@ class SqliteStore:
             _add_step(db, session_id, step)
 
         await self._database.write(work)
-        self._fresh -= {step.snapshot, step.screenshot}
+        await self._named({step.snapshot, step.screenshot})
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         def work(db: sqlite3.Connection) -> None:
@@ -150,7 +152,7 @@ class SqliteStore:
                 artefact_table.put(db, artefact)
 
         await self._database.write(work)
-        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
+        await self._named(removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def import_session(
         self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
@@ -165,8 +167,8 @@ class SqliteStore:
                 artefact_table.put(db, artefact)
 
         await self._database.write(work)
-        self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
-        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
+        named = {digest for step in steps for digest in (step.snapshot, step.screenshot)}
+        await self._named(named | removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
@@ -174,7 +176,7 @@ class SqliteStore:
     async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
         return await self._database.write(
             lambda db: removal.remove_session(db, session_id, remains),
-            then=lambda db: removal.sweep(db, self._blobs, self._fresh),
+            then=lambda db: removal.sweep(db, self._blobs),
         )
 
     async def session(self, session_id: str) -> Session | None:
@@ -328,12 +330,10 @@ class SqliteStore:
     # --- blobs, whole store ---
 
     async def put_blob(self, data: bytes) -> bytes:
-        def work() -> bytes:
-            digest = self._blobs.put(data)
-            self._fresh.add(digest)  # on the one thread of the database: no sweep runs between the two
-            return digest
+        return await self._database.run(lambda: self._blobs.put(data))
 
-        return await self._database.run(work)
+    async def _named(self, digests: Set[bytes]) -> None:
+        await self._database.run(lambda: self._blobs.named(digests - {b""}))
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._database.run(lambda: self._blobs.get(digest))
@@ -362,6 +362,8 @@ class SqliteStore:
         return faults
 
     async def close(self) -> None:
+        if not self._database.closed:
+            await self._database.run(self._blobs.close)
         await self._database.close()
 
 
