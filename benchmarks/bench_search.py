@@ -80,7 +80,7 @@ async def _growth() -> float:
                 shares.append((spec, await _share(writer, spec, count)))
             rounds = [[await _handed_over(exchange, spec) for spec, exchange in shares] for _ in range(ROUNDS)]
     short, long = (statistics.median(times) for times in zip(*rounds, strict=True))
-    return (long / LONG) / (short / SHORT)
+    return float((long / LONG) / (short / SHORT))
 
 
 @benchmark("search.catch_up_growth", unit="ratio", target=1.3, direction="at most")

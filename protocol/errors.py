@@ -460,7 +460,7 @@ CODES: dict[str, Code] = {
         _E,
         True,
         "All open searches of the node together hold as many pages as it keeps in memory.",
-        "End a search there: `trailmesh explore show` lists them, `trailmesh explore stop` ends one; then `trailmesh explore resume` goes on.",
+        "End a search on that node: `trailmesh explore show` lists them, `trailmesh explore stop` ends one; then try again.",
     ),
     "delta.invalid": Code(
         _P, False, "The delta is not a change this protocol emits.", "Both nodes should run the same protocol version."

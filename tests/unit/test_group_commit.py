@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ async def together(database: Database, calls: Sequence[Callable[[], Awaitable[An
 
 
 async def test_writes_that_wait_share_one_commit(database: Database) -> None:
-    results, said = await together(database, [lambda n=n: database.write(put(f"{n:02}")) for n in range(40)])
+    results, said = await together(database, [partial(database.write, put(f"{n:02}")) for n in range(40)])
     assert results == [f"{n:02}" for n in range(40)]
     assert (said.count("COMMIT"), said.count("BEGIN IMMEDIATE")) == (1, 1)
     assert await database.read(keys) == results
@@ -68,14 +69,12 @@ async def test_writes_that_wait_share_one_commit(database: Database) -> None:
 
 async def test_a_batch_is_bounded(database: Database) -> None:
     count = BATCH_CALLS_MAX + 1
-    results, said = await together(database, [lambda n=n: database.write(put(str(n))) for n in range(count)])
+    results, said = await together(database, [partial(database.write, put(str(n))) for n in range(count)])
     assert results == [str(n) for n in range(count)]
     assert said.count("COMMIT") == 2
 
 
 async def test_a_write_that_raises_is_undone_alone(database: Database) -> None:
-    """Guard: adapters/storage/database.py, Database._saved."""
-
     def spoilt(db: sqlite3.Connection) -> None:
         db.execute("INSERT INTO meta VALUES ('spoilt', x'00')")
         raise KeyError("ours")

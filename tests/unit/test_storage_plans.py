@@ -194,7 +194,7 @@ async def test_every_method_of_the_port_has_its_plans_read(tmp_path: Path) -> No
             return getattr(self._store, name)
 
     async def calls(store: Store) -> None:
-        await _everything(Watched(store))  # type: ignore[arg-type]
+        await _everything(Watched(store))
 
     await _plans(tmp_path, calls)
     port = {name for name in vars(Store) if not name.startswith("_")}
