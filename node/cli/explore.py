@@ -167,11 +167,14 @@ def show_summary(r: Result) -> None:
 @click.option(
     "--html", metavar="FILE", default="", help="Also write the report: tree picture, screenshots, who signed what."
 )
+@click.option(
+    "--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="Without SEARCH: at most this many."
+)
 @common_options
-def show(home: str | None, search: str | None, html: str, as_json: bool) -> None:
-    """Show a search; without SEARCH, list them."""
+def show(home: str | None, search: str | None, html: str, limit: int, as_json: bool) -> None:
+    """Show a search; without SEARCH, list them, newest first."""
     if not search:
-        result = run_verb(home, "explore.list", {})
+        result = run_verb(home, "explore.list", {"limit": limit})
 
         def listed(r: Result) -> None:
             if not r["searches"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import click
 
 from node.cli import distrust, keys, pairing
@@ -113,6 +115,10 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     from node.process.runtime import serve as run
 
     def ready(info: Result) -> None:
+        # What is there now stays until the process ends. Each full collection of garbage would look through it, and stop the
+        # event loop for as long.
+        gc.collect()
+        gc.freeze()
         emit(
             info,
             as_json=as_json,

@@ -196,8 +196,8 @@ async def _signed(rooms: Rooms, spec: SearchSpec, summary: Summary) -> tuple[Sig
     ]
     for lease in await rooms.store.leases(spec.id):
         sealed += [(f"lease {lease.id}", data) for data in (lease.assignment, lease.result) if data]
-    last = {record.peer: record for record in await rooms.store.deltas(spec.id)}
-    sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last.values()]
+    last = await rooms.store.newest_deltas(spec.id)
+    sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last]
     for artefact, data in sealed:
         rows.append(_signed_row(rooms, artefact, data))
     return tuple(rows)

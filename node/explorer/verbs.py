@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from node.explorer.show import show_search, summarise
 from node.rooms import Rooms
-from node.verbs import NoParams, Params, Tell, Verb, Verbs
+from node.verbs import Params, Tell, Verb, Verbs
+from protocol import limits
 from protocol.goal.condition import parse as parse_condition
 
 
@@ -35,6 +38,12 @@ class SearchParams(Params, frozen=True, kw_only=True):
     html: str = ""
 
 
+class SearchesParams(Params, frozen=True, kw_only=True):
+    """``explore.list``"""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=limits.LIST_ROWS_MAX)] = 50
+
+
 class ExploreVerbs:
     """Starts searches, stops them, shows what they found."""
 
@@ -49,7 +58,7 @@ class ExploreVerbs:
             "explore.resume": Verb(ResumeParams, self._resume),
             "explore.stop": Verb(SearchParams, self._stop),
             "explore.remove": Verb(SearchParams, self._remove),
-            "explore.list": Verb(NoParams, self._searches),
+            "explore.list": Verb(SearchesParams, self._searches),
             "explore.show": Verb(SearchParams, self._search),
         }
 
@@ -91,8 +100,8 @@ class ExploreVerbs:
             ],
         }
 
-    async def _searches(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        found = await self._rooms.store.searches()
+    async def _searches(self, params: SearchesParams, tell: Tell) -> dict[str, Any]:
+        found = await self._rooms.store.searches(limit=params.limit)
         return {
             "searches": [
                 {"id": f.id, "status": f.status, "coordinator": f.coordinator, "created_ms": f.created_ms}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from node.rooms import Rooms
 from node.verbs import Params, Tell, Verb, Verbs
+from protocol import limits
 
 
 class RecordParams(Params, frozen=True, kw_only=True):
@@ -27,7 +28,7 @@ class ListParams(Params, frozen=True, kw_only=True):
     """``session.list``"""
 
     text: str = ""
-    limit: int = 50
+    limit: Annotated[int, msgspec.Meta(ge=1, le=limits.LIST_ROWS_MAX)] = 50
 
 
 class SessionParams(Params, frozen=True, kw_only=True):
