@@ -491,6 +491,12 @@ CODES: dict[str, Code] = {
     "search.start_failed": Code(
         _E, True, "The start page of the search could not be opened.", "Check the address and that the site is up."
     ),
+    "search.full": Code(
+        _E,
+        True,
+        "All open searches of the node together hold as many pages as it keeps in memory.",
+        "End a search on that node: `trailmesh explore show` lists them, `trailmesh explore stop` ends one; then try again.",
+    ),
     "delta.invalid": Code(
         _P, False, "The delta is not a change this protocol emits.", "Both nodes should run the same protocol version."
     ),

@@ -101,6 +101,7 @@ NOTICES_PER_PEER_MAX: Final = 64
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8
@@ -136,6 +137,7 @@ CHUNK_KEY_BYTES_MAX: Final = 64
 CHUNK_VALUE_BYTES_MAX: Final = 4 * KIB
 DELTAS_PER_MESSAGE_MAX: Final = 64
 TREE_NODES_MAX: Final = 200_000
+TREE_NODES_OPEN_MAX: Final = 400_000  # in all open searches together; one takes about 750 bytes of memory
 TREE_DEPTH_MAX: Final = 32
 TREE_ACTION_BYTES_MAX: Final = 2 * KIB
 CANDIDATES_PER_STATE_MAX: Final = 40
@@ -174,6 +176,7 @@ LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
 LOG_PROOF_ONE_IN: Final = 8  # of deltas, assignments and results of one peer in one search
 LOG_PROOF_OWED_S_MAX: Final = 60
+LOG_SYNCS_AT_ONCE_MAX: Final = 32
 LOG_START_SYNC_TIMEOUT_S: Final = 5
 
 # Audit trail (docs/adr/0017-audit-trail.md)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any, Final
 
 import click
@@ -118,6 +119,10 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     from node.process.runtime import serve as run
 
     def ready(info: Result) -> None:
+        # What is there now stays until the process ends. Each full collection of garbage would look through it, and stop the
+        # event loop for as long.
+        gc.collect()
+        gc.freeze()
         emit(
             info,
             as_json=as_json,

@@ -141,7 +141,9 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
     try:
         check_events(text)
-        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}
+        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
+        if plain is None:  # a file that lost its content must not allow what it had forbidden
+            raise MeshError("config.invalid", "it is empty: write {} to take every default")
         return msgspec.convert(plain, Config)
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error

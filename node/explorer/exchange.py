@@ -133,10 +133,14 @@ class Exchange:
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""
         after = seq if epoch == self._replica.epoch else 0
-        stored = await self._store.deltas(
-            self._replica.spec.id, peer=self._peers.me, epoch=self._replica.epoch, after_seq=after
+        return await self._store.deltas(
+            self._replica.spec.id,
+            peer=self._peers.me,
+            epoch=self._replica.epoch,
+            after_seq=after,
+            limit=limits.DELTAS_PER_MESSAGE_MAX,
+            bytes_max=_BATCH_BYTES_MAX,
         )
-        return bounded(stored)
 
     async def pull_from(self, peer: str) -> None:
         """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later.
@@ -172,13 +176,3 @@ class Exchange:
 def _count(value: Any, otherwise: int) -> int:
     """What a peer's refusal says is wanted; a peer may say anything."""
     return value if isinstance(value, int) and value >= otherwise else otherwise
-
-
-def bounded(records: list[DeltaRecord]) -> list[DeltaRecord]:
-    """As many of ``records``, from the front, as fit one message."""
-    total = 0
-    for count, record in enumerate(records[: limits.DELTAS_PER_MESSAGE_MAX]):
-        total += len(record.envelope)
-        if total > _BATCH_BYTES_MAX and count:
-            return records[:count]
-    return records[: limits.DELTAS_PER_MESSAGE_MAX]

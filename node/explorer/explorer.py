@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
+from node.base import every_search
 from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
@@ -85,7 +86,7 @@ class Explorer:
         """Open again what was running when the node last stopped, without those whose expulsion it interrupted."""
         for node in await self._expulsions.pending():
             await self.drop_peer(node)
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             try:
                 if found.coordinator != self._witness.node and not self._may_go_on(found):
                     await self._mark_stopped(found.id)
@@ -242,9 +243,8 @@ class Explorer:
         await self._searches.part(node)
         count = 0
         opened = self._searches.get
-        for found in sorted(
-            await self._store.searches(), key=lambda found: opened(found.id) is None
-        ):  # what runs comes first
+        every = [found async for found in every_search(self._store)]
+        for found in sorted(every, key=lambda found: opened(found.id) is None):  # what runs comes first
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
@@ -359,7 +359,7 @@ class Explorer:
         searches it loses the leases it may not accept any more. What was merged stays. Errors: ``store.*``.
         """
         ended = []
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             if found.coordinator == peer and not self._may_go_on(found):
                 search = self._searches.get(found.id)
                 if search is not None:

@@ -146,7 +146,7 @@ class Logs:
             return signed.digest, signed.issuer
         if len(target) == _DIGEST_CHARS and not set(target.lower()) - set("0123456789abcdef"):
             digest = bytes.fromhex(target)
-            kept = next((item for item in await self._store.artefacts() if item.digest == digest), None)
+            kept = await self._store.artefact(digest)
             return digest, kept.issuer if kept else ""
         return await asyncio.to_thread(self._bundle_target, Path(target))
 

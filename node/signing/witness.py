@@ -17,6 +17,7 @@ import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, Clock, Store
+from node.base import every_artefact
 from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
 from node.signing.trail import Trail
@@ -336,7 +337,9 @@ class Witness:
 
     async def _openings(self) -> list[tuple[int, bytes]]:
         """Number and opening of each log of ours, oldest first."""
-        made = [artefact for artefact in await self._store.artefacts(kind=KIND_OPENING) if artefact.issuer == self.node]
+        made = [
+            opening async for opening in every_artefact(self._store, kind=KIND_OPENING) if opening.issuer == self.node
+        ]
         return sorted((witness_log.parse_origin(artefact.subject)[1], artefact.envelope) for artefact in made)
 
     async def openings(self, after: int, before: int) -> tuple[bytes, ...]:

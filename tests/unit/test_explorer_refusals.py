@@ -43,6 +43,7 @@ from protocol.recording.session import Profile
 from protocol.search.delta import KIND, encode_delta
 from protocol.search.entry import Register, encode_action, make_update, node_key, root_key
 from protocol.wire.envelope import key_id
+from tests import trees
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
 from tests.twins.storage import MemoryStore
 
@@ -497,3 +498,28 @@ async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_le
     replica.adopt(node_key(replica.root, action), (action,))
     await replica.flush()
     assert len(replica.children(replica.root)) == 40
+
+
+async def test_a_delta_for_which_a_node_has_no_room_costs_its_writer_nothing_and_is_taken_later(
+    replica: Replica,
+) -> None:
+    """Neither as it comes nor as it is read back."""
+    writer = Writer(replica.spec.id)
+    entry = trees.node("link", replica.root)
+    (delta,) = writer.tree.flush(make_update({entry.key: entry}))
+    sealed = writer.seal(encode_delta(delta))
+    peer, key, find_key = writer.identity.node, writer.identity.public_key, _finder(writer, replica._witness.identity)
+
+    def no_room(count: int) -> None:
+        if count:
+            raise MeshError("search.full")
+
+    replica.tree._check_room = no_room
+    assert await _refused(replica.receive(peer, key, sealed, find_key)) == "search.full"
+    assert (replica.have(peer)[1], replica.expelled) == (0, {})
+    replica.tree._check_room = lambda count: None
+    await replica.receive(peer, key, sealed, find_key)
+    assert replica.have(peer) == (1, 1)
+    again = Replica(replica.spec, replica._witness, replica._store, TreeWriter, no_room)
+    assert await _refused(again.load(find_key, {peer: key})) == "search.full"
+    assert again.expelled == {}
