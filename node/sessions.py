@@ -25,6 +25,7 @@ from node.peers import Peers
 from node.recorder import Recording, record, record_actions
 from node.remains import Remains, read_remains, remains_of
 from node.replayer import Recorded, ReplayPlan, open_report, replay
+from node.stored_ids import find_stored
 from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, envelope, ids, limits
@@ -37,6 +38,7 @@ from protocol.risk import GuardPolicy
 from protocol.session import ReplayReport, Session, Step, StepMatch, Verdict
 
 _ZIP_START = b"PK"
+_ALL = 2**31 - 1
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,7 +258,12 @@ class Sessions:
 
     async def remains(self, session_id: str) -> Remains | None:
         """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
-        return await read_remains(self._store, ids.parse_id("ses", session_id))
+        try:
+            return await read_remains(self._store, ids.parse_id("ses", session_id))
+        except MeshError as error:
+            if error.code != "id.invalid":
+                raise
+            return await read_remains(self._store, (await self._session(session_id)).id)
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""
@@ -289,10 +296,13 @@ class Sessions:
         )
 
     async def _session(self, session_id: str) -> Session:
-        session = await self._store.session(ids.parse_id("ses", session_id))
+        session = await find_stored("ses", session_id, self._store.session, self._all)
         if session is None:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return await self._as_it_is(session)
+
+    async def _all(self) -> list[Session]:
+        return await self._store.sessions(limit=_ALL)
 
     async def _recorded(self, session_id: str) -> Recorded:
         """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
@@ -377,7 +387,7 @@ class Sessions:
             raise MeshError("input.invalid", f"{path.parent} cannot be written: {error.strerror}") from error
         try:
             with os.fdopen(handle, "w+b") as file:
-                await export_session(self._store, ids.parse_id("ses", session_id), file)
+                await export_session(self._store, (await self._session(session_id)).id, file)
                 file.flush()
                 os.fsync(file.fileno())
                 bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import cbor2
 import msgspec
 
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
 
 T = TypeVar("T")
@@ -47,17 +47,24 @@ def decode(
         raise MeshError("cbor.invalid", "not decodable") from error
 
 
-def decode_as(data: bytes, record: type[T], **bounds: int) -> T:
+def decode_as(data: bytes, record: type[T], *, ids_checked: bool = True, **bounds: int) -> T:
     """``data`` decoded into the record type ``record``. Errors: those of ``decode``, ``message.invalid``."""
-    return convert(decode(data, **bounds), record)
+    return convert(decode(data, **bounds), record, ids_checked=ids_checked)
 
 
-def convert(value: Any, record: type[T]) -> T:
-    """A decoded value as ``record``. Errors: ``message.invalid``."""
+def convert(value: Any, record: type[T], *, ids_checked: bool = True) -> T:
+    """A decoded value as ``record``.
+
+    Checks, in order: fields and their bounds; every id (``ids.check_ids``). ids_checked: False for what this node stored, so
+    that its owner can look at it and remove it whatever it holds. Errors: ``message.invalid``.
+    """
     try:
-        return msgspec.convert(value, record, strict=True, builtin_types=(bytes,))
+        made = msgspec.convert(value, record, strict=True, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise MeshError("message.invalid", str(error)[:200]) from error
+    if ids_checked:
+        ids.check_ids(made)
+    return made
 
 
 def _bad(reason: str) -> MeshError:

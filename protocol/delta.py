@@ -16,6 +16,7 @@ from protocol import cbor, limits
 from protocol.chunk import ACTOR_BYTES, HASH_BYTES, Change, decode_change
 from protocol.entry import TreeUpdate, decode_lease, decode_node, parse_key, unpack_registers
 from protocol.errors import MeshError
+from protocol.ids import SearchId
 
 KIND = "delta"
 """Kind of the envelope around a delta."""
@@ -26,7 +27,7 @@ _Hash = Annotated[bytes, msgspec.Meta(min_length=HASH_BYTES, max_length=HASH_BYT
 class DeltaHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Which delta of its writer this is."""
 
-    search: Annotated[str, msgspec.Meta(max_length=32)]
+    search: SearchId
     epoch: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_MAX)]
     seq: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_DELTAS_MAX)]
     """Counts from 1 within the epoch."""

@@ -20,6 +20,7 @@ from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
+from node.stored_ids import find_stored
 from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, ids
@@ -276,7 +277,7 @@ class Explorer:
         return found.status != "done" and len(self._searches.spec_of(found.spec).participants) > 1
 
     async def _record(self, search_id: str) -> SearchRecord:
-        found = await self._store.search(ids.parse_id("sea", search_id))
+        found = await find_stored("sea", search_id, self._store.search, self._store.searches)
         if found is None:
             raise MeshError("input.not_found", f"no search {search_id}", id=search_id)
         return found

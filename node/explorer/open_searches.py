@@ -44,6 +44,11 @@ class Open(msgspec.Struct, kw_only=True):
     watchers: list[Tell] = msgspec.field(default_factory=list)
 
 
+def stored_spec(sealed: bytes) -> SearchSpec:
+    """The search in a stored specification, whose signature was verified before; its ids may be anything."""
+    return cbor.decode_as(envelope.peek(sealed).payload, SearchSpec, ids_checked=False)
+
+
 class OpenSearches:
     """Opens and closes searches."""
 
@@ -99,6 +104,8 @@ class OpenSearches:
         spec = cbor.decode_as(opened.payload, SearchSpec)
         if spec.coordinator != opened.claims.issuer:
             raise MeshError("envelope.issuer", "a search is signed by its coordinator")
+        if spec.coordinator not in spec.participants or len(set(spec.participants)) != len(spec.participants):
+            raise MeshError("message.invalid", "the participants are different nodes, the coordinator among them")
         check(spec.condition)
         return spec
 
@@ -107,9 +114,12 @@ class OpenSearches:
 
         Errors: ``store.*``.
         """
-        # Its signature was verified before it was stored.
-        spec = cbor.decode_as(envelope.peek(sealed).payload, SearchSpec)
+        spec = stored_spec(sealed)
         replica = Replica(spec, self._witness, self._store, self._new_writer)
+        if not ids.is_id("sea", spec.id):
+            return (
+                replica  # no delta names such a search, and it is not entered any more: its owner can still remove it
+            )
         await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
 
@@ -226,7 +236,7 @@ class OpenSearches:
 
     async def drop_peer(self, found: SearchRecord, peer: str, code: str) -> bool:
         """Put ``peer`` out of a search; whether it had a part in it. Errors: ``store.*``."""
-        if peer not in cbor.decode_as(envelope.peek(found.spec).payload, SearchSpec).participants:
+        if peer not in stored_spec(found.spec).participants:
             return False
         async with self.admitting, self._entering:  # none is opened meanwhile with the share of the peer in it
             if await self._store.search(found.id) is None:

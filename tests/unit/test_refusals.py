@@ -108,8 +108,12 @@ async def test_what_the_peer_api_refuses_is_counted_by_route_code_and_peer() -> 
         bruno = await anna.mesh.add("bruno")
         await anna.mesh.pair(anna, bruno, grants={"deltas:write": ("*",)})
         api, refusals = _api(bruno)
-        assert await _refused(anna, bruno, "search/close", SearchClose(search="x")) == "peer.scope"
-        assert await _refused(anna, bruno, "deltas/push", DeltaPush(search="x", deltas=()), DeltaHave)
+        assert (
+            await _refused(anna, bruno, "search/close", SearchClose(search="sea-AAAAAAAAAAAAAAAAAAAC4")) == "peer.scope"
+        )
+        assert await _refused(
+            anna, bruno, "deltas/push", DeltaPush(search="sea-AAAAAAAAAAAAAAAAAAAC4", deltas=()), DeltaHave
+        )
         body = anna.identity.message(Done(), audience=bruno.id, path="/peer/v1/status")
         for route, said in (("none/such", body), ("log/prove", body), ("log/prove", b"x" * 5_000)):
             try:
@@ -131,7 +135,7 @@ async def test_what_the_peer_api_refuses_is_counted_by_route_code_and_peer() -> 
 async def test_a_message_that_comes_twice_is_counted_as_replayed() -> None:
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         api, refusals = _api(bruno)
-        record = BranchRevoke(search="x", lease="y")
+        record = BranchRevoke(search="sea-AAAAAAAAAAAAAAAAAAAC4", lease="lea-AAAAAAAAAAAAAAAAAAAFW")
         body = anna.identity.message(record, audience=bruno.id, path="/peer/v1/branch/revoke")
         for _ in range(3):
             try:
@@ -146,20 +150,20 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
     path = tuple(bytes(limits.CHUNK_VALUE_BYTES_MAX) for _ in range(limits.TREE_DEPTH_MAX))
     words = "x" * limits.GOAL_CHARS_MAX
     spec = SearchSpec(
-        id="s" * 80,
+        id="sea-AAAAAAAAAAAAAAAAAAAIQ",
         coordinator=anna.id,
         goal=words,
         start_url="u" * limits.URL_CHARS_MAX,
         condition=Condition(any=tuple(Condition(url=words, title=words, text=words) for _ in range(31))),
         profile=Profile(),
-        participants=(anna.id, bruno.id, *("p" * 80 for _ in range(limits.SEARCH_PARTICIPANTS_MAX - 2))),
+        participants=(anna.id, bruno.id, *(anna.id for _ in range(limits.SEARCH_PARTICIPANTS_MAX - 2))),
         seconds=1,
         created_ms=1,
         seed=2**53,
     )
     assignment = Assignment(
         search=spec.id,
-        lease="l" * 80,
+        lease="lea-AAAAAAAAAAAAAAAAAAAGU",
         branch=bytes(16),
         prefix=path,
         prefix_state=bytes(16),
@@ -167,7 +171,13 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         expires_ms=2**53,
     )
     result = BranchResult(
-        search=spec.id, lease="l" * 80, branch=bytes(16), outcome="claim", spend=Spend(), claim=path, error="e" * 64
+        search=spec.id,
+        lease="lea-AAAAAAAAAAAAAAAAAAAGU",
+        branch=bytes(16),
+        outcome="claim",
+        spend=Spend(),
+        claim=path,
+        error="e" * 64,
     )
     note = bytes(limits.NOTE_BYTES_MAX)
     sync = LogSync(
@@ -187,7 +197,7 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         "search/open": SearchOpen(spec=sealed("search", spec.id, spec).envelope),
         "branch/assign": BranchAssign(assignment=sealed("assignment", "l", assignment).envelope),
         "branch/return": BranchReturn(search=spec.id, result=sealed("result", "l", result).envelope),
-        "branch/renew": BranchRenew(search=spec.id, lease="l" * 80, spend=Spend()),
+        "branch/renew": BranchRenew(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAGU", spend=Spend()),
         "log/checkpoint": sync,
     }
 
