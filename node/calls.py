@@ -20,7 +20,7 @@ from node.witness import Witness
 from protocol import cbor, ids, limits
 from protocol.address import parse_address
 from protocol.envelope import content_type
-from protocol.errors import MeshError
+from protocol.errors import MeshError, PeerError
 from protocol.keylog import KeyLog
 from protocol.messages import (
     INTRODUCE,
@@ -108,9 +108,9 @@ class Calls:
 
     async def _mend(self, known: PeerRecord, error: MeshError) -> bool:
         """Whether a call that ended with ``error`` is worth another try: one of both sides has learned the key of the other."""
-        if error.code == "peer.identity":
+        if error.code == "peer.identity" and not isinstance(error, PeerError):
             return await self.follow(known.node)
-        return error.code == "peer.refused_us" and await self._introduce(known, known.public_key)
+        return _hung_up(error) and await self._introduce(known, known.public_key)
 
     def _known(self, node: str) -> PeerRecord:
         """The record of a peer that is not distrusted. Errors: ``peer.unknown``, ``peer.distrusted``."""
@@ -191,7 +191,7 @@ class Calls:
         try:
             return await self._send(known, shown, "keys/pull", KeysAsk())
         except MeshError as error:
-            if error.code != "peer.refused_us" or not await self._introduce(known, shown):
+            if not _hung_up(error) or not await self._introduce(known, shown):
                 raise
             return await self._send(known, shown, "keys/pull", KeysAsk())
 
@@ -230,7 +230,7 @@ class Calls:
             try:
                 await self.call(node, "keys/push", push, Done)
             except MeshError as error:
-                if own.active or error.code != "peer.refused_us":
+                if own.active or not _hung_up(error):
                     raise  # otherwise it has understood: it knows this node no more
 
         return await self._each(show)
@@ -252,7 +252,7 @@ class Calls:
     def clocks_apart_ms(self) -> list[int]:
         """How far the clock of each peer is ahead of ours, of those that said so when they were last called."""
         last = [self.contacts.of(record.node) for record in self.peers.records()]
-        return [contact.apart_ms for contact in last if contact.error in _SAY_TIME and contact.apart_ms is not None]
+        return [contact.apart_ms for contact in last if contact.said in _SAY_TIME and contact.apart_ms is not None]
 
     async def tell(self, route: str, record: msgspec.Struct, nodes: Collection[str]) -> tuple[list[str], list[str]]:
         """Send ``record`` to those of ``nodes`` that are peers: the names of those that took it, and of the others."""
@@ -284,6 +284,11 @@ class Calls:
     async def close(self) -> None:
         """End the connections to peers. Twice is once."""
         await self._client.close()
+
+
+def _hung_up(error: MeshError) -> bool:
+    """Whether the transport found that a peer does not know our key; not, that somebody answered so."""
+    return error.code == "peer.refused_us" and not isinstance(error, PeerError)
 
 
 def _decode(raw: bytes, answer: type[T], name: str, route: str) -> T:

@@ -58,7 +58,9 @@ class FederationApi:
         try:
             return await (self._answer(caller, route, body) if caller else self._introduced(route, body))
         except MeshError as error:
-            self._refusals.count(route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.code)
+            self._refusals.count(
+                route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.shown.code
+            )
             raise
 
     async def _introduced(self, route: str, body: bytes) -> bytes:
