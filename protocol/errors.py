@@ -475,6 +475,12 @@ CODES: dict[str, Code] = {
         "Its share of the search is dropped for good; find out who else holds its key.",
     ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
+    "lease.spend": Code(
+        _P,
+        False,
+        "What a worker says it spent is more than its lease allows, or more than there was time for.",
+        "Nothing of it is counted; if the clocks of both nodes are right, both should run the same protocol version.",
+    ),
     "lease.busy": Code(
         _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
     ),

@@ -1,4 +1,4 @@
-"""Writes ``messages.json`` and ``lease.json``: ``python -m tests.vectors.message_vectors`` (``--check`` only compares).
+"""Writes ``messages.json``, ``lease.json``, ``spend.json``: ``python -m tests.vectors.message_vectors`` (``--check`` compares).
 
 Records are maps written by hand from docs/protocol/messages.md. A value names byte strings ``{"hex": …}``; it holds what is
 left out of the bytes as well, with its default.
@@ -308,9 +308,26 @@ def lease_cases() -> list[Case]:
     ]
 
 
+def spend_cases() -> list[Case]:
+    """What a worker may say it spent on a lease: its limits, the time since the assignment was signed, and the code if not."""
+    allowed = {"iterations": 8, "steps": 128, "milliseconds": 60_000}
+    passed = 10_000
+    most = {"iterations": 8, "steps": 128 + 256, "milliseconds": passed + 60_000}
+    told: list[tuple[str, dict[str, int], str]] = [
+        ("nothing spent", dict.fromkeys(most, 0), ""),
+        ("as much as can be", most, ""),
+        *((f"{name}: one too many", most | {name: most[name] + 1}, "lease.spend") for name in most),
+        *((f"{name}: 2^53", most | {name: COUNT_MAX}, "lease.spend") for name in most),
+    ]
+    return [
+        {"name": name, "limits": allowed, "spend": spend, "passed_ms": passed} | ({"code": code} if code else {})
+        for name, spend, code in told
+    ]
+
+
 def files() -> dict[str, str]:
-    """Name → text of both files."""
-    made = {"messages.json": message_cases(), "lease.json": lease_cases()}
+    """Name → text of each file."""
+    made = {"messages.json": message_cases(), "lease.json": lease_cases(), "spend.json": spend_cases()}
     return {name: json.dumps(cases, indent=1, ensure_ascii=False) + "\n" for name, cases in made.items()}
 
 
