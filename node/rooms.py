@@ -24,6 +24,7 @@ from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.peers import Peers
 from node.reach import Reach
+from node.refusal_book import RefusalBook
 from node.sessions import Sessions
 from node.trust_changes import TrustChanges
 from node.witness import Witness
@@ -54,6 +55,7 @@ class Rooms:
     explorer: Explorer
     server: PeerServer
     refusals: Refusals
+    refusal_book: RefusalBook
     own_keys: OwnKeys
     reach: Reach
     notices: Notices
@@ -88,6 +90,7 @@ class Rooms:
         await self.browsers.close()
         await self.witness.close()
         await self.clock_mark.close()
+        await self.refusal_book.keep()
         await self.store.close()
 
     def __repr__(self) -> str:

@@ -45,6 +45,7 @@ from node.pairing_desk import PairingDesk
 from node.passphrase import Ask, source
 from node.peers import Peers
 from node.reach import Reach
+from node.refusal_book import RefusalBook
 from node.rooms import Rooms
 from node.sessions import Sessions
 from node.trust_changes import TrustChanges
@@ -126,6 +127,7 @@ async def open_node(
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()
+            await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
             yield Node(rooms)
@@ -232,6 +234,7 @@ def _assemble(
         peers=peers,
         changes=changes,
         clock_mark=ClockMark(store, clock),
+        refusal_book=RefusalBook(refusals, store, clock),
         calls=calls,
         pairing=pairing,
         log_exchange=log_exchange,

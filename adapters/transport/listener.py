@@ -15,7 +15,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from aiohttp import web
@@ -43,6 +43,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     keepalive_timeout_s: float = limits.KEEPALIVE_TIMEOUT_S
     connections_max: int = limits.CONNECTIONS_TOTAL_MAX
     connections_per_address_max: int = limits.CONNECTIONS_PER_ADDRESS_MAX
+    """Of callers that nobody knows yet; a peer's connections count for the peer instead."""
+    connections_per_peer_max: int = limits.CONNECTIONS_PER_PEER_MAX
     body_bytes_max: int = limits.PEER_BODY_BYTES_MAX
     requests_per_s: int = limits.PEER_REQUESTS_PER_S
     requests_burst: int = limits.PEER_REQUESTS_BURST
@@ -72,7 +74,7 @@ class Connection(web.RequestHandler):
             auto_decompress=False,
         )
         self._listener = listener
-        self.origin = origin
+        self.origin = self.counted = origin
         self._header_timer: asyncio.TimerHandle | None = None
         self._in_request = False
         self._refused = False
@@ -84,7 +86,7 @@ class Connection(web.RequestHandler):
         self.link = transport
         super().connection_made(transport)
         self._expect_header()
-        reason = self._listener.admit(self, transport.get_extra_info("ssl_object"))
+        reason = self._listener.admit(self, transport.get_extra_info("ssl_object")) or self._listener.known(self)
         if reason:
             self.refuse(reason)
 
@@ -100,12 +102,18 @@ class Connection(web.RequestHandler):
         if not self.lost.done():
             self.lost.set_result(None)
 
-    def log_exception(self, *args: Any, **kw: Any) -> None:
-        # What is not HTTP is counted: a stranger must not be able to fill the log, nor to choose what it says.
-        if isinstance(kw.get("exc_info"), HttpProcessingError):
-            self._listener.refusals.count("http", node=self.node)
-        else:
-            super().log_exception(*args, **kw)
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        # What is not HTTP as nodes speak it is counted and gets no word: aiohttp's answer and its log would repeat what came in.
+        if isinstance(exc, HttpProcessingError | ConnectionError):
+            self.refuse("http")
+            raise ConnectionError("not HTTP as nodes speak it")
+        return super().handle_error(request, status, exc, message)
 
     def request_begins(self) -> None:
         """The header is complete."""
@@ -164,6 +172,7 @@ class Listener(web.Server):
         self._finish = finish
         self.refusals = Refusals()
         self._per_address: Counter[str] = Counter()
+        """Connections by address; by node id once it is known whose they are."""
         self._socket: socket.socket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._accepting: asyncio.Task[None] | None = None
@@ -245,9 +254,26 @@ class Listener(web.Server):
         finally:
             if connection.link is not None:
                 connection.link.abort()
-            self._per_address[origin] -= 1
-            if not self._per_address[origin]:
-                del self._per_address[origin]
+            self._uncount(connection.counted)
+
+    def known(self, connection: Connection) -> str:
+        """Count a connection that was just admitted for its peer, no more for its address; the reason to drop it, if there is one.
+
+        So those of one peer take no place from another at the same address.
+        """
+        if not connection.node:
+            return ""
+        self._uncount(connection.counted)
+        connection.counted = connection.node
+        self._per_address[connection.node] += 1
+        return (
+            "connections_per_peer" if self._per_address[connection.node] > self.bounds.connections_per_peer_max else ""
+        )
+
+    def _uncount(self, whose: str) -> None:
+        self._per_address[whose] -= 1
+        if not self._per_address[whose]:
+            del self._per_address[whose]
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol

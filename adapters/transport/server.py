@@ -191,6 +191,8 @@ class MeshServer:
                 MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
                 node,
             )
+        if not request.body_exists and "Content-Length" not in request.headers:
+            raise count("length", MeshError("peer.protocol", "a request says how long its body is"), node)
         try:
             place = await self._quota.enter(node)
         except MeshError as error:

@@ -6,12 +6,16 @@ import ast
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from adapters import refusals as module
+from adapters.clock.manual import ManualClock
 from adapters.refusals import OTHERS, Refusals
+from adapters.storage.memory import MemoryStore
 from adapters.transport import listener
 from node.api.federation import FederationApi
-from protocol import limits
+from node.refusal_book import RefusalBook
+from protocol import ids, limits
 from protocol.condition import Condition
 from protocol.errors import CODES, MeshError
 from protocol.grants import GRANTABLE
@@ -84,6 +88,62 @@ def test_every_reason_of_the_transport_stands_for_a_code() -> None:
     assert {"quota", "body_size", "revoked", "connections_total"} <= said
     assert said <= module._CODES.keys()
     assert set(module._CODES.values()) <= CODES.keys()
+
+
+async def _book(store: MemoryStore) -> tuple[Refusals, RefusalBook]:
+    refusals = Refusals()
+    book = RefusalBook(refusals, store, ManualClock())
+    await book.load()
+    return refusals, book
+
+
+async def test_counts_go_on_after_a_restart() -> None:
+    """Guard: node/refusal_book.py, RefusalBook.load."""
+    store = MemoryStore()
+    refusals, book = await _book(store)
+    refusals.count("quota", node="A")
+    refusals.count("http")
+    await book.keep()
+    again, later = await _book(store)
+    assert (again.by_place, again.by_peer) == (refusals.by_place, refusals.by_peer)
+    assert later.since_ms == book.since_ms
+    again.count("http")
+    await later.keep()
+    third, _ = await _book(store)
+    assert third.by_place["http", "peer.protocol"] == 2
+
+
+async def test_nothing_is_written_while_nothing_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    store = MemoryStore()
+    refusals, book = await _book(store)
+    await book.keep()
+    assert await store.get_meta("refusals") is None
+    for _ in range(1_000):
+        refusals.count("log/checkpoint", node="ABCDEFG-REST", code="envelope.signature")
+    await book.keep()
+    await book.keep()
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == "refused on the peer channel: 1000 times envelope.signature at log/checkpoint (to ABCDEFG)"
+
+
+async def test_the_largest_books_fit_the_store_and_are_read_again() -> None:
+    store = MemoryStore()
+    refusals, book = await _book(store)
+    for code in CODES:
+        for number in range(limits.REFUSALS_PEERS_MAX + 2):
+            refusals.count("route", node=ids.node_id(number.to_bytes(32, "big")), code=code)
+        for at in (*module._CODES, *ROUTES):
+            refusals.count(at, code=code)
+    await book.keep()
+    again, _ = await _book(store)
+    assert (again.by_place, again.by_peer) == (refusals.by_place, refusals.by_peer)
+
+
+async def test_counts_that_cannot_be_read_are_begun_anew() -> None:
+    store = MemoryStore()
+    await store.put_meta("refusals", b"\xff")
+    refusals, _ = await _book(store)
+    assert refusals.by_place == {}
 
 
 # --- at the door of the peer API -------------------------------------------------------------------------------------
