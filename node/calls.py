@@ -26,6 +26,7 @@ from protocol.messages import (
     INTRODUCE,
     KIND_DELTA,
     KIND_MESSAGE,
+    VERSIONLESS,
     DeltaPush,
     Done,
     GrantsPush,
@@ -80,11 +81,15 @@ class Calls:
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
         """The peer's answer to one signed message. A peer that answers under another key is asked for its key log first.
 
-        Errors: ``peer.unknown``, ``peer.distrusted``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``,
+        Errors: ``peer.unknown``, ``peer.distrusted``, ``peer.version``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``,
         ``peer.refused_us``, ``peer.clock``, ``peer.protocol``, or the code the peer answered; ``envelope.time`` says which clock
         is ahead, and by how much.
         """
         known = self._known(node)
+        if route not in VERSIONLESS and not self.peers.is_version_known(node) and node not in self.peers.frozen:
+            with contextlib.suppress(PeerError):  # who refuses to say it is asked all the same, and may refuse that
+                await self.call(node, "status", StatusAsk(), StatusTell)
+        self.peers.check_version(node, route)
         frozen = self.peers.frozen.get(node)
         if frozen is not None and route not in _ROUTES_OF_FROZEN:
             raise MeshError(frozen, node=node)
@@ -102,6 +107,7 @@ class Calls:
         await self.changes.saw(node)
         told = _decode(raw, answer, known.name, route)
         if isinstance(told, StatusTell):
+            self.peers.heard_version(node, told.protocol)
             self.contacts.compare_clocks(node, told.now_ms - self._clock.now_ms())
             await self.changes.heard_grants(node, told.grants)
         return told

@@ -61,7 +61,9 @@ PEER: Final[Mapping[str, str]] = {
     "discovery": _THERE + "trailmesh node serve",
     **dict.fromkeys(("config", "recovery", "browser", "action", "risk"), _THERE + "trailmesh node doctor"),
     # What only two versions that differ, or somebody else's program, say to each other.
-    **dict.fromkeys(("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature"), SAME_VERSION),
+    **dict.fromkeys(
+        ("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature", "peer.version"), SAME_VERSION
+    ),
     **dict.fromkeys(("bundle", "report", "session", "condition", "search", "delta", "lease", "claim"), SAME_VERSION),
 }
 # By code, else by what stands before the point. {executable}, {port}: as configured. {config}: the file, quoted.

@@ -193,6 +193,12 @@ CODES: dict[str, Code] = {
     "peer.protocol": Code(
         _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
     ),
+    "peer.version": Code(
+        _P,
+        False,
+        "The two nodes speak different versions of the protocol, so they ask and tell each other nothing but their status.",
+        "Install the same version of trailmesh on both machines; `trailmesh node doctor` says which one the peer speaks.",
+    ),
     "peer.quota": Code(
         _P,
         False,

@@ -363,6 +363,10 @@ ROUTES: Final[dict[str, Route]] = {
 }
 
 
+VERSIONLESS: Final = frozenset({"status"})
+"""The routes between nodes of different protocol versions (docs/protocol/versioning.md): they learn of it by asking."""
+
+
 INTRODUCE: Final = "keys/introduce"
 """The one path for callers whose key nobody here knows (``protocol.introduction``): ``KeysPush``, answered by ``Done``."""
 

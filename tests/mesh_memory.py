@@ -40,7 +40,7 @@ from protocol.action import Action
 from protocol.condition import Condition
 from protocol.errors import MeshError
 from protocol.grants import Grants, parse_grants
-from protocol.messages import Done, KeysPush
+from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
 from protocol.observation import Element
 from protocol.risk import GuardPolicy
 from protocol.session import Profile
@@ -158,6 +158,8 @@ class MemoryNode:
         self.identity = Identity(key, mesh.clock)
         self.address = f"https://{name}.invalid:443"
         self.running = False
+        self.protocol = PROTOCOL_VERSION
+        """Which protocol it says that it speaks."""
 
     @property
     def id(self) -> str:
@@ -203,6 +205,7 @@ class MemoryNode:
             **self.log_exchange.routes,
             **self.notices.routes,
             "keys/push": self._on_keys,
+            "status": self._on_status,
         }
         for route, handler in rooms.items():
             self.api.serve(route, handler)
@@ -215,6 +218,17 @@ class MemoryNode:
     async def _on_keys(self, caller: str, push: KeysPush) -> Done:
         await self.changes.adopt(push.log)
         return Done()
+
+    async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:
+        record = self.peers.record(caller)
+        return StatusTell(
+            node=self.id,
+            name=self.name,
+            version="0",
+            protocol=self.protocol,
+            now_ms=self.mesh.clock.now_ms(),
+            grants=record.grants if record else {},
+        )
 
     async def ask(self, verb: str, **params: Any) -> Any:
         """The result of a verb of its rooms."""

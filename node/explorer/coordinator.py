@@ -52,7 +52,7 @@ _PROGRESS_EVERY_TICKS = 8
 _GOODBYE_S = 5.0
 """How long a peer may take to hear that a search has ended."""
 _UNWILLING_PAUSE_S = 60.0
-_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us"})
+_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version"})
 """Answers that only a person changes: who gives one is asked rarely."""
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]

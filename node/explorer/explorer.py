@@ -21,6 +21,7 @@ from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
 from node.explorer.replica import Replica
 from node.stored_ids import find_stored
+from node.tasks import Tasks
 from node.verb import Tell
 from node.witness import Witness
 from protocol import cbor, ids
@@ -60,6 +61,8 @@ class Explorer:
         self._pages = PageWork(witness, config, store, clock, browsers)
         self._expulsions = Expulsions(store)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer)
+        self._tasks = Tasks()
+        calls.peers.standing_changed = self._on_standing
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
         """Handlers of the peer API, by route."""
 
@@ -94,8 +97,12 @@ class Explorer:
             except MeshError as error:
                 log.error("search %s cannot go on: %s", found.id, error)
 
+    def _on_standing(self, node: str) -> None:
+        self._tasks.start(self._searches.weigh(node), f"standing of {ids.short(node)}")
+
     async def close(self) -> None:
         """Stop working; running searches stay resumable."""
+        await self._tasks.close()
         await self._searches.close()
 
     # --- verbs -------------------------------------------------------------------------------------------------------

@@ -73,6 +73,7 @@ class OpenSearches:
         self._open: dict[str, Open] = {}
         self._leaving: dict[str, asyncio.Event] = {}
         self._entering = asyncio.Lock()
+        self._weighing = asyncio.Lock()
         self.admitting = asyncio.Lock()
         """Held while the stored status of a search decides whether a peer may have it opened here."""
         self._closed = False
@@ -115,13 +116,38 @@ class OpenSearches:
         Errors: ``store.*``.
         """
         spec = stored_spec(sealed)
-        replica = Replica(spec, self._witness, self._store, self._new_writer)
+        replica = self._replica(spec)
         if not ids.is_id("sea", spec.id):
             return (
                 replica  # no delta names such a search, and it is not entered any more: its owner can still remove it
             )
         await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
+
+    def _replica(self, spec: SearchSpec) -> Replica:
+        """A copy of a search, without what frozen peers say."""
+        replica = Replica(spec, self._witness, self._store, self._new_writer)
+        replica.aside |= {node: code for node, code in self._peers.frozen.items() if node in spec.participants}
+        return replica
+
+    async def weigh(self, peer: str) -> None:
+        """Take the share of a peer that was frozen out of every open tree, and back into them once it is frozen no longer.
+
+        Its leases of searches that this node coordinates end. Errors: ``store.*``.
+        """
+        async with self._weighing:
+            for search in self.all():
+                if peer not in search.spec.participants:
+                    continue
+                code, aside = self._peers.frozen.get(peer), search.replica.aside
+                if code is not None and peer not in aside:
+                    await search.replica.set_aside(peer, code)
+                    if search.coordinator is not None:
+                        await search.coordinator.dismiss_peer(peer)
+                elif code is not None:
+                    aside[peer] = code
+                elif peer in aside and peer in self._peers.genesis_keys():
+                    await search.replica.take_back(peer, self._peers.genesis_key(peer), self._peers.find_key)
 
     async def enter(self, found: SearchRecord) -> Open:
         """Load a search and begin to exchange deltas about it; once per search.
@@ -136,7 +162,7 @@ class OpenSearches:
                 return self._open[found.id]
             self.check_open()  # while others were waited for, the node may have ended
             spec = self.spec_of(found.spec)
-            replica = Replica(spec, self._witness, self._store, self._new_writer)
+            replica = self._replica(spec)
             await replica.load(self._peers.find_key, self._peers.genesis_keys())
             exchange = Exchange(replica, self._calls, self._store, self._clock)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
@@ -152,7 +178,9 @@ class OpenSearches:
                 )
             self._open[found.id] = search
             exchange.start()
-            return search
+        for peer in {*replica.aside, *self._peers.frozen}:  # frozen or not any more while the search was loaded
+            await self.weigh(peer)
+        return search
 
     async def _explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
         """Work for a peer, where it may assign now and nowhere else. Errors: ``peer.scope``, those of ``PageWork.explore``."""
