@@ -75,6 +75,10 @@ class Connection(web.RequestHandler):
         )
         self._listener = listener
         self.origin = self.counted = origin
+        self.retired = False
+        """Whether it ends with the answer that is on its way."""
+        self.masks: Masks | None = None
+        """Follows the frames of a connection that is held open."""
         self._header_timer: asyncio.TimerHandle | None = None
         self._in_request = False
         self._refused = False
@@ -91,6 +95,9 @@ class Connection(web.RequestHandler):
             self.refuse(reason)
 
     def data_received(self, data: bytes) -> None:
+        if self.masks is not None and not self.masks.follow(data):
+            self.refuse("frame")
+            return
         # The first byte of a request starts its clock; between requests only the keep-alive timeout runs.
         if not self._in_request and self._header_timer is None:
             self._expect_header()
@@ -133,6 +140,16 @@ class Connection(web.RequestHandler):
         if self.link is not None:
             self.link.abort()
 
+    def retire(self) -> None:
+        """Drop the connection, whose peer has another key now; an answer that is on its way is still given.
+
+        It may be the one to the message that brought the new key.
+        """
+        if self._in_request and self.masks is None:
+            self.retired = True
+        else:
+            self.refuse("revoked")
+
     def _expect_header(self) -> None:
         loop = asyncio.get_running_loop()
         self._header_timer = loop.call_later(self._listener.bounds.header_timeout_s, self.refuse, "header_timeout")
@@ -141,6 +158,37 @@ class Connection(web.RequestHandler):
         if self._header_timer is not None:
             self._header_timer.cancel()
             self._header_timer = None
+
+
+class Masks:
+    """Follows the headers of WebSocket frames: those of a client are masked (RFC 6455, 5.1), which aiohttp does not check."""
+
+    def __init__(self) -> None:
+        self._header = bytearray()
+        self._left = 0
+        """Bytes of the frame at hand that are still to come."""
+
+    def follow(self, data: bytes) -> bool:
+        """Whether every frame that begins in ``data`` is masked."""
+        place = 0
+        while place < len(data):
+            if self._left:
+                taken = min(self._left, len(data) - place)
+                self._left, place = self._left - taken, place + taken
+                continue
+            self._header.append(data[place])
+            place += 1
+            if len(self._header) < 2:
+                continue
+            if not self._header[1] & 0x80:
+                return False
+            short = self._header[1] & 0x7F
+            extended = {126: 2, 127: 8}.get(short, 0)
+            if len(self._header) == 2 + extended:
+                payload = int.from_bytes(self._header[2:], "big") if extended else short
+                self._left = 4 + payload  # behind the masking key
+                self._header.clear()
+        return True
 
 
 Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes | web.StreamResponse]]
@@ -291,7 +339,7 @@ class Listener(web.Server):
                 )
             self._finish(request, response)
             whole = request.content.is_eof()
-            if not whole or connection.visitor:
+            if not whole or connection.visitor or connection.retired:
                 response.force_close()  # the rest of this body would be taken for the next request's header
             loop = asyncio.get_running_loop()
             timer = loop.call_later(self.bounds.body_timeout_s, connection.refuse, "answer_timeout")

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.transport.listener import Bounds
-from tests.e2e.channel import ALICE, BOB, CAROL, MEDIA, Bench, Raw, keys_of, node_of, request, until
+from adapters.ports import PeerHandler
+from adapters.transport.client import MeshClient
+from adapters.transport.listener import Bounds, Masks
+from adapters.transport.server import MeshServer
+from protocol.errors import MeshError
+from tests.e2e.channel import (
+    ALICE,
+    BOB,
+    CAROL,
+    MEDIA,
+    Bench,
+    Raw,
+    credentials,
+    keys_of,
+    node_of,
+    peer,
+    request,
+    tls,
+    until,
+)
 
 
 @pytest.fixture
@@ -92,3 +111,80 @@ async def test_the_places_of_an_address_are_all_free_again_once_its_connections_
     assert server._listener is not None
     listener = server._listener
     await until(lambda: not listener._per_address)
+
+
+async def test_a_request_that_brings_another_key_is_answered_before_its_connection_ends() -> None:
+    """Guard: adapters/transport/server.py, MeshServer.trust."""
+    server, bob = MeshServer(ALICE), MeshClient(BOB)
+
+    async def learns(node: str, route: str, body: bytes) -> bytes:
+        server.trust({node_of(BOB): bytes(CAROL.verify_key)})
+        return b"learned"
+
+    server.trust(keys_of(BOB))
+    handler: PeerHandler = learns
+    url = await server.start(handler)
+    try:
+        idle = await Raw.open(url, tls(ALICE, credentials(BOB)))
+        assert await bob.call(peer(ALICE, url), "keys/push", b"log", content_type=MEDIA) == b"learned"
+        assert await idle.ended(), "what does nothing ends at once"
+        with pytest.raises(MeshError):
+            await bob.call(peer(ALICE, url), "status", b"", content_type=MEDIA)
+        await until(lambda: not server._connections())
+    finally:
+        await bob.close()
+        await server.close()
+
+
+async def test_a_certificate_that_is_valid_for_longer_than_a_node_makes_them_is_refused(bench: Bench) -> None:
+    """Guard: adapters/transport/certificates.py, signer_of."""
+    server = await bench.serve()
+    for days, status in ((12, 0), (11, 200)):
+        shown = credentials(BOB, from_s=-86_400, until_s=(days - 1) * 86_400)
+        raw = await Raw.open(bench.url, tls(ALICE, shown))
+        assert await raw.ask(request()) == status
+        raw.close()
+    assert server.refusals == {"signer": 1}
+
+
+async def test_an_answer_of_another_media_type_is_not_taken(bench: Bench) -> None:
+    """Guard: adapters/transport/client.py, MeshClient._exchange."""
+    server = await bench.serve()
+    client = bench.client(BOB)
+    assert await client.call(peer(ALICE, bench.url), "status", b"x", content_type=MEDIA) == b"x"
+    assert server._listener is not None
+    server._listener._finish = lambda request, response: response.headers.update({"Content-Type": "text/html"})
+    with pytest.raises(MeshError) as refused:
+        await client.call(peer(ALICE, bench.url), "status", b"x", content_type=MEDIA)
+    assert refused.value.code == "peer.protocol"
+
+
+async def test_frames_of_a_client_that_are_not_masked_end_a_held_connection(bench: Bench) -> None:
+    """Guard: adapters/transport/listener.py, Masks.follow."""
+    server = await bench.serve()
+    raw = await bench.raw()
+    key = base64.b64encode(bytes(16)).decode()
+    upgrade = f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+    raw.writer.write(f"GET /peer/v1/reach/hold HTTP/1.1\r\nHost: x\r\n{upgrade}\r\n".encode())
+    assert b" 101 " in await raw.reader.readuntil(b"\r\n\r\n")
+    raw.writer.write(b"\x8a\x80" + bytes(4))  # a masked pong is no offence
+    raw.writer.write(b"\x8a\x00")
+    assert await raw.ended()
+    await until(lambda: server.refusals.get("frame", 0) == 1)
+
+
+def test_frames_are_followed_however_they_are_cut() -> None:
+    def frame(size: int, masked: int = 0x80) -> bytes:
+        if size < 126:
+            head = bytes([0x82, masked | size])
+        elif size < 2**16:
+            head = bytes([0x82, masked | 126]) + size.to_bytes(2, "big")
+        else:
+            head = bytes([0x82, masked | 127]) + size.to_bytes(8, "big")
+        return head + bytes(4 if masked else 0) + b"\x01" * size
+
+    right = b"".join(frame(size) for size in (0, 1, 125, 126, 300, 2**16))
+    for step in (1, 7, len(right)):
+        masks = Masks()
+        assert all(masks.follow(right[start : start + step]) for start in range(0, len(right), step))
+        assert not masks.follow(frame(5, masked=0))
