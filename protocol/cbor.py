@@ -47,16 +47,21 @@ def decode(
         raise MeshError("cbor.invalid", "not decodable") from error
 
 
-def decode_as(data: bytes, record: type[T], *, ids_checked: bool = True, **bounds: int) -> T:
+def decode_as(data: bytes, record: type[T], **bounds: int) -> T:
     """``data`` decoded into the record type ``record``. Errors: those of ``decode``, ``message.invalid``."""
-    return convert(decode(data, **bounds), record, ids_checked=ids_checked)
+    return convert(decode(data, **bounds), record)
+
+
+def decode_stored(data: bytes, record: type[T], **bounds: int) -> T:
+    """As ``decode_as``, of what this node stored: its ids may be anything, so that its owner can look at it and remove it."""
+    return convert(decode(data, **bounds), record, ids_checked=False)
 
 
 def convert(value: Any, record: type[T], *, ids_checked: bool = True) -> T:
     """A decoded value as ``record``.
 
-    Checks, in order: fields and their bounds; every id (``ids.check_ids``). ids_checked: False for what this node stored, so
-    that its owner can look at it and remove it whatever it holds. Errors: ``message.invalid``.
+    Checks, in order: fields and their bounds; unless ``ids_checked`` is False, every id (``ids.check_ids``).
+    Errors: ``message.invalid``.
     """
     try:
         made = msgspec.convert(value, record, strict=True, builtin_types=(bytes,))

@@ -99,7 +99,7 @@ def is_id(kind: str, text: str) -> bool:
         return False
 
 
-def check_ids(record: object) -> None:
+def check_ids(record: Any) -> None:
     """Nothing, if every field of ``record`` that is declared as an id holds one. Errors: ``message.invalid``."""
     for name, kind, many in _id_fields(type(record)):
         value = getattr(record, name)

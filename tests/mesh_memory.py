@@ -22,7 +22,7 @@ from adapters.search.writer import TreeWriter
 from adapters.storage.memory import MemoryStore
 from adapters.transport.listener import Bounds
 from adapters.transport.memory import MemoryNetwork
-from node.api.federation import FederationApi
+from node.api.federation import FederationApi, Handler
 from node.browsers import Browsers
 from node.calls import Calls
 from node.clock_mark import ClockMark
@@ -200,7 +200,7 @@ class MemoryNode:
         self.mark = ClockMark(self.store, mesh.clock)
         await self.mark.load()
         self.api = FederationApi(self.changes, self.mark, mesh.clock)
-        rooms = {
+        rooms: dict[str, Handler] = {
             **self.explorer.routes,
             **self.log_exchange.routes,
             **self.notices.routes,

@@ -46,7 +46,7 @@ class Open(msgspec.Struct, kw_only=True):
 
 def stored_spec(sealed: bytes) -> SearchSpec:
     """The search in a stored specification, whose signature was verified before; its ids may be anything."""
-    return cbor.decode_as(envelope.peek(sealed).payload, SearchSpec, ids_checked=False)
+    return cbor.decode_stored(envelope.peek(sealed).payload, SearchSpec)
 
 
 class OpenSearches:

@@ -42,6 +42,7 @@ from node.own_keys import OwnKeys
 from node.pairing_desk import PairingDesk
 from node.peers import Peers
 from node.reach import Reach
+from node.refusal_book import RefusalBook
 from node.rooms import Rooms
 from node.sessions import Sessions
 from node.trust_changes import TrustChanges
@@ -211,6 +212,7 @@ class Life:
         log_exchange = LogExchange(witness, calls, store, clock)
         notices = Notices(witness, calls, log_exchange, store, clock)
         explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
+        refusals = Refusals()
         self.rooms = Rooms(
             home=machine.home,
             config=config,
@@ -232,7 +234,8 @@ class Life:
             notices=notices,
             distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
             server=self.server,
-            refusals=Refusals(),
+            refusals=refusals,
+            refusal_book=RefusalBook(refusals, store, clock),
             own_keys=OwnKeys(
                 machine.home,
                 own,

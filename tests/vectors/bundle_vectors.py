@@ -49,7 +49,7 @@ def _flipped(data: bytes, name: str) -> bytes:
     return bytes(changed)
 
 
-_BAD_FIELDS = {
+_BAD_FIELDS: dict[str, dict[str, str | int]] = {
     "a session id that is a path": {"id": "../../x"},
     "a session id with a wrong check digit": {"id": "ses-AAAAAAAAAAAAAAAAAAAAB"},
     "a parent that is no session id": {"parent": "sea-AAAAAAAAAAAAAAAAAAAAA"},
