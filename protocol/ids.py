@@ -99,9 +99,10 @@ def is_id(kind: str, text: str) -> bool:
         return False
 
 
-def check_ids(record: Any) -> None:
+def check_ids(record: object) -> None:
     """Nothing, if every field of ``record`` that is declared as an id holds one. Errors: ``message.invalid``."""
-    for name, kind, many in _id_fields(type(record)):
+    record_type: Any = type(record)
+    for name, kind, many in _id_fields(record_type):
         value = getattr(record, name)
         for each in value if many else (value,):
             if not kind:
@@ -111,7 +112,7 @@ def check_ids(record: Any) -> None:
 
 
 @functools.cache
-def _id_fields(record: type[Any]) -> tuple[tuple[str, str, bool], ...]:
+def _id_fields(record: Any) -> tuple[tuple[str, str, bool], ...]:
     """The fields of a record that hold ids, or records with such fields: name, kind (empty for a record), whether a list."""
     if not issubclass(record, msgspec.Struct):
         return ()
