@@ -47,6 +47,8 @@ class Replica:
         self.seq = 0
         self.expelled: dict[str, str] = {}
         """Peers that are out of this search, and the error code that put them there."""
+        self.aside: dict[str, str] = {}
+        """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
         self._witness = witness
@@ -83,8 +85,14 @@ class Replica:
         me = self._witness.node
         trusted = {**public_keys, me: self._witness.genesis_key}
         self.expelled = await self._expulsions.of(self.spec.id)
-        for record in await self._store.deltas(self.spec.id):
-            if record.peer not in trusted or record.peer in self.expelled:
+        await self._read(await self._store.deltas(self.spec.id), find_key, trusted)
+
+    async def _read(
+        self, records: Sequence[DeltaRecord], find_key: envelope.KeyFinder, trusted: Mapping[str, bytes]
+    ) -> None:
+        me = self._witness.node
+        for record in records:
+            if record.peer not in trusted or record.peer in self.expelled or record.peer in self.aside:
                 continue
             await asyncio.sleep(0)  # thousands of small ones are as long as one large one
             try:
@@ -189,6 +197,8 @@ class Replica:
         """Nothing, unless ``peer`` was put out of this search. Errors: the code of the reason."""
         if peer in self.expelled:
             raise MeshError(self.expelled[peer], "you were put out of this search, and your share with you")
+        if peer in self.aside:
+            raise MeshError(self.aside[peer], "your share of this search counts for nothing while you are frozen")
 
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Keep and merge one delta of ``peer``; a repeated one does no harm.
@@ -233,6 +243,18 @@ class Replica:
         self.expelled.setdefault(peer, code)
         async with self._merging:  # what has been merged just now is stored before it goes
             await self._expel(peer, code)
+
+    async def set_aside(self, peer: str, code: str) -> None:
+        """Take the share of ``peer``, which is frozen because of ``code``, out of the tree; what is stored of it stays."""
+        self.aside[peer] = code
+        async with self._merging:  # what is being merged just now goes with the rest
+            await self._forget(peer)
+
+    async def take_back(self, peer: str, public_key: bytes, find_key: envelope.KeyFinder) -> None:
+        """Merge the stored share of a ``peer`` that was set aside, and is frozen no longer. Errors: ``store.*``."""
+        async with self._merging:
+            del self.aside[peer]
+            await self._read(await self._store.deltas(self.spec.id, peer=peer), find_key, {peer: public_key})
 
     async def _expel(self, peer: str, code: str) -> None:
         self.expelled.setdefault(peer, code)

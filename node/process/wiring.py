@@ -41,7 +41,7 @@ from node.pairing import PairingDesk
 from node.rooms import Rooms
 from node.sessions import Sessions
 from node.signing import Witness, identity
-from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, TrustChanges
+from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
 from protocol.errors import MeshError
 from protocol.wire.address import parse_peer_address
 from protocol.wire.http_signature import authority_of
@@ -119,6 +119,7 @@ async def open_node(
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()
+            await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
             yield Node(rooms)
@@ -225,6 +226,7 @@ def _assemble(
         peers=peers,
         changes=changes,
         clock_mark=ClockMark(store, clock),
+        refusal_book=RefusalBook(refusals, store, clock),
         calls=calls,
         pairing=pairing,
         log_exchange=log_exchange,

@@ -45,6 +45,7 @@ from node.trust.clock_mark import ClockMark
 from node.trust.own_keys import OwnKeys
 from node.trust.peers import Peers
 from node.trust.reach import Reach
+from node.trust.refusal_book import RefusalBook
 from node.trust.trust_changes import TrustChanges
 from protocol import limits
 from protocol.errors import MeshError
@@ -212,6 +213,7 @@ class Life:
         log_exchange = LogExchange(witness, calls, store, clock)
         notices = Notices(witness, calls, log_exchange, store, clock)
         explorer = Explorer(witness, config, store, clock, browsers, calls, TreeWriter)
+        refusals = Refusals()
         self.rooms = Rooms(
             home=machine.home,
             config=config,
@@ -233,7 +235,8 @@ class Life:
             notices=notices,
             distrust=Distrust(calls, log_exchange, notices, explorer.drop_peer),
             server=self.server,
-            refusals=Refusals(),
+            refusals=refusals,
+            refusal_book=RefusalBook(refusals, store, clock),
             own_keys=OwnKeys(
                 machine.home,
                 own,
@@ -270,6 +273,7 @@ class Life:
         await rooms.witness.load()
         await rooms.peers.load()
         await rooms.clock_mark.load()
+        await rooms.refusal_book.load()
         self.node = Node(rooms)
         await rooms.log_exchange.load()
         await rooms.notices.load()
