@@ -32,9 +32,10 @@ from node.trust.calls import Calls
 from node.trust.clock_mark import ClockMark
 from node.trust.peers import Peers
 from node.trust.trust_changes import TrustChanges
+from node.verbs import Handler
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.messages import Done, KeysPush
+from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
 from protocol.page.action import Action
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
@@ -158,6 +159,8 @@ class MemoryNode:
         self.identity = Identity(key, mesh.clock)
         self.address = f"https://{name}.invalid:443"
         self.running = False
+        self.protocol = PROTOCOL_VERSION
+        """Which protocol it says that it speaks."""
 
     @property
     def id(self) -> str:
@@ -205,11 +208,12 @@ class MemoryNode:
         self.mark = ClockMark(self.store, mesh.clock)
         await self.mark.load()
         self.api = FederationApi(self.changes, self.mark, mesh.clock)
-        rooms = {
+        rooms: dict[str, Handler] = {
             **self.explorer.routes,
             **self.log_exchange.routes,
             **self.notices.routes,
             "keys/push": self._on_keys,
+            "status": self._on_status,
         }
         for route, handler in rooms.items():
             self.api.serve(route, handler)
@@ -222,6 +226,17 @@ class MemoryNode:
     async def _on_keys(self, caller: str, push: KeysPush) -> Done:
         await self.changes.adopt(push.log)
         return Done()
+
+    async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:
+        record = self.peers.record(caller)
+        return StatusTell(
+            node=self.id,
+            name=self.name,
+            version="0",
+            protocol=self.protocol,
+            now_ms=self.mesh.clock.now_ms(),
+            grants=record.grants if record else {},
+        )
 
     async def ask(self, verb: str, **params: Any) -> Any:
         """The result of a verb of its rooms."""

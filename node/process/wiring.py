@@ -112,6 +112,7 @@ async def open_node(
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()
+            await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
             yield Node(rooms)

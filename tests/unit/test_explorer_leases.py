@@ -110,7 +110,7 @@ async def test_two_live_leases_of_one_branch_left_by_a_crash_do_not_keep_a_searc
         await anna.crash()
         await asyncio.gather(task, return_exceptions=True)
         older = LeaseRecord(
-            id="lea-older",
+            id="lea-AAAAAAAAAAAAAAAAAAAC4",
             search=search,
             branch=lease.branch,
             worker=bruno.id,
@@ -122,7 +122,7 @@ async def test_two_live_leases_of_one_branch_left_by_a_crash_do_not_keep_a_searc
         assert kept is not None
         anna.store = await _reordered(anna.store, search, [older, kept])
         await anna.start()
-        await until(lambda: lease_has_status(anna, "lea-older", "expired"), "the older one is over")
+        await until(lambda: lease_has_status(anna, "lea-AAAAAAAAAAAAAAAAAAAC4", "expired"), "the older one is over")
         assert await has_status(anna, search, "running")
 
 

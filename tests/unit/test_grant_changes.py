@@ -99,7 +99,7 @@ async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_grant
 
     calls = {
         "assign": ask("branch/assign", BranchAssign(assignment=sealed), Done),
-        "revoke": ask("branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"), Done),
+        "revoke": ask("branch/revoke", BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAB6"), Done),
         "push": ask("deltas/push", DeltaPush(search=spec.id, deltas=()), DeltaHave),
         "pull": ask("deltas/pull", DeltaPull(search=spec.id, epoch=0, after_seq=0), DeltaBatch),
     }
