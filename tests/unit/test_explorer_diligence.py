@@ -49,7 +49,7 @@ async def _searches_on(coordinator: Coordinator) -> None:
 async def _pushes_a_delta(worker: MemoryNode, to: MemoryNode, search: str) -> None:
     update = make_update(stats={root_key(search): Register(visits=1, value_sum=0, best=0)})
     deltas = TreeWriter(worker.witness.genesis_key, search, 1).flush(update)
-    sealed = [worker.identity.artefact(KIND, search, encode_delta(delta)).envelope for delta in deltas]
+    sealed = [(await worker.witness.artefact(KIND, search, encode_delta(delta))).envelope for delta in deltas]
     await worker.calls.call(to.id, "deltas/push", DeltaPush(search=search, deltas=tuple(sealed)), DeltaHave)
 
 
