@@ -20,6 +20,8 @@ from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_m
 from tests.mesh_searches import assignment_of, give_back, scripted
 from tests.twins.storage import MemoryStore
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:

@@ -32,6 +32,8 @@ from tests.mesh_searches import (
 )
 from tests.twins.browser import MemoryPage
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
     """Guard: node/explorer/claims.py, Claims.is_liar."""

@@ -20,6 +20,8 @@ from protocol.witness_log import Checkpoint
 from tests.key_logs import SECOND, log_of, recovered
 from tests.mesh_memory import MemoryNode, memory_mesh
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:

@@ -16,6 +16,8 @@ from protocol.grants import parse_grants
 from protocol.messages import KIND_DISTRUST_NOTICE, KIND_SESSION, DistrustNotice, Done, NoticePush
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:

@@ -44,6 +44,8 @@ from protocol.risk import Risk
 from protocol.session import Profile
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
 
+pytestmark = pytest.mark.virtual_time
+
 SECRET = "canary-9f81"
 _CALLS: dict[str, dict[str, Any]] = {
     "node.rotate": {},
