@@ -31,8 +31,6 @@ from tests.mesh_searches import assignment_of, give_back, has_status, have_visit
 from tests.trees import node
 from tests.unit.test_explorer_refusals import Writer, _finder, _refused, replica
 
-pytestmark = pytest.mark.virtual_time
-
 __all__ = ["replica"]
 OUT = "peer.unknown"
 NAMES = ("oak", "elm", "ash", "fir", "yew", "ivy", "box", "bay")

@@ -40,6 +40,12 @@ class PageServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def was_asked(self, entry: str, within_s: float = 10.0) -> None:
+        """Wait until ``reached`` lists ``entry``. Raises ``TimeoutError``."""
+        async with asyncio.timeout(within_s):
+            while entry not in self.reached:
+                await asyncio.sleep(0.02)
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info["path"]
         if path != "favicon.ico":
