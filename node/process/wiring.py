@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import importlib
 import ipaddress
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.discovery.multicast import MulticastDiscovery
@@ -17,7 +17,7 @@ from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
-from adapters.ports import Clock, KeyStore, OpenBrowser, Store
+from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, Store
 from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
@@ -156,10 +156,25 @@ async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browse
             await browsers.close()
 
 
+def _opener(settings: BrowserSettings) -> OpenBrowser:
+    """Opens the browser that ``settings`` ask for.
+
+    What drives a browser takes a quarter of a second and 30 MB to load. Most commands need none, so it is loaded with the
+    first one that does, beside the event loop.
+    """
+
+    async def open_browser() -> Browser:
+        name, function = ("attached", "attacher") if settings.cdp_url else ("chromium", "launcher")
+        backend = await asyncio.to_thread(importlib.import_module, f"adapters.browser.{name}")
+        opened: Browser = await getattr(backend, function)(settings)()
+        return opened
+
+    return open_browser
+
+
 def _browsers(config: configuration.Config, open_browser: OpenBrowser | None = None) -> Browsers:
-    settings = browser_settings(config.browser)
     return Browsers(
-        open_browser or (attacher(settings) if settings.cdp_url else launcher(settings)),
+        open_browser or _opener(browser_settings(config.browser)),
         step_timeout_ms=config.browser.step_timeout_ms,
         navigation_timeout_ms=config.browser.navigation_timeout_ms,
     )
