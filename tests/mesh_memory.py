@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -57,18 +56,31 @@ _WAIT_S = 20.0
 
 
 class QuickClock:
-    """The machine's clock, faster; randomness from a seed. Implements ``adapters.ports.Clock``."""
+    """The clock of the event loop, faster; randomness from a seed. Implements ``adapters.ports.Clock``.
+
+    In virtual time (``tests/conftest.py``) it moves only when all tasks wait.
+    """
 
     def __init__(self, factor: float = 20.0) -> None:
         self._factor = factor
-        self._began = time.monotonic()
+        self._began_s: float | None = None
         self._drawn = itertools.count()
         self.ahead_ms = 0
         """How much further the clock was set."""
 
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
-        return START_MS + self.ahead_ms + int((time.monotonic() - self._began) * 1000 * self._factor)
+        return START_MS + self.ahead_ms + int(self._passed_s() * 1000 * self._factor)
+
+    def _passed_s(self) -> float:
+        """Since it was first asked while a loop was running."""
+        try:
+            now_s = asyncio.get_running_loop().time()
+        except RuntimeError:
+            return 0.0
+        if self._began_s is None:
+            self._began_s = now_s
+        return now_s - self._began_s
 
     def random(self, count: int) -> bytes:
         """Never for real keys."""
@@ -335,14 +347,15 @@ async def memory_mesh(*names: str, site: MemorySite | None = None, **explore: An
 
 async def until(condition: Callable[[], Any], what: str, seconds: float = _WAIT_S) -> Any:
     """Poll ``condition()``, which may be a coroutine function, until it is true; its value. Raises ``TimeoutError``."""
-    deadline = time.monotonic() + seconds
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
     while True:
         value = condition()
         if asyncio.iscoroutine(value):
             value = await value
         if value:
             return value
-        if time.monotonic() > deadline:
+        if loop.time() > deadline:
             raise TimeoutError(what)
         await asyncio.sleep(0.01)
 

@@ -33,6 +33,8 @@ from tests.mesh_searches import (
 )
 from tests.twins.browser import MemoryPage
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
     """Guard: node/explorer/claims.py, Claims.is_liar."""
@@ -305,9 +307,11 @@ async def test_a_claim_that_a_full_disk_keeps_from_being_checked_is_not_held_aga
 
     claims = Claims(progress, clock, verify, told.append, "anna")
     result = BranchResult(search="s", lease="l", branch=b"", outcome="claim", spend=Spend(), claim=(b"step",))
+    began_ms = clock.now_ms()
     with pytest.raises(MeshError) as caught:
         await claims.judge("bruno", result)
     assert (caught.value.code, left) == ("store.full", [])
+    assert clock.now_ms() - began_ms == 3_000 * (len(codes) - 1), "a browser has a moment to come back"
     assert (progress.claims_false, progress.claims_checked) == ({}, [])
     assert await claims.judge("bruno", result) is not None, "it is judged once there is room"
     assert progress.claims_checked == ["l"]

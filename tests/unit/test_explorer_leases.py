@@ -13,6 +13,8 @@ from tests.mesh_memory import NEVER, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, has_status, lease_has_status, leases_of, scripted, search_of
 from tests.twins.storage import MemoryStore
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
     async with memory_mesh("anna", "bruno", "carla", lease_seconds=2) as (anna, bruno, _):

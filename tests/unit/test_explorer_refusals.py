@@ -47,6 +47,8 @@ from tests import trees
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
 from tests.twins.storage import MemoryStore
 
+pytestmark = pytest.mark.virtual_time
+
 
 def _click(name: str) -> Click:
     return Click(target=Locator(role="link", name=name))

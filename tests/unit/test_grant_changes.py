@@ -34,6 +34,8 @@ from tests.mesh_memory import EXPLORE, NEVER, ORIGIN, MemoryMesh, MemoryNode, me
 from tests.twins.storage import MemoryStore
 from tests.unit.test_explorer_refusals import _assignment, _opened, _refused, _sealed, _spec
 
+pytestmark = pytest.mark.virtual_time
+
 ELSEWHERE = "https://elsewhere.test"
 
 

@@ -22,6 +22,8 @@ from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveA
 from tests.key_logs import SECOND, log_of, recovered
 from tests.mesh_memory import MemoryNode, memory_mesh
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:
