@@ -135,7 +135,7 @@ def leaks(site: PageServer) -> list[str]:
 async def test_no_window_sends_anything(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
     """Guard: adapters/browser/judge.py, _refused."""
     html, refused = POP_UPS[channel]
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     seen = await blocked(page, site, html, frame)
     await page.close()
     assert leaks(site) == []
@@ -147,7 +147,7 @@ async def test_no_window_sends_anything(browser: Browser, site: PageServer, chan
 async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
     """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     html, refused = OTHERS[channel]
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     seen = await blocked(page, site, html, frame)
     await page.close()
     if browser.info.backend == "attached" and "other site" in frame:
@@ -163,7 +163,7 @@ async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser,
     """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     if browser.info.backend == "attached":
         pytest.skip("routing does not see shared workers")
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await blocked(page, site, SHARED, frame)
     await page.close()
     assert leaks(site) == []
@@ -173,8 +173,8 @@ async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser,
 async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
     browser: Browser, site: PageServer, frame: str
 ) -> None:
-    strict = await browser.open(Profile(), GuardPolicy())
-    free = await browser.open(Profile(), GuardPolicy(allow=("POST http://*/send",)))
+    strict = await (await browser.open(Profile(), GuardPolicy())).page()
+    free = await (await browser.open(Profile(), GuardPolicy(allow=("POST http://*/send",)))).page()
     html = "<button onclick=\"fetch('/send', {method: 'POST'})\">Go</button>"
     assert await blocked(free, site, html, frame) == set()
     assert leaks(site) == ["POST /send"]
@@ -190,7 +190,7 @@ async def test_no_socket_of_a_launched_browser_reaches_the_site(browser: Browser
     if browser.info.backend == "attached":
         pytest.skip("its owner chose its launch arguments")
     site.extra["/socket.js"] = f"new WebSocket('ws://{site.origin.removeprefix('http://')}/socket')"
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await blocked(page, site, f'<button onclick="{SOCKETS[made]}">Go</button>', "top")
     await page.close()
     assert [entry for entry in leaks(site) if entry != "GET /socket.js"] == []
@@ -202,17 +202,17 @@ async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: 
         f"fetch('{CLOSE}', {{keepalive: true}}) }}, 20)</script>"
     )
     for _ in range(3):
-        page = await browser.open(Profile(), GuardPolicy())
+        page = await (await browser.open(Profile(), GuardPolicy())).page()
         await blocked(page, site, html, "top")
         await page.close()
         assert leaks(site) == []
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert (await page.perform(Goto(url=site.origin + "/popup.html"))).blocked == ()
     await page.close()
 
 
 async def test_an_address_is_asked_for_anew_each_time(browser: Browser, site: PageServer) -> None:
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     site.reached.clear()
     for path in ("/kept.html", "/popup.html", "/kept.html"):
         await page.perform(Goto(url=site.origin + path))
@@ -237,7 +237,7 @@ async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
         "/out.html": inner.format(f"{other}/{'shown' if frame == 'other site' else 'in'}.html"),
     }
     path = {"top": "/shown.html", "frame": "/in.html"}.get(frame, "/out.html")
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.perform(Goto(url=site.origin + path))
     async with asyncio.timeout(20):
         while "GET /shown.html?through" not in site.reached:  # noqa: ASYNC110  (the log has no event to wait for)

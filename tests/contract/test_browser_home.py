@@ -36,7 +36,7 @@ async def test_a_deep_directory_for_temporary_files_does_not_keep_a_browser_from
     monkeypatch.setattr(tempfile, "tempdir", str(deep(tmp_path)))
     monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
     browser = await launcher(SETTINGS)()
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.close()
     await browser.close()
 
@@ -111,7 +111,9 @@ async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
     script = f"document.title = 'refused: ' + {json.dumps(sorted(TIME_ZONES))}.filter((name) => {{ {tried} }})"
     site.extra["/shown.html"] = f"<script>{script}</script>"
     browser = await launcher(SETTINGS)()
-    page = await browser.open(Profile(timezone="America/Argentina/Buenos_Aires", locale="zh-Hant-TW"), GuardPolicy())
+    page = await (
+        await browser.open(Profile(timezone="America/Argentina/Buenos_Aires", locale="zh-Hant-TW"), GuardPolicy())
+    ).page()
     seen = (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
     await browser.close()
     await site.stop()

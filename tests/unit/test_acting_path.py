@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.memory import Document, MemoryPage, MemorySite
+from adapters.browser.memory import Document, Kept, MemoryPage, MemorySite
 from node.live.acting import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
@@ -53,7 +53,7 @@ async def test_what_the_gate_refuses_never_reaches_the_page() -> None:
     async def report(action: Action, risk: Risk, admitted: bool) -> None:
         reported.append((action, admitted))
 
-    driver = Driver(MemoryPage(site, GuardPolicy()), Gate(report=report))
+    driver = Driver(MemoryPage(site, GuardPolicy(), Kept()), Gate(report=report))
     with pytest.raises(MeshError) as refused:
         await driver.act(Goto(url=address))
     assert refused.value.code == "risk.refused"
