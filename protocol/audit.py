@@ -1,7 +1,8 @@
 """The audit trail: one line of JSON for each privileged action, each line naming the hash of the one before it.
 
-What is hashed is the line itself, so a trail that was exported can be checked with nothing but a JSON parser and SHA-256.
-What a privileged action is, ``node/audit/privileged.py`` says; why the trail has this form, docs/adr/0017-audit-trail.md.
+What is hashed is the line itself, so a trail that was exported can be checked with nothing but a JSON parser and SHA-256. What
+a privileged action is, the verbs in ``node/verbs/`` and ``node/api/routes.py`` say; why the trail has this form,
+docs/adr/0017-audit-trail.md.
 """
 
 from __future__ import annotations

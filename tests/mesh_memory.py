@@ -15,13 +15,9 @@ from typing import Any
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
-from adapters.clock.manual import START_MS
 from adapters.ports import Clock, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
-from adapters.storage.memory import MemoryStore
 from adapters.transport.listener import Bounds
-from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
 from node.config.settings import Config, ExploreConfig
 from node.distrust.distrust import Distrust
@@ -43,6 +39,10 @@ from protocol.page.action import Action
 from protocol.page.observation import Element
 from protocol.risk.classes import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
+from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
+from tests.twins.clock import START_MS
+from tests.twins.storage import MemoryStore
+from tests.twins.transport import MemoryNetwork
 
 ORIGIN = "http://shop.test"
 SHELVES = ("oak", "elm", "ash", "fir", "yew")
@@ -214,8 +214,9 @@ class MemoryNode:
 
     async def ask(self, verb: str, **params: Any) -> Any:
         """The result of a verb of its rooms."""
-        takes, run = {**self.distrust.verbs, **self.notices.verbs}[verb]
-        return await run(takes(**params), lambda event: None)
+        bound = {known.name: (known, run) for known, run in {**self.distrust.bound, **self.notices.bound}.items()}
+        known, run = bound[verb]
+        return await run(known.takes(**params), lambda event: None)
 
     async def stop(self) -> None:
         """End it as the runtime does. Twice is once."""

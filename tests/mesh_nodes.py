@@ -17,7 +17,8 @@ from typing import Any
 from scripts.mesh import MeshNode, pair
 
 ROOT = Path(__file__).parents[1]
-COMMAND = (sys.executable, "-m", "node.cli")
+COMMAND = (sys.executable, str(ROOT / "tests" / "checked.py"))
+"""``trailmesh``, with every result held against the declaration of its verb."""
 CONFIG = """\
 browser: {sandbox: false, navigation_timeout_ms: 4000}
 explore: {lease_seconds: 4}
@@ -49,12 +50,10 @@ class Node(MeshNode):
         return self
 
 
-def cli(
-    *arguments: str, home: Path | None = None, module: str = "node.cli", timeout_s: float = 60
-) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of one command."""
+def cli(*arguments: str, home: Path | None = None, module: str = "", timeout_s: float = 60) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of one command. module: run this one instead of ``COMMAND``."""
     where = ["--home", str(home)] if home else []
-    command = [sys.executable, "-m", module, *arguments, *where]
+    command = [*((sys.executable, "-m", module) if module else COMMAND), *arguments, *where]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=timeout_s, check=False)
     return done.returncode, done.stdout, done.stderr
 

@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -19,7 +19,9 @@ from adapters.audit_records import AuditLine, AuditQuery, check_stored
 from adapters.ports import ArtefactRecord, Store
 from node.signing import Witness
 from node.trust import Peers
-from node.verbs import Params, Verb, Verbs
+from node.verbs import Bound
+from node.verbs import audit as verbs
+from node.verbs.audit import End, Exported, Listed, ListParams, Verified
 from protocol import audit, limits
 from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
 from protocol.errors import MeshError
@@ -30,82 +32,16 @@ _SIGNS_NOTHING = frozenset({"log.rollback", "keylog.revoked", "keylog.fork"})
 _PAGE = 1_000
 
 
-class ListParams(Params, frozen=True, kw_only=True):
-    """``audit.list``; times in seconds since 1970, 0 for no bound."""
-
-    since_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
-    until_s: Annotated[int, msgspec.Meta(ge=0, le=2**40)] = 0
-    who: str = ""
-    what: str = ""
-    limit: Annotated[int, msgspec.Meta(ge=1, le=limits.AUDIT_LIST_ROWS_MAX)] = 50
-
-
-class ExportParams(Params, frozen=True, kw_only=True):
-    """``audit.export``"""
-
-    out: str
-
-
-class VerifyParams(Params, frozen=True, kw_only=True):
-    """``audit.verify``; the path of an export, or nothing for this node's own trail."""
-
-    path: str = ""
-
-
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of the trail, oldest first."""
-
-    rows: tuple[Row, ...]
-    names: dict[str, str]
-    """Of the peers, by node id."""
-    total: int
-    """How many rows the trail has."""
-    head: str
-
-
-class End(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The last line of an export."""
-
-    node: str
-    rows: int
-    head: str
-    signed: str
-    """The head as an artefact of the node, hex; empty while the node signs nothing (``_SIGNS_NOTHING``)."""
-
-
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check of a trail found."""
-
-    sound: bool
-    node: str
-    rows: int
-    """How many follow from the first."""
-    head: str
-    broken: int = 0
-    """Number of the first row that does not fit; 0 for none."""
-    fault: str = ""
-    anchors: int = 0
-    """Signed heads that fit."""
-    anchors_lost: int = 0
-    """Heads that the witness log holds and the store does not: what they said cannot be checked."""
-    unfinished: tuple[int, ...] = ()
-    """Rows that begin an action whose end is not on the trail: under way, or cut off by a crash. The newest of them."""
-
-
 class Audit:
     """The room of the audit trail."""
 
     def __init__(self, witness: Witness, peers: Peers, store: Store) -> None:
         self._witness, self._peers, self._store = witness, peers, store
         self._anchoring = asyncio.Lock()
-
-    @property
-    def verbs(self) -> Verbs:
-        """The verbs of this room, for the node's table."""
-        return {
-            "audit.list": Verb(ListParams, lambda params, tell: self.rows(params)),
-            "audit.export": Verb(ExportParams, lambda params, tell: self.export(params.out)),
-            "audit.verify": Verb(VerifyParams, lambda params, tell: self.verify(params.path)),
+        self.bound: Bound = {
+            verbs.LIST: lambda params, tell: self.rows(params),
+            verbs.EXPORT: lambda params, tell: self.export(params.out),
+            verbs.VERIFY: lambda params, tell: self.verify(params.path),
         }
 
     # --- listing -----------------------------------------------------------------------------------------------------
@@ -188,7 +124,7 @@ class Audit:
 
     # --- handing over ------------------------------------------------------------------------------------------------
 
-    async def export(self, out: str) -> End:
+    async def export(self, out: str) -> Exported:
         """Write the whole trail to ``out``: its lines as they are chained, and a last one with the signed head.
 
         Errors: ``input.invalid``, ``store.*``.
@@ -217,7 +153,7 @@ class Audit:
                 raise
         except OSError as error:
             raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}", path=out) from error
-        return end
+        return Exported(**msgspec.structs.asdict(end), out=out)
 
     async def _write(self, file: BinaryIO, rows: int) -> None:
         after = 0

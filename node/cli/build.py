@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
@@ -15,6 +15,8 @@ import msgspec
 from node.cli.common import Result, agree, common_options, emit, is_session_id, run_verb, utc_seconds
 from node.verbs import Verb
 from protocol.errors import MeshError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _plainly(result: Any) -> None:
@@ -50,14 +52,30 @@ def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[clic
     return [command_of(verb, looks.get(verb.name, Look())) for verb in verbs if verb.command]
 
 
+def takes(verb: Verb) -> Callable[[Any], Any]:
+    """The arguments and options of ``verb``, for its command or one that does more than call it."""
+
+    def decorate(command: Any) -> Any:
+        for field in reversed(_fields(verb)):
+            if field.shown:
+                command = field.decorate(command)
+        return command
+
+    return decorate
+
+
+def given(verb: Verb, typed: Result) -> Result:
+    """The parameters of ``verb`` by what was typed; those that no command offers are left out. Errors: ``input.invalid``."""
+    return {field.name: field.read(typed[field.name]) for field in _fields(verb) if field.name in typed}
+
+
 def command_of(verb: Verb, look: Look) -> click.Command:
     """The command that calls ``verb``."""
-    fields = {field.name: field for field in _fields(verb)}
 
     def run(home: str | None, as_json: bool, yes: bool = False, **typed: Any) -> None:
         if look.confirm:
             agree(look.confirm.format(**typed), yes=yes)
-        params = {name: field.read(typed[name]) for name, field in fields.items() if name in typed}
+        params = given(verb, typed)
         if look.prepare is not None:
             look.prepare(params, typed)
         result = run_verb(home, verb.name, params, show=look.line)
@@ -66,13 +84,41 @@ def command_of(verb: Verb, look: Look) -> click.Command:
         if status:
             sys.exit(status)
 
-    command: Any = common_options(run)
-    for field in reversed(fields.values()):
-        if field.shown:
-            command = field.decorate(command)
+    command = takes(verb)(common_options(run))
     if look.confirm:
         command = click.option("--yes", is_flag=True, help="Do not ask.")(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
+
+
+def group_of(verb: Verb, look: Look) -> click.Group:
+    """A group that calls ``verb`` when none of its commands is named."""
+    alone = command_of(verb, look)
+    assert alone.callback is not None
+    call = alone.callback
+
+    @click.pass_context
+    def run(context: click.Context, /, **typed: Any) -> None:
+        if context.invoked_subcommand is None:
+            call(**typed)
+
+    return click.Group(
+        name=alone.name,
+        help=alone.help,
+        params=alone.params,
+        callback=run,
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def parameter(verb: Verb, name: str, *, needed: bool = True, text: str = "") -> Callable[[F], F]:
+    """One argument or option of ``verb``, for a command that is more than this verb.
+
+    needed: False where the command can do without it. text: its help, where it is not that of the declaration.
+    """
+    field = next(field for field in _fields(verb) if field.name == name)
+    field.required = field.required and needed
+    return lambda command: field.decorate(command, text=text)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -102,24 +148,30 @@ class _Field:
             return READERS[reads](self.name, typed)
         return list(typed) if self._many else typed
 
-    def decorate(self, command: Any) -> Any:
+    def decorate(self, command: Any, *, text: str = "") -> Any:
         """``command`` with this argument or option."""
-        text = self._meta.description
+        text = text or self._meta.description or ""
         metavar = self._extra.get("metavar") or None
         if self._extra.get("argument"):
+            usual = {} if self._many or self.required else {"default": self._default}
             return click.argument(
                 self.name,
-                metavar=metavar,
+                metavar=metavar if self.required else f"[{metavar}]",
                 required=self.required,
                 nargs=-1 if self._many else 1,
-                default=None if self._many or self.required else self._default,
+                **usual,
             )(command)
         flag = self._extra.get("flag") or f"--{self.name.replace('_', '-')}"
         if self._type is bool:
-            return click.option(flag, self.name, is_flag=True, default=bool(self._default), help=text)(command)
-        kind = self._kind()
+            on = bool(self._default)  # to give a flag is to say the opposite
+            return click.option(
+                flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=text
+            )(command)
+        kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
-        default: Any = () if self._many else (None if self._default is msgspec.NODEFAULT else self._default)
+        # What is read from what was typed has another form than the parameter: an empty default is nothing typed.
+        unset = self._default is msgspec.NODEFAULT or (reads and not self._default)
+        default: Any = () if self._many else (None if unset else self._default)
         return click.option(
             flag,
             self.name,
@@ -127,14 +179,16 @@ class _Field:
             type=kind,
             multiple=self._many,
             required=self.required,
-            default=default,
             show_default=shown,
             help=text,
+            **({} if self.required else {"default": default}),  # with a default, None too, nothing is ever missing
         )(command)
 
     def _kind(self) -> Any:
         if get_origin(self._type) is Literal:
             return click.Choice(get_args(self._type))
+        if self._extra.get("reads"):
+            return click.STRING
         if self._type is int:
             return click.IntRange(self._meta.ge, self._meta.le)  # type: ignore[arg-type]  # of an int, both are
         return click.FLOAT if self._type is float else click.STRING

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from node.base import counted
-from node.cli.common import Result, agree, common_options, emit, moment, run_verb, table
+from node.cli.build import Look, commands_of, parameter
+from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from node.verbs import explore as verbs
 from protocol.errors import MeshError
 
 
@@ -17,22 +19,14 @@ def group() -> None:
     """Search a site for a goal together with peers."""
 
 
-@group.command()
-@click.option(
-    "--goal", metavar="TEXT", help="What to reach, in words: 'find the cheapest blue mug with a rating over 4'."
-)
-@click.option("--start", metavar="URL", help="Where to begin. Every peer of the search is told it: no tokens.")
-@click.option("--until", metavar="CONDITION", help="What must hold on the page: YAML, or @FILE. See below.")
-@click.option(
-    "--peer",
-    "peers",
-    multiple=True,
-    metavar="NAME",
-    help="Explore with this peer. Repeat for more.  [default: every peer that lets us assign branches]",
-)
+@group.command(help=verbs.RUN.help)
+@parameter(verbs.RUN, "goal", needed=False)
+@parameter(verbs.RUN, "start", needed=False)
+@parameter(verbs.RUN, "until", needed=False, text="What must hold on the page: YAML, or @FILE. See below.")
+@parameter(verbs.RUN, "peers")
 @click.option("--alone", is_flag=True, help="Explore without peers.")
-@click.option("--seconds", type=click.IntRange(1, 86_400), default=120, show_default=True, help="Time limit.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the rollouts.")
+@parameter(verbs.RUN, "seconds")
+@parameter(verbs.RUN, "seed")
 @click.option(
     "--resume",
     "search",
@@ -53,23 +47,13 @@ def run(
     search: str | None,
     as_json: bool,
 ) -> None:
-    """Explore a site until a page meets the condition; what is found is replayed and recorded as a session before it is believed.
-
-    Only actions of risk classes 1 to 3 are performed, and only GET requests are sent. Ctrl-C stops the search; `--resume` takes
-    it up again.
-
-    \b
-    Conditions: url (glob), title, text (contained), element {role, name}; all, any, not combine them.
-      --until '{url: "*/products/*", text: "In stock"}'
-      --until '{any: [{title: Checkout}, {element: {role: heading, name: Checkout}}]}'
-    """
     params: dict[str, Any]
     if search:
-        verb, params = "explore.resume", {"search": search, "seconds": seconds}
+        verb, params = verbs.RESUME, {"search": search, "seconds": seconds}
     else:
         if goal is None or start is None or until is None:
             raise MeshError("input.invalid", "--goal, --start and --until are needed (or --resume)")
-        verb = "explore.run"
+        verb = verbs.RUN
         params = {
             "goal": goal,
             "start": start,
@@ -86,7 +70,7 @@ def run(
         return _line(event)
 
     try:
-        result = run_verb(home, verb, params, show=show)
+        result = run_verb(home, verb.name, params, show=show)
     except KeyboardInterrupt:
         again = f"; `trailmesh explore run --resume {search}` takes the search up again" if search else ""
         raise MeshError(
@@ -162,65 +146,36 @@ def show_summary(r: Result) -> None:
         click.echo(f"report in {r['html']}")
 
 
+def _show_list(r: Result) -> None:
+    if not r["searches"]:
+        click.echo("no searches yet: `trailmesh explore run`")
+        return
+    rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
+    table("searches", ["id", "status", "coordinator", "when (UTC)"], rows)
+
+
 @group.command()
-@click.argument("search", required=False)
-@click.option(
-    "--html", metavar="FILE", default="", help="Also write the report: tree picture, screenshots, who signed what."
-)
+@parameter(verbs.SHOW, "search", needed=False)
+@parameter(verbs.SHOW, "html")
 @common_options
 def show(home: str | None, search: str | None, html: str, as_json: bool) -> None:
     """Show a search; without SEARCH, list them."""
     if not search:
-        result = run_verb(home, "explore.list", {})
-
-        def listed(r: Result) -> None:
-            if not r["searches"]:
-                click.echo("no searches yet: `trailmesh explore run`")
-                return
-            rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
-            table("searches", ["id", "status", "coordinator", "when (UTC)"], rows)
-
-        emit(result, as_json=as_json, text=listed)
+        emit(run_verb(home, verbs.LIST.name, {}), as_json=as_json, text=_show_list)
         return
     path = str(Path(html).absolute()) if html else ""
-    result = run_verb(home, "explore.show", {"search": search, "html": path})
-    emit(result, as_json=as_json, text=show_summary)
+    emit(run_verb(home, verbs.SHOW.name, {"search": search, "html": path}), as_json=as_json, text=show_summary)
 
 
-@group.command()
-@click.argument("search")
-@common_options
-def stop(home: str | None, search: str, as_json: bool) -> None:
-    """Stop a running search; it can be resumed.
-
-    A search that a peer coordinates is left: this node takes no part in it any more, whatever the peer asks, until `trailmesh
-    explore run --resume SEARCH` on this node.
-    """
-    result = run_verb(home, "explore.stop", {"search": search})
-    emit(result, as_json=as_json, text=show_summary)
+def _show_removed(r: Result) -> None:
+    click.echo(f"removed {r['search']}")
+    for peer in r["freed"]:
+        click.echo(f"{peer['name'] or peer['node'][:7]} has {peer['bytes'] / 1024:.0f} KiB of its disk back")
 
 
-@group.command()
-@click.argument("search")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@common_options
-def rm(home: str | None, search: str, yes: bool, as_json: bool) -> None:
-    """Remove a search that does not run: its tree, its leases, and what peers sent about it.
-
-    Peers at their disk quota get that room back at once. Sessions that the search found stay (`trailmesh session rm`), and so does
-    what the audit trail and the witness log say. A peer cannot open the same search here again.
-
-    \b
-    Example:
-      trailmesh explore show
-      trailmesh explore rm sea-P2FRIBWZAO6JCN73NHTWW --yes
-    """
-    agree(f"Remove {search} with everything that was found?", yes=yes)
-    result = run_verb(home, "explore.remove", {"search": search})
-
-    def text(r: Result) -> None:
-        click.echo(f"removed {r['search']}")
-        for peer in r["freed"]:
-            click.echo(f"{peer['name'] or peer['node'][:7]} has {peer['bytes'] / 1024:.0f} KiB of its disk back")
-
-    emit(result, as_json=as_json, text=text)
+LOOKS: Final = {
+    "explore.stop": Look(text=show_summary),
+    "explore.remove": Look(text=_show_removed, confirm="Remove {search} with everything that was found?"),
+}
+for _command in commands_of(verbs.VERBS, LOOKS):
+    group.add_command(_command)

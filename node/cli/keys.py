@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from node.base import counted
-from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb, utc_seconds
+from node.cli.build import Look, commands_of, given, takes
+from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb
+from node.verbs import keys as verbs
 from protocol.errors import MeshError
-
-_File = click.Path(exists=True, dir_okay=False)
-
-
-def _recovery_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--key-file`` and ``--words-file``: the two forms of the recovery key."""
-    command = click.option(
-        "--words-file", metavar="FILE", type=_File, help="The recovery key: 24 words, numbered or not."
-    )(command)
-    return click.option("--key-file", metavar="FILE", type=_File, help="The recovery key: the file of `node init`.")(
-        command
-    )
-
-
-def _since_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--since",
-        metavar="TIME",
-        help="UTC time from which nothing signed by the lost key is believed (2025-03-01T12:00).  [default: now]",
-    )(command)
 
 
 @click.command(name="id")
@@ -60,75 +40,34 @@ def _key_number(result: Result) -> int:
     return int(result["events"]) - (result["revoked_s"] is not None)
 
 
-@click.command()
+@click.command(help=verbs.RECOVER.help)
+@takes(verbs.RECOVER)
 @common_options
-def rotate(home: str | None, as_json: bool) -> None:
-    """Change the witness key. The node id stays, and peers follow without pairing again.
-
-    Peers that are reached learn it at once, the others when they next reach this node.
-    """
-    emit(run_verb(home, "node.rotate", {}), as_json=as_json, text=_show_change)
-
-
-@click.command()
-@_recovery_options
-@_since_option
-@click.option(
-    "--recovery-out",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write a new recovery key here; the one used now is worth nothing afterwards.",
-)
-@common_options
-def recover(
-    home: str | None,
-    key_file: str | None,
-    words_file: str | None,
-    since: str | None,
-    recovery_out: str | None,
-    as_json: bool,
-) -> None:
-    """Take the node back with its recovery key: a new witness key replaces a lost or stolen one.
-
-    It outranks whatever was signed with the stolen key, rotations and revocations too. Only the key log must still be in the data
-    directory: where the witness key is gone, the new one is kept in the open (mode 0600). One that is sealed with a passphrase
-    nobody knows is as good as gone: move witness.key away first.
-
-    \b
-    Example:
-      trailmesh node recover --key-file /media/stick/laptop-recovery.txt --since 2025-03-01T12:00
-    """
-    files = _recovery_files(key_file, words_file)
-    out = str(Path(recovery_out).absolute()) if recovery_out else ""
-    params = {**files, "since_s": utc_seconds("--since", since), "recovery_out": out}
+def recover(home: str | None, as_json: bool, **typed: Any) -> None:
+    params = given(verbs.RECOVER, typed)
+    _check_files(params)
     from node.process.client import recover as recover_node
 
     found = run_async(recover_node(home_path(home), params, lambda event: None))
     emit(found, as_json=as_json, text=_show_change)
 
 
-@click.command(name="revoke-self")
+@click.command(name="revoke-self", help=verbs.REVOKE_SELF.help)
 @click.option("--yes", is_flag=True, help="Yes, end this node.")
-@_recovery_options
-@_since_option
+@takes(verbs.REVOKE_SELF)
 @common_options
-def revoke_self(
-    home: str | None, yes: bool, key_file: str | None, words_file: str | None, since: str | None, as_json: bool
-) -> None:
-    """End this node: every peer that learns it refuses the node, and believes nothing it signed since.
-
-    Signed with the recovery key it is final; signed with the witness key, `node recover` can still take the node back.
-    """
+def revoke_self(home: str | None, yes: bool, as_json: bool, **typed: Any) -> None:
     if not yes:
         raise MeshError("input.invalid", "this ends the node for every peer: repeat the command with --yes")
-    files = _recovery_files(key_file, words_file) if key_file or words_file else {}
-    result = run_verb(home, "node.revoke_self", {**files, "since_s": utc_seconds("--since", since)})
+    params = given(verbs.REVOKE_SELF, typed)
+    if params["key_file"] or params["words_file"]:
+        _check_files(params)
+    emit(run_verb(home, verbs.REVOKE_SELF.name, params), as_json=as_json, text=_show_revoked)
 
-    def text(r: Result) -> None:
-        click.echo(f"node {r['short']} is revoked since {moment(r['revoked_s'] * 1000)} UTC")
-        _show_told(r)
 
-    emit(result, as_json=as_json, text=text)
+def _show_revoked(result: Result) -> None:
+    click.echo(f"node {result['short']} is revoked since {moment(result['revoked_s'] * 1000)} UTC")
+    _show_told(result)
 
 
 def _show_change(result: Result) -> None:
@@ -145,14 +84,15 @@ def _show_told(result: Result) -> None:
         click.echo(f"not reached yet: {', '.join(result['not_told'])}")
 
 
-def _recovery_files(key_file: str | None, words_file: str | None) -> dict[str, str]:
-    """Paths only: the node reads the file, so that no secret passes through a command. Errors: ``input.invalid``."""
-    if bool(key_file) == bool(words_file):
+def _check_files(params: Result) -> None:
+    """Errors: ``input.invalid``."""
+    if bool(params["key_file"]) == bool(params["words_file"]):
         raise MeshError("input.invalid", "give the recovery key as one of --key-file and --words-file")
-    return {
-        "key_file": str(Path(key_file).absolute()) if key_file else "",
-        "words_file": str(Path(words_file).absolute()) if words_file else "",
-    }
 
 
-COMMANDS: Final = (show_id, rotate, recover, revoke_self)
+COMMANDS: Final = (
+    show_id,
+    *commands_of((verbs.ROTATE,), {verbs.ROTATE.name: Look(text=_show_change)}),
+    recover,
+    revoke_self,
+)

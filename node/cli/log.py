@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from node.base import counted
+from node.cli.build import Look, commands_of, parameter
 from node.cli.common import BUNDLE_SUFFIX, Result, common_options, emit, moment, run_verb, table
+from node.verbs import log as verbs
 from protocol.errors import MeshError
-
-_PROOF_SUFFIX = ".tmproof"
 
 
 @click.group(name="log", context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,18 +19,9 @@ def group() -> None:
     """Show, prove and audit what this node and its peers have signed."""
 
 
-@group.command()
-@click.option("--peer", metavar="NAME", default="", help="What is held of this peer's log.")
-@click.option(
-    "--out", metavar="FILE", default="", help="With --peer: write the proof that it signed two histories here."
-)
-@common_options
-def show(home: str | None, peer: str, out: str, as_json: bool) -> None:
-    """Show the log: its name, size, root, and which peers cosigned it."""
-    if out and not peer:
+def _out_needs_peer(params: Result, typed: Result) -> None:
+    if params["out"] and not params["peer"]:
         raise MeshError("input.invalid", "--out needs --peer")
-    result = run_verb(home, "log.show", {"peer": peer, "out": _path(out)})
-    emit(result, as_json=as_json, text=_show_log)
 
 
 def _show_log(r: Result) -> None:
@@ -48,31 +40,18 @@ def _show_log(r: Result) -> None:
         table("cosigned by", ["peer", "node", "at size", "when (UTC)"], rows)
 
 
-@group.command()
-@click.argument("artefact")
-@click.option("--out", metavar="FILE", default="", help=f"Where the proof goes.  [default: ARTEFACT{_PROOF_SUFFIX}]")
-@common_options
-def prove(home: str | None, artefact: str, out: str, as_json: bool) -> None:
-    """Prove that an artefact is in the log of the node that signed it.
+def _artefact(params: Result, typed: Result) -> None:
+    """A bundle by its absolute path, and where the proof goes."""
+    target = typed["target"]
+    if target.endswith(BUNDLE_SUFFIX) or Path(target).is_file():
+        params["target"] = str(Path(target).absolute())
+    params["out"] = params["out"] or str(Path(f"{Path(target).name}{verbs.PROOF_SUFFIX}").absolute())
 
-    ARTEFACT is a session id, a bundle file, or the SHA-256 of an envelope. A peer's artefact is proved by the peer.
 
-    \b
-    Example:
-      trailmesh log prove ses-… --out login.tmproof
-      trailmesh log verify login.tmproof --bundle login.tmsession
-    """
-    is_file = artefact.endswith(BUNDLE_SUFFIX) or Path(artefact).is_file()
-    target = str(Path(artefact).absolute()) if is_file else artefact
-    chosen = out or f"{Path(artefact).name}{_PROOF_SUFFIX}"
-    result = run_verb(home, "log.prove", {"target": target, "out": _path(chosen)})
-
-    def text(r: Result) -> None:
-        f = r["finding"]
-        click.echo(f"entry {f['index']} of {f['log']} at size {f['size']}, cosigned by {len(f['cosignatures'])}")
-        click.echo(f"proof in {r['out']}: `trailmesh log verify` checks it anywhere")
-
-    emit(result, as_json=as_json, text=text)
+def _show_proven(r: Result) -> None:
+    f = r["finding"]
+    click.echo(f"entry {f['index']} of {f['log']} at size {f['size']}, cosigned by {len(f['cosignatures'])}")
+    click.echo(f"proof in {r['out']}: `trailmesh log verify` checks it anywhere")
 
 
 @group.command()
@@ -131,24 +110,6 @@ def _show_finding(r: Result) -> None:
         click.echo(f"the bundle is whole, and is that artefact: {r['bundle']}")
 
 
-@group.command()
-@click.option("--peer", metavar="NAME", default="", help="Audit this peer's log instead.")
-@common_options
-def audit(home: str | None, peer: str, as_json: bool) -> None:
-    """Check the log from end to end: every artefact in the store is in it, and its root is computed again.
-
-    With --peer, have the peer show that its log continues what was seen of it. Exit code 1 when a fault is found.
-    """
-    if peer:
-        result = run_verb(home, "log.audit_peer", {"peer": peer})
-        emit(result, as_json=as_json, text=_show_peer_audit)
-        return
-    result = run_verb(home, "log.audit", {})
-    emit(result, as_json=as_json, text=_show_audit)
-    if not result["sound"]:
-        raise SystemExit(1)
-
-
 def _show_peer_audit(r: Result) -> None:
     grown = f", continues size {r['size_before']}" if r["size_before"] else ", seen for the first time"
     click.echo(f"{r['log']}: size {r['size']}{grown}\nroot  {r['root']}")
@@ -168,17 +129,28 @@ def _show_audit(r: Result) -> None:
     click.echo("sound" if r["sound"] else "NOT sound")
 
 
-@group.command()
-@common_options
-def renew(home: str | None, as_json: bool) -> None:
-    """Open a new log, signed and naming the old one.
+LOOKS: Final = {
+    "log.show": Look(text=_show_log, prepare=_out_needs_peer),
+    "log.prove": Look(text=_show_proven, prepare=_artefact),
+    "log.renew": Look(text=_show_log),
+}
+for _command in commands_of(verbs.VERBS, LOOKS):
+    group.add_command(_command)
 
-    For a node whose data directory was restored from a copy: its peers hold a later state of its log than it has itself, so it must
-    not go on writing it. Run it while the peers can be reached.
+
+@group.command(
+    help=f"""{verbs.AUDIT.help}
+
+    With --peer, have the peer show that its log continues what was seen of it. Exit code 1 when a fault is found.
     """
-    result = run_verb(home, "log.renew", {})
-    emit(result, as_json=as_json, text=_show_log)
-
-
-def _path(text: str) -> str:
-    return str(Path(text).absolute()) if text else ""
+)
+@parameter(verbs.AUDIT_PEER, "peer", needed=False)
+@common_options
+def audit(home: str | None, peer: str, as_json: bool) -> None:
+    if peer:
+        emit(run_verb(home, verbs.AUDIT_PEER.name, {"peer": peer}), as_json=as_json, text=_show_peer_audit)
+        return
+    result = run_verb(home, verbs.AUDIT.name, {})
+    emit(result, as_json=as_json, text=_show_audit)
+    if not result["sound"]:
+        raise SystemExit(1)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import click
 
 from node.cli import distrust, keys, pairing
+from node.cli.build import Look, commands_of, given, takes
 from node.cli.common import (
     Program,
     Result,
@@ -17,6 +20,7 @@ from node.cli.common import (
     run_verb,
     table,
 )
+from node.verbs import node as verbs
 from protocol.trust.grants import in_words
 
 
@@ -125,64 +129,28 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
         click.echo("stopped", err=True)
 
 
-for _command in (*keys.COMMANDS, *pairing.COMMANDS, *distrust.COMMANDS):
-    group.add_command(_command)
+def _show_knocked(r: Result) -> None:
+    if r["refused"]:
+        click.echo(f"refused: {r['code']} ({r['message']})")
+    elif r["code"]:
+        click.echo(f"NOT refused: that node let this one in, and answered {r['code']} ({r['message']})")
+    else:
+        click.echo("NOT refused: that node merged a delta of this one")
 
 
-@group.command()
-@click.argument("address", metavar="https://HOST:PORT")
-@click.option(
-    "--key",
-    "public_key",
-    metavar="HEX",
-    required=True,
-    help="The other node's public key (`node status --json` there).",
-)
-@click.option("--node", metavar="ID", default="", help="Its node id (as there); needed once it has changed its key.")
-@common_options
-def knock(home: str | None, address: str, public_key: str, node: str, as_json: bool) -> None:
-    """Try to send a signed delta to a node that is not a peer, and show its refusal.
-
-    For those who must check that a node lets no stranger in. Exit code 0 when it refused for want of trust or of a scope, and 1
-    when it heard this node out. Whatever else happens shows neither: it is an error with its own exit code (3 or 4), so with
-    nobody there, another program, or a node that holds another key than `--key`.
-    """
-    result = run_verb(home, "node.knock", {"address": address, "public_key": public_key, "node": node})
-
-    def text(r: Result) -> None:
-        if r["refused"]:
-            click.echo(f"refused: {r['code']} ({r['message']})")
-        elif r["code"]:
-            click.echo(f"NOT refused: that node let this one in, and answered {r['code']} ({r['message']})")
-        else:
-            click.echo("NOT refused: that node merged a delta of this one")
-
-    emit(result, as_json=as_json, text=text)
-    if not result["refused"]:
-        raise SystemExit(1)
-
-
-@group.command()
-@common_options
-def peers(home: str | None, as_json: bool) -> None:
-    """List the peers of this node and what each may do here; those that are distrusted come last."""
-    result = run_verb(home, "node.peers", {})
-
-    def text(r: Result) -> None:
-        if not r["peers"]:
-            click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
-            return
-        for p in r["peers"]:
-            click.echo(f"{p['name']} ({p['node'][:7]}), last seen {moment(p['seen_ms'])} UTC")
-            click.echo(f"  address          {', '.join(p['addresses']) or 'none: it opens the connection'}")
-            click.echo(f"  connection       {_way(p['reach'])}")
-            click.echo(f"  may do here      {p['standing'] or in_words(p['grants'])}")
-            click.echo(f"  we may do there  {in_words(p['granted_us'])}")
-        notices = [notice for p in r["peers"] for notice in p["notices"]]
-        if notices:
-            click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
-
-    emit(result, as_json=as_json, text=text)
+def _show_peers(r: Result) -> None:
+    if not r["peers"]:
+        click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
+        return
+    for p in r["peers"]:
+        click.echo(f"{p['name']} ({p['node'][:7]}), last seen {moment(p['seen_ms'])} UTC")
+        click.echo(f"  address          {', '.join(p['addresses']) or 'none: it opens the connection'}")
+        click.echo(f"  connection       {_way(p['reach'])}")
+        click.echo(f"  may do here      {p['standing'] or in_words(p['grants'])}")
+        click.echo(f"  we may do there  {in_words(p['granted_us'])}")
+    notices = [notice for p in r["peers"] for notice in p["notices"]]
+    if notices:
+        click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
 
 
 def _way(reach: Result) -> str:
@@ -198,67 +166,42 @@ def _way(reach: Result) -> str:
     return ", ".join(words) or "when needed"
 
 
-@group.command()
-@click.option(
-    "--seconds", metavar="N", type=click.IntRange(1, 30), default=3, show_default=True, help="How long to listen."
-)
-@common_options
-def discover(home: str | None, seconds: int, as_json: bool) -> None:
-    """List the nodes that announce themselves on the local network: known, not trusted.
-
-    Anybody on the network can announce anything. A node becomes a peer by an invite only, whoever is listed here. A node announces
-    itself when its configuration says `discovery: {announce: true}`.
-    """
-    result = run_verb(home, "node.discover", {"seconds": seconds})
-
-    def text(r: Result) -> None:
-        if not r["nodes"]:
-            click.echo("nobody announces a node here (`discovery: {announce: true}` in the other node's configuration)")
-            return
-        rows = [[n["short"], ", ".join(n["addresses"]), n["standing"], n["next"]] for n in r["nodes"]]
-        table("nodes on this network", ["node", "address", "standing", "next"], rows)
-
-    emit(result, as_json=as_json, text=text)
+def _show_nearby(r: Result) -> None:
+    if not r["nodes"]:
+        click.echo("nobody announces a node here (`discovery: {announce: true}` in the other node's configuration)")
+        return
+    rows = [[n["short"], ", ".join(n["addresses"]), n["standing"], n["next"]] for n in r["nodes"]]
+    table("nodes on this network", ["node", "address", "standing", "next"], rows)
 
 
-@group.command()
-@common_options
-def status(home: str | None, as_json: bool) -> None:
-    """Say who this node is, whether it runs, and what it is doing."""
-    result = run_verb(home, "node.status", {})
-
-    def text(r: Result) -> None:
-        for key in (
-            "name",
-            "node",
-            "version",
-            "home",
-            "serving",
-            "address",
-            "log",
-            "log_size",
-            "peers",
-            "peers_distrusted",
-            "notices",
-            "sessions",
-            "searches_running",
-        ):
-            click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
-        if r["revoked_s"] is not None:
-            said = f"this node revoked itself on {moment(r['revoked_s'] * 1000)} UTC: it signs nothing, peers refuse it"
-            click.echo(f"{'revoked':<17} {said}")
-        if r["log_rollback"]:
-            click.echo(
-                "log is older than what a peer holds of it: nothing is signed until `trailmesh log renew`", err=True
-            )
-        if r["peers_frozen"]:
-            click.echo(f"{'peers frozen':<17} {r['peers_frozen']} (`trailmesh node peers`)")
-        click.echo(f"{'audit rows':<17} {r['audit_rows']}")
-        _show_refusals(r["refusals"])
-        for node, count in r["peer_disk"].items():
-            click.echo(f"{'disk of a peer':<17} {node[:7]} {count / 1_048_576:.1f} MiB")
-
-    emit(result, as_json=as_json, text=text)
+def _show_status(r: Result) -> None:
+    for key in (
+        "name",
+        "node",
+        "version",
+        "home",
+        "serving",
+        "address",
+        "log",
+        "log_size",
+        "peers",
+        "peers_distrusted",
+        "notices",
+        "sessions",
+        "searches_running",
+    ):
+        click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
+    if r["revoked_s"] is not None:
+        said = f"this node revoked itself on {moment(r['revoked_s'] * 1000)} UTC: it signs nothing, peers refuse it"
+        click.echo(f"{'revoked':<17} {said}")
+    if r["log_rollback"]:
+        click.echo("log is older than what a peer holds of it: nothing is signed until `trailmesh log renew`", err=True)
+    if r["peers_frozen"]:
+        click.echo(f"{'peers frozen':<17} {r['peers_frozen']} (`trailmesh node peers`)")
+    click.echo(f"{'audit rows':<17} {r['audit_rows']}")
+    _show_refusals(r["refusals"])
+    for node, count in r["peer_disk"].items():
+        click.echo(f"{'disk of a peer':<17} {node[:7]} {count / 1_048_576:.1f} MiB")
 
 
 def _show_refusals(refused: Result) -> None:
@@ -271,32 +214,23 @@ def _show_refusals(refused: Result) -> None:
         click.echo(f"{'':<17}   of {node[:7]}: {said}")
 
 
-@group.command()
+@group.command(help=verbs.METRICS.help)
 @common_options
 def metrics(home: str | None, as_json: bool) -> None:
-    """Print the node's metrics in the text format of Prometheus, or with --json as values.
-
-    What was refused by place, code and peer; peers, searches, queues, disk used for each peer, the longest block of the loop. With
-    `metrics: {port: 9464}` in the configuration a serving node gives the same at http://127.0.0.1:9464/metrics.
-    """
-    result = run_verb(home, "node.metrics", {})
+    result = run_verb(home, verbs.METRICS.name, {})
     text = result.pop("text")
     emit(result, as_json=as_json, text=lambda r: click.echo(text, nl=False))
 
 
-@group.command()
-@click.option("--no-browser", is_flag=True, help="Do not start a browser for the check.")
+@group.command(help=verbs.DOCTOR.help)
+@takes(verbs.DOCTOR)
 @passphrase_option
 @common_options
-def doctor(home: str | None, no_browser: bool, passphrase_file: str | None, as_json: bool) -> None:
-    """Check everything this node needs; each fault comes with a remedy.
-
-    Where the witness key or the store does not open, that is one fault, and what needs neither is checked all the same.
-    """
+def doctor(home: str | None, passphrase_file: str | None, as_json: bool, **typed: Any) -> None:
     from node.config import source
     from node.process.client import examine
 
-    result = run_async(examine(home_path(home), source(passphrase_file), browser=not no_browser))
+    result = run_async(examine(home_path(home), source(passphrase_file), **given(verbs.DOCTOR, typed)))
     emit(result, as_json=as_json, text=_show_doctor)
     if not result["healthy"]:
         raise SystemExit(1)
@@ -309,3 +243,18 @@ def _show_doctor(result: Result) -> None:
         click.echo(f"{click.style(mark, fg=color, bold=True)} {check['name']:<14} {check['finding']}")
         if check["status"] != "ok" and check["remedy"]:
             click.echo(f"    → {check['remedy']}")
+
+
+LOOKS: Final = {
+    "node.status": Look(text=_show_status),
+    "node.peers": Look(text=_show_peers),
+    "node.discover": Look(text=_show_nearby),
+    "node.knock": Look(text=_show_knocked, status=lambda r: 0 if r["refused"] else 1),
+}
+for _command in (
+    *commands_of((verbs.STATUS, verbs.PEERS, verbs.DISCOVER, verbs.KNOCK), LOOKS),
+    *keys.COMMANDS,
+    *pairing.COMMANDS,
+    *distrust.COMMANDS,
+):
+    group.add_command(_command)

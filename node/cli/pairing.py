@@ -5,73 +5,31 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from node.base import one_lined
+from node.cli.build import Look, commands_of, given, takes
 from node.cli.common import Result, common_options, emit, moment, run_verb
+from node.verbs import pairing as verbs
 from protocol.errors import MeshError
-from protocol.limits import INVITE_CHARS_MAX, INVITE_MINUTES_MAX, PAIRING_WINDOW_S
+from protocol.limits import INVITE_CHARS_MAX, PAIRING_WINDOW_S
 from protocol.trust.grants import in_words
 
 _MINUTES_MAX: Final = PAIRING_WINDOW_S // 60
 
 
-def _terms(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--grant`` and ``--ask``: what each side may do at the other."""
-    command = click.option(
-        "--ask",
-        multiple=True,
-        metavar="GRANTS",
-        help="What this node would like to do there: shown there, granted there.",
-    )(command)
-    return click.option(
-        "--grant",
-        multiple=True,
-        metavar="GRANTS",
-        help="What the other node may do here: SCOPE or SCOPE=ORIGIN,…; repeat for more.  [default: nothing but status]",
-    )(command)
-
-
-def _fingerprint_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--fingerprint",
-        metavar="ID",
-        default="",
-        help="The other node's id or public key (`node id` there), in the place of a person who compares digits.",
-    )(command)
-
-
 # --- by invite -------------------------------------------------------------------------------------------------------
 
 
-@click.command()
-@_terms
-@click.option(
-    "--minutes",
-    metavar="N",
-    type=click.IntRange(1, INVITE_MINUTES_MAX),
-    default=10,
-    show_default=True,
-    help="How long it is valid.",
-)
+@click.command(help=verbs.INVITE.help)
+@takes(verbs.INVITE)
 @click.option("--qr/--no-qr", default=None, help="Show it as a QR code too.  [default: on a terminal]")
 @common_options
-def invite(
-    home: str | None, grant: tuple[str, ...], ask: tuple[str, ...], minutes: int, qr: bool | None, as_json: bool
-) -> None:
-    """Print an invite for one other node. It works once, for a few minutes; whoever holds it can pair.
-
-    \b
-    Presets: explore (take part in searches), audit (read sessions). Without origins a grant is for every site.
-    Example, on both machines:
-      trailmesh node invite --grant explore=https://shop.example,https://*.shop.example
-      trailmesh node join --peer tmi1.… --grant explore
-    """
-    result = run_verb(home, "node.invite", {"grant": grant, "ask": ask, "minutes": minutes})
+def invite(home: str | None, qr: bool | None, as_json: bool, **typed: Any) -> None:
+    result = run_verb(home, verbs.INVITE.name, given(verbs.INVITE, typed))
 
     def text(r: Result) -> None:
         click.echo(r["invite"])
@@ -107,12 +65,9 @@ def _show_qr(text: str, *, always: bool) -> None:
     help="The invite the other node printed (tmi1.…), or the address that `node pair` printed there (https://…); @FILE reads it "
     "from a file, - from standard input.",
 )
-@_terms
-@_fingerprint_option
+@takes(verbs.PAIR_BEGIN)
 @common_options
-def join(
-    home: str | None, peer: str, grant: tuple[str, ...], ask: tuple[str, ...], fingerprint: str, as_json: bool
-) -> None:
+def join(home: str | None, peer: str, as_json: bool, **typed: Any) -> None:
     """Pair with the node that printed an invite, or that waits at an address.
 
     The invite carries the other node's identity and a one-time token: nothing more is asked. Other users of this machine can see
@@ -126,13 +81,14 @@ def join(
     """
     peer = read_peer(peer)
     if peer.strip().lower().startswith("https://"):
-        _need_person(fingerprint)
-        params = {"address": peer.strip(), "grant": grant, "ask": ask, "fingerprint": fingerprint}
-        result = _confirm(home, run_verb(home, "node.pair_begin", params))
-    elif fingerprint:
+        _need_person(typed["fingerprint"])
+        params = {"address": peer.strip(), **given(verbs.PAIR_BEGIN, typed)}
+        result = _confirm(home, run_verb(home, verbs.PAIR_BEGIN.name, params))
+    elif typed["fingerprint"]:
         raise MeshError("input.invalid", "an invite names its node already: --fingerprint is for addresses")
     else:
-        result = run_verb(home, "node.join", {"invite": peer, "grant": grant, "ask": ask}, show=_show_inviter)
+        params = {"invite": peer, **given(verbs.JOIN, typed)}
+        result = run_verb(home, verbs.JOIN.name, params, show=_show_inviter)
     emit(result, as_json=as_json, text=_show_paired)
 
 
@@ -161,8 +117,7 @@ def _show_inviter(event: dict[str, Any]) -> str:
 
 
 @click.command()
-@_terms
-@_fingerprint_option
+@takes(verbs.PAIR_WAIT)
 @click.option(
     "--minutes",
     metavar="N",
@@ -172,9 +127,7 @@ def _show_inviter(event: dict[str, Any]) -> str:
     help="How long to wait.",
 )
 @common_options
-def pair(
-    home: str | None, grant: tuple[str, ...], ask: tuple[str, ...], fingerprint: str, minutes: int, as_json: bool
-) -> None:
+def pair(home: str | None, minutes: int, as_json: bool, **typed: Any) -> None:
     """Wait for one other node to pair without an invite: two people compare seven digits.
 
     Prints an address for `node join --peer` on the other machine. When it has joined, both show who the other is, what it asks
@@ -184,9 +137,9 @@ def pair(
     Example:
       trailmesh node pair --grant explore=https://shop.example
     """
-    _need_person(fingerprint)
-    params = {"grant": grant, "ask": ask, "fingerprint": fingerprint, "seconds": minutes * 60}
-    result = _confirm(home, run_verb(home, "node.pair_wait", params, show=_show_waiting))
+    _need_person(typed["fingerprint"])
+    params = {**given(verbs.PAIR_WAIT, typed), "seconds": minutes * 60}
+    result = _confirm(home, run_verb(home, verbs.PAIR_WAIT.name, params, show=_show_waiting))
     emit(result, as_json=as_json, text=_show_paired)
 
 
@@ -213,7 +166,7 @@ def _confirm(home: str | None, meeting: Result) -> Any:
     click.echo(f"\n  digits   {meeting['digits'][:3]} {meeting['digits'][3:]}\n", err=True)
 
     def say(agreed: bool) -> Any:
-        return run_verb(home, "node.pair_confirm", {"meeting": meeting["meeting"], "agreed": agreed})
+        return run_verb(home, verbs.PAIR_CONFIRM.name, {"meeting": meeting["meeting"], "agreed": agreed})
 
     had = {"had": meeting["other"]["had"]}
     if meeting["pinned"]:
@@ -262,44 +215,6 @@ def _show_unasked(result: Result) -> None:
 # --- grants ----------------------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("peer")
-@click.argument("grants", nargs=-1, required=True, metavar="SCOPE[=ORIGIN,…]…")
-@click.option("--only", is_flag=True, help="The named scopes are for these origins and for no others.")
-@common_options
-def grant(home: str | None, peer: str, grants: tuple[str, ...], only: bool, as_json: bool) -> None:
-    """Let a peer do more here. Acts at once.
-
-    Without origins a scope is for every site. `https://*.shop.example` is every site below that domain, not the domain itself.
-
-    \b
-    Examples:
-      trailmesh node grant bob session:read
-      trailmesh node grant bob explore=https://shop.example,https://*.shop.example
-      trailmesh node grant bob branch:assign=https://shop.example --only
-    """
-    result = run_verb(home, "node.grant", {"peer": peer, "grants": grants, "only": only})
-    emit(result, as_json=as_json, text=_show_change)
-
-
-@click.command()
-@click.argument("peer")
-@click.argument("grants", nargs=-1, required=True, metavar="SCOPE[=ORIGIN,…]…")
-@common_options
-def ungrant(home: str | None, peer: str, grants: tuple[str, ...], as_json: bool) -> None:
-    """Take something away that a peer may do here. Acts at once: searches and leases it covered are ended.
-
-    A scope without origins is taken away whole. The peer stays a peer, and keeps `status`.
-
-    \b
-    Examples:
-      trailmesh node ungrant bob explore
-      trailmesh node ungrant bob branch:assign=https://shop.example
-    """
-    result = run_verb(home, "node.ungrant", {"peer": peer, "grants": grants})
-    emit(result, as_json=as_json, text=_show_change)
-
-
 def _show_change(result: Result) -> None:
     click.echo(f"before  {in_words(result['before'])}")
     click.echo(f"after   {in_words(result['after'])}")
@@ -310,4 +225,6 @@ def _show_change(result: Result) -> None:
         click.echo(f"{result['name']} was not reached: it learns this when it next asks", err=True)
 
 
-COMMANDS: Final = (invite, join, pair, grant, ungrant)
+_CHANGED: Final = Look(text=_show_change)
+LOOKS: Final = {"node.grant": _CHANGED, "node.ungrant": _CHANGED}
+COMMANDS: Final = (invite, join, pair, *commands_of((verbs.GRANT, verbs.UNGRANT), LOOKS))

@@ -17,62 +17,22 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
-
 from adapters.ports import PeerRecord
 from node.base import Tasks
 from node.distrust.notices import Notices
 from node.log import LogExchange
 from node.trust import Calls
-from node.verbs import Params, Tell, Verb, Verbs
+from node.verbs import Bound, Tell
+from node.verbs import distrust as verbs
+from node.verbs.distrust import Distrusted, DistrustParams, Trusted, TrustParams
 from protocol import ids, limits
 from protocol.messages import KeysPush
 from protocol.notice import check_reason
-from protocol.trust.grants import Grants
 
 log = logging.getLogger(__name__)
 
 DropPeer = Callable[[str], Awaitable[int]]
 """Puts a node out of every search, with its share, its leases and the work it assigned; of how many."""
-
-
-class DistrustParams(Params, frozen=True, kw_only=True):
-    """``node.distrust``"""
-
-    peer: str
-    reason: str = ""
-    notify: bool = False
-
-
-class TrustParams(Params, frozen=True, kw_only=True):
-    """``node.trust``"""
-
-    peer: str
-    notify: bool = False
-
-
-class Distrusted(msgspec.Struct, frozen=True, kw_only=True):
-    """What distrusting a peer came to."""
-
-    node: str
-    name: str
-    since_ms: int
-    reason: str
-    searches: int
-    """Out of how many it was put."""
-    told: list[str]
-    """Names of the peers that took a notice."""
-    not_told: list[str]
-
-
-class Trusted(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer that was taken back."""
-
-    node: str
-    name: str
-    grants: Grants
-    told: list[str]
-    not_told: list[str]
 
 
 class Distrust:
@@ -83,10 +43,7 @@ class Distrust:
         self._exchange, self._notices, self._drop_peer = exchange, notices, drop_peer
         self._tasks = Tasks()
         calls.changes.ended = self._on_end
-        self.verbs: Verbs = {
-            "node.distrust": Verb(DistrustParams, self._distrust),
-            "node.trust": Verb(TrustParams, self._trust),
-        }
+        self.bound: Bound = {verbs.DISTRUST: self._distrust, verbs.TRUST: self._trust}
 
     # --- by this node's owner ----------------------------------------------------------------------------------------
 
@@ -107,6 +64,7 @@ class Distrust:
             since_ms=record.distrusted_ms,
             reason=record.distrust_reason,
             searches=searches,
+            notify=notify,
             told=told,
             not_told=not_told,
         )
@@ -116,7 +74,14 @@ class Distrust:
         record = await self._changes.trust(self._peers.find_met(params.peer).node)
         await self._exchange.peer_logs.recall(record.node)
         told, not_told = await self._say(record, lifted=True) if params.notify else ([], [])
-        return Trusted(node=record.node, name=record.name, grants=record.grants, told=told, not_told=not_told)
+        return Trusted(
+            node=record.node,
+            name=record.name,
+            grants=record.grants,
+            notify=params.notify,
+            told=told,
+            not_told=not_told,
+        )
 
     async def _say(self, record: PeerRecord, *, lifted: bool) -> tuple[list[str], list[str]]:
         return await self._notices.give(record.node, record.distrusted_ms, record.distrust_reason, lifted=lifted)
@@ -161,7 +126,7 @@ class Distrust:
             "standing": self._peers.standing(record.node),
             "distrusted_ms": record.distrusted_ms,
             "distrust_reason": record.distrust_reason,
-            "notices": msgspec.to_builtins(self._notices.received(record.node)),
+            "notices": self._notices.received(record.node),
         }
 
     def status(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -11,7 +11,9 @@ from adapters.ports import Clock, Store
 from node.log import LogExchange
 from node.signing import Witness
 from node.trust import Calls
-from node.verbs import Handler, Params, Tell, Verb, Verbs
+from node.verbs import Bound, Handler, Tell
+from node.verbs import distrust as verbs
+from node.verbs.distrust import NoticeList, NoticesParams, ShownNotice
 from protocol import ids, limits, notice
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, Envelope, NoticePush
 from protocol.notice import SignedNotice
@@ -19,25 +21,6 @@ from protocol.trust.grants import Scope
 from protocol.wire import cbor
 
 _KEY: Final = "notices/"
-
-
-class NoticesParams(Params, frozen=True, kw_only=True):
-    """``node.notices``; without a node, the notices about all of them."""
-
-    about: str = ""
-
-
-class ShownNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice, for people."""
-
-    about: str
-    """Node id."""
-    about_name: str
-    """Empty for a node that is not known here."""
-    by: str
-    by_name: str
-    since_ms: int
-    reason: str
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,7 +38,7 @@ class Notices:
         self._received: dict[str, tuple[SignedNotice, ...]] = {}
         """By signer."""
         self._keeping = asyncio.Lock()
-        self.verbs: Verbs = {"node.notices": Verb(NoticesParams, self._show)}
+        self.bound: Bound = {verbs.NOTICES: self._show}
         self.routes: dict[str, Handler] = {"notices/push": self.on_push}
 
     async def load(self) -> None:
@@ -110,10 +93,10 @@ class Notices:
                 mine = (*(one for one in mine if one.notice.about != signed.notice.about), signed)
         return [self._shown(one) for one in mine if not one.notice.lifted]
 
-    async def _show(self, params: NoticesParams, tell: Tell) -> dict[str, Any]:
+    async def _show(self, params: NoticesParams, tell: Tell) -> NoticeList:
         about = self._node(params.about) if params.about else ""
         given = [one for one in await self.given() if about in ("", one.about)]
-        return msgspec.to_builtins({"received": self.received(about), "given": given})  # type: ignore[no-any-return]
+        return NoticeList(received=self.received(about), given=given)
 
     def _node(self, text: str) -> str:
         """A node, by its id or, of those this node has met, by name. Errors: ``input.not_found``, ``input.invalid``."""

@@ -19,6 +19,7 @@ from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, 
 from node.explorer.tree_picture import TreeNode
 from node.sessions import Sessions
 from node.trust import Peers
+from node.verbs.explore import PeerSpend, Summary
 from protocol import ids
 from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec
@@ -46,46 +47,6 @@ class Parts(NamedTuple):
     clock: Clock
     name: str
     """What this node is called."""
-
-
-class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node did in a search."""
-
-    node: str
-    name: str
-    role: str
-    visits: int
-    steps: int
-    """Actions performed in a browser, as it said last."""
-    cost_ms: int
-    leases: int
-    claims_false: int
-    standing: str = ""
-    """Error code of why the peer is not relied on any more."""
-
-
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A search in numbers."""
-
-    search: str
-    status: str
-    goal: str
-    start_url: str
-    coordinator: str
-    seconds: float
-    nodes: int
-    branches: int
-    reassigned: int
-    claims: int
-    verified: bool
-    session: str
-    claimed_by: str
-    path: tuple[str, ...]
-    """The winning actions in words."""
-    spend: tuple[PeerSpend, ...]
-    reason: str = ""
-    """Error code of why it did not reach its goal."""
-    html: str = ""
 
 
 async def summarise(parts: Parts, search_id: str) -> Summary:

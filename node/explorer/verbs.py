@@ -1,39 +1,24 @@
-"""The verbs of ``trailmesh explore``."""
+"""The verbs of searches, bound to the room."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from node.base import Serving
 from node.explorer.show import Parts, show_search, summarise
 from node.log import LogExchange
-from node.verbs import NoParams, Params, Tell, Verb, Verbs
+from node.verbs import Bound, NoParams, Tell
+from node.verbs import explore as verbs
+from node.verbs.explore import (
+    Freed,
+    Listed,
+    Removed,
+    ResumeParams,
+    RunParams,
+    SearchList,
+    SearchParams,
+    ShowParams,
+    Summary,
+)
 from protocol.goal.condition import parse as parse_condition
-
-
-class ExploreParams(Params, frozen=True, kw_only=True):
-    """``explore.run``"""
-
-    goal: str
-    start: str
-    until: Any
-    peers: list[str] | None = None
-    seconds: int = 120
-    seed: int = 0
-
-
-class ResumeParams(Params, frozen=True, kw_only=True):
-    """``explore.resume``"""
-
-    search: str
-    seconds: int = 0
-
-
-class SearchParams(Params, frozen=True, kw_only=True):
-    """Verbs about one search."""
-
-    search: str
-    html: str = ""
 
 
 class ExploreVerbs:
@@ -43,20 +28,16 @@ class ExploreVerbs:
         """parts: those of the summary that each verb answers with."""
         self._parts, self._explorer, self._peers = parts, parts.explorer, parts.peers
         self._log_exchange, self._serving = log_exchange, serving
-
-    @property
-    def verbs(self) -> Verbs:
-        """The verbs by name."""
-        return {
-            "explore.run": Verb(ExploreParams, self._explore),
-            "explore.resume": Verb(ResumeParams, self._resume),
-            "explore.stop": Verb(SearchParams, self._stop),
-            "explore.remove": Verb(SearchParams, self._remove),
-            "explore.list": Verb(NoParams, self._searches),
-            "explore.show": Verb(SearchParams, self._search),
+        self.bound: Bound = {
+            verbs.RUN: self._run,
+            verbs.RESUME: self._resume,
+            verbs.STOP: self._stop,
+            verbs.REMOVE: self._remove,
+            verbs.LIST: self._list,
+            verbs.SHOW: self._show,
         }
 
-    async def _explore(self, params: ExploreParams, tell: Tell) -> Any:
+    async def _run(self, params: RunParams, tell: Tell) -> Summary:
         if params.peers:
             self._serving.need()
         if self._serving:
@@ -72,7 +53,7 @@ class ExploreVerbs:
         )
         return await summarise(self._parts, found.id)
 
-    async def _resume(self, params: ResumeParams, tell: Tell) -> Any:
+    async def _resume(self, params: ResumeParams, tell: Tell) -> Summary:
         if not self._serving and await self._explorer.is_shared(params.search):
             self._serving.need()  # peers return results by calling us
         if self._serving:
@@ -80,28 +61,25 @@ class ExploreVerbs:
         found = await self._explorer.resume(params.search, seconds=params.seconds, tell=tell)
         return await summarise(self._parts, found.id)
 
-    async def _stop(self, params: SearchParams, tell: Tell) -> Any:
+    async def _stop(self, params: SearchParams, tell: Tell) -> Summary:
         found = await self._explorer.stop(params.search)
         return await summarise(self._parts, found.id)
 
-    async def _remove(self, params: SearchParams, tell: Tell) -> dict[str, Any]:
+    async def _remove(self, params: SearchParams, tell: Tell) -> Removed:
         found, freed = await self._explorer.remove(params.search)
-        return {
-            "search": found.id,
-            "status": found.status,
-            "freed": [
-                {"node": node, "name": self._peers.name_of(node), "bytes": count} for node, count in freed.items()
-            ],
-        }
+        return Removed(
+            search=found.id,
+            status=found.status,
+            freed=[Freed(node=node, name=self._peers.name_of(node), bytes=count) for node, count in freed.items()],
+        )
 
-    async def _searches(self, params: NoParams, tell: Tell) -> dict[str, Any]:
+    async def _list(self, params: NoParams, tell: Tell) -> SearchList:
         found = await self._parts.store.searches()
-        return {
-            "searches": [
-                {"id": f.id, "status": f.status, "coordinator": f.coordinator, "created_ms": f.created_ms}
-                for f in found
+        return SearchList(
+            searches=[
+                Listed(id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms) for f in found
             ]
-        }
+        )
 
-    async def _search(self, params: SearchParams, tell: Tell) -> Any:
+    async def _show(self, params: ShowParams, tell: Tell) -> Summary:
         return await show_search(self._parts, params.search, params.html)

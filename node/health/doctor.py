@@ -15,23 +15,17 @@ import msgspec
 from adapters.ports import Store
 from node.base import counted
 from node.config import Config
-from node.health.doctor_peers import Check, check_peer
+from node.health.doctor_peers import check_peer
 from node.health.remedies import CLOCKS, after_end, for_browser, for_opening
 from node.live import Browsers
 from node.rooms import Rooms
 from node.signing import identity
+from node.verbs.node import Check, Health
 from protocol import ids, limits
 from protocol.errors import MeshError
 
 _FREE_BYTES_MIN = 512 * limits.MIB
 _BROWSER_MAJOR_MIN = 120
-
-
-class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """All findings; healthy when none is a fault."""
-
-    healthy: bool
-    checks: tuple[Check, ...]
 
 
 _Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]

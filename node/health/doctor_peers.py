@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Literal
-
-import msgspec
 
 from node.config import CONFIG_FILE
 from node.health.remedies import CLOCKS, SAME_VERSION, for_peer
 from node.rooms import Rooms
+from node.verbs.node import Check
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, EchoAsk, EchoTell, StatusAsk, StatusTell
@@ -18,15 +16,6 @@ from protocol.wire.clocks import apart_in_words
 
 _AGREE_MS = 2_000
 """Clocks that differ by less are not worth a word."""
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding."""
-
-    name: str
-    status: Literal["ok", "warn", "fault"]
-    finding: str
-    remedy: str = ""
 
 
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
@@ -57,7 +46,7 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     if answer.protocol != PROTOCOL_VERSION:
         finding, remedy = f"speaks protocol {answer.protocol}", SAME_VERSION
         return Check(name=title, status="warn", finding=finding, remedy=remedy)
-    over = _over(rooms.reach.report(peer)["way"])
+    over = _over(rooms.reach.report(peer).way)
     took = f"answers in {ended_ms - started_ms} ms {over}; we may do there: {in_words(answer.grants)}"
     if abs(apart_ms) < _AGREE_MS:
         return Check(name=title, status="ok", finding=f"{took}; clocks agree")

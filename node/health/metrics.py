@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
@@ -17,6 +17,7 @@ from prometheus_client.exposition import generate_latest
 from adapters.refusals import OTHERS
 from node import __version__
 from node.rooms import Rooms
+from node.verbs.node import Measured, RefusalCounts, Sample
 from protocol import ids, limits
 from protocol.errors import MeshError
 
@@ -31,15 +32,15 @@ async def exposition(rooms: Rooms) -> bytes:
     return await asyncio.to_thread(generate_latest, registry)
 
 
-async def samples(rooms: Rooms) -> list[dict[str, Any]]:
-    """The metrics of now as plain values, with the names and labels Prometheus gives the samples. Errors: ``store.*``."""
+async def samples(rooms: Rooms) -> list[Measured]:
+    """The metrics of now as records, with the names and labels Prometheus gives the samples. Errors: ``store.*``."""
     return [
-        {
-            "name": metric.name,
-            "type": metric.type,
-            "help": metric.documentation,
-            "samples": [{"name": s.name, "labels": dict(s.labels), "value": s.value} for s in metric.samples],
-        }
+        Measured(
+            name=metric.name,
+            type=metric.type,
+            help=metric.documentation,
+            samples=[Sample(name=s.name, labels=dict(s.labels), value=s.value) for s in metric.samples],
+        )
         for metric in await _taken(rooms)
     ]
 
@@ -125,18 +126,18 @@ def disk_by_peer(rooms: Rooms) -> dict[str, int]:
     return most | ({OTHERS: rest} if rest else {})
 
 
-def refusals_in_words(rooms: Rooms) -> dict[str, Any]:
+def refusals_in_words(rooms: Rooms) -> RefusalCounts:
     """What `node status` says of refusals: by code, by place, and by peer and code; names where they are known."""
     refusals = rooms.refusals
     by_peer: dict[str, dict[str, int]] = {}
     for (node, code), count in refusals.by_peer.items():
         by_peer.setdefault(node, {})[code] = count
-    return {
-        "total": sum(refusals.codes.values()),
-        "by_code": dict(refusals.codes),
-        "by_place": dict(refusals.reasons),
-        "by_peer": by_peer,
-    }
+    return RefusalCounts(
+        total=sum(refusals.codes.values()),
+        by_code=dict(refusals.codes),
+        by_place=dict(refusals.reasons),
+        by_peer=by_peer,
+    )
 
 
 def check_host(host: str, *, public: bool) -> None:

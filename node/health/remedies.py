@@ -56,7 +56,7 @@ PEER: Final[Mapping[str, str]] = {
     "node": _THERE + "trailmesh node serve",
     "control": _THERE + "trailmesh node serve",
     "discovery": _THERE + "trailmesh node serve",
-    **dict.fromkeys(("config", "recovery", "browser", "action", "risk"), _THERE + "trailmesh node doctor"),
+    **dict.fromkeys(("config", "recovery", "browser", "action", "risk", "caller"), _THERE + "trailmesh node doctor"),
     # What only two versions that differ, or somebody else's program, say to each other.
     **dict.fromkeys(("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature"), SAME_VERSION),
     **dict.fromkeys(("bundle", "report", "session", "condition", "search", "delta", "lease", "claim"), SAME_VERSION),

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import msgspec
-
 from adapters.ports import PeerRecord
 from node import __version__
 from node.health import doctor, metrics
 from node.rooms import Rooms
 from node.trust import TURNED_AWAY, discover
-from node.verbs import NoParams, Params, Tell, Verb, Verbs
-from protocol import ids, limits
+from node.verbs import Bound, NoParams, Tell
+from node.verbs import node as verbs
+from node.verbs.node import (
+    DiscoverParams,
+    DoctorParams,
+    Health,
+    Knocked,
+    KnockParams,
+    Metrics,
+    NearbyList,
+    Peer,
+    PeerList,
+    Status,
+)
+from protocol import ids
 from protocol.errors import MeshError
-
-
-class KnockParams(Params, frozen=True, kw_only=True):
-    """``node.knock``"""
-
-    address: str
-    public_key: str
-    node: str = ""
-    """Its id; empty if it has had no other key."""
-
-
-class DoctorParams(Params, frozen=True, kw_only=True):
-    """``node.doctor``"""
-
-    browser: bool = True
-
-
-class DiscoverParams(Params, frozen=True, kw_only=True):
-    """``node.discover``"""
-
-    seconds: Annotated[int, msgspec.Meta(ge=1, le=limits.DISCOVERY_SECONDS_MAX)] = 3
 
 
 class MeshVerbs:
@@ -42,20 +30,16 @@ class MeshVerbs:
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
-
-    @property
-    def verbs(self) -> Verbs:
-        """The verbs by name."""
-        return {
-            "node.knock": Verb(KnockParams, self._knock),
-            "node.peers": Verb(NoParams, self._peers),
-            "node.status": Verb(NoParams, self._status),
-            "node.metrics": Verb(NoParams, self._metrics),
-            "node.doctor": Verb(DoctorParams, self._doctor),
-            "node.discover": Verb(DiscoverParams, self._discover),
+        self.bound: Bound = {
+            verbs.STATUS: self._status,
+            verbs.PEERS: self._peers,
+            verbs.METRICS: self._metrics,
+            verbs.DOCTOR: self._doctor,
+            verbs.DISCOVER: self._discover,
+            verbs.KNOCK: self._knock,
         }
 
-    async def _knock(self, params: KnockParams, tell: Tell) -> dict[str, Any]:
+    async def _knock(self, params: KnockParams, tell: Tell) -> Knocked:
         try:
             key = bytes.fromhex(params.public_key)
         except ValueError:
@@ -65,58 +49,54 @@ class MeshVerbs:
         node = ids.parse_node_id(params.node) if params.node else ""
         answer = await self._rooms.calls.knock(params.address, key, node)
         if answer is None:
-            return {"refused": False, "code": "", "message": ""}
-        return {"refused": answer.code in TURNED_AWAY, "code": answer.code, "message": answer.message}
+            return Knocked(refused=False, code="", message="")
+        return Knocked(refused=answer.code in TURNED_AWAY, code=answer.code, message=answer.message)
 
-    async def _peers(self, params: NoParams, tell: Tell) -> dict[str, Any]:
-        rooms = self._rooms
-        return {
-            "peers": [
-                _peer(record) | rooms.distrust.describe(record) | {"reach": rooms.reach.report(record.node)}
-                for record in (*rooms.peers.records(), *rooms.peers.distrusted())
-            ]
-        }
+    async def _peers(self, params: NoParams, tell: Tell) -> PeerList:
+        peers = self._rooms.peers
+        return PeerList(peers=[self._peer(record) for record in (*peers.records(), *peers.distrusted())])
 
-    async def _status(self, params: NoParams, tell: Tell) -> dict[str, Any]:
+    def _peer(self, record: PeerRecord) -> Peer:
+        return Peer(
+            node=record.node,
+            name=record.name,
+            addresses=record.addresses,
+            grants=record.grants,
+            granted_us=record.granted_us,
+            paired_ms=record.paired_ms,
+            seen_ms=record.seen_ms,
+            reach=self._rooms.reach.report(record.node),
+            **self._rooms.distrust.describe(record),
+        )
+
+    async def _status(self, params: NoParams, tell: Tell) -> Status:
         rooms = self._rooms
-        return {
-            "node": rooms.identity.node,
-            "short": ids.short(rooms.identity.node),
-            "public_key": rooms.identity.public_key.hex(),
-            "name": rooms.config.name,
-            "version": __version__,
-            "home": str(rooms.home),
-            "serving": bool(rooms.serving),
-            "address": rooms.serving.address,
-            "revoked_s": rooms.identity.log.revoked_s,
+        return Status(
+            node=rooms.identity.node,
+            short=ids.short(rooms.identity.node),
+            public_key=rooms.identity.public_key.hex(),
+            name=rooms.config.name,
+            version=__version__,
+            home=str(rooms.home),
+            serving=bool(rooms.serving),
+            address=rooms.serving.address,
+            revoked_s=rooms.identity.log.revoked_s,
             **rooms.logs.status(),
-            "peers": len(rooms.peers.records()),
+            peers=len(rooms.peers.records()),
             **rooms.distrust.status(),
-            "sessions": len(await rooms.store.sessions(limit=1_000_000)),
-            "searches_running": rooms.explorer.running,
-            "audit_rows": (await rooms.store.audit_head()).number,
-            "refusals": metrics.refusals_in_words(rooms),
-            "peer_disk": metrics.disk_by_peer(rooms),
-        }
+            sessions=len(await rooms.store.sessions(limit=1_000_000)),
+            searches_running=rooms.explorer.running,
+            audit_rows=(await rooms.store.audit_head()).number,
+            refusals=metrics.refusals_in_words(rooms),
+            peer_disk=metrics.disk_by_peer(rooms),
+        )
 
-    async def _metrics(self, params: NoParams, tell: Tell) -> dict[str, Any]:
+    async def _metrics(self, params: NoParams, tell: Tell) -> Metrics:
         text = (await metrics.exposition(self._rooms)).decode()
-        return {"text": text, "metrics": await metrics.samples(self._rooms)}
+        return Metrics(text=text, metrics=await metrics.samples(self._rooms))
 
-    async def _doctor(self, params: DoctorParams, tell: Tell) -> doctor.Health:
+    async def _doctor(self, params: DoctorParams, tell: Tell) -> Health:
         return await doctor.examine(self._rooms, browser=params.browser)
 
-    async def _discover(self, params: DiscoverParams, tell: Tell) -> dict[str, Any]:
-        return {"nodes": await discover(self._rooms.discovery, self._rooms.peers, params.seconds)}
-
-
-def _peer(record: PeerRecord) -> dict[str, Any]:
-    return {
-        "node": record.node,
-        "name": record.name,
-        "addresses": list(record.addresses),
-        "grants": record.grants,
-        "granted_us": record.granted_us,
-        "paired_ms": record.paired_ms,
-        "seen_ms": record.seen_ms,
-    }
+    async def _discover(self, params: DiscoverParams, tell: Tell) -> NearbyList:
+        return NearbyList(nodes=await discover(self._rooms.discovery, self._rooms.peers, params.seconds))

@@ -6,92 +6,23 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from adapters.ports import Store
 from node.base import write_atomic
 from node.log.checkpoints import LogExchange
-from node.signing import OwnAudit, Witness, audit_own, signed_manifest
+from node.signing import Witness, audit_own, signed_manifest
 from node.trust import Calls
-from node.verbs import NoParams, Params, Verb, Verbs
+from node.verbs import Bound
+from node.verbs import log as verbs
+from node.verbs.log import OwnAudit, PeerAudit, Proven, ShownCosignature, ShownLog
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.log import log_proof
-from protocol.log.log_proof import Finding, InclusionProof
+from protocol.log.log_proof import InclusionProof
 from protocol.log.witness_log import origin
 from protocol.messages import LogProveAsk, LogProven
 from protocol.recording.bundle import open_bundle
 
 _DIGEST_CHARS = 64
-
-
-class ShowParams(Params, frozen=True, kw_only=True):
-    """``log.show``; without a peer, this node's own log."""
-
-    peer: str = ""
-    out: str = ""
-
-
-class ProveParams(Params, frozen=True, kw_only=True):
-    """``log.prove``"""
-
-    target: str
-    out: str = ""
-
-
-class PeerParams(Params, frozen=True, kw_only=True):
-    """``log.audit_peer``"""
-
-    peer: str
-
-
-class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer has cosigned this node's log at this size."""
-
-    node: str
-    name: str
-    size: int
-    time_s: int
-
-
-class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A log as this node knows it."""
-
-    log: str
-    """Origin; empty when nothing was seen of a peer's log yet."""
-    node: str
-    name: str
-    size: int = 0
-    root: str = ""
-    checkpoint: str = ""
-    """The signed note."""
-    cosignatures: tuple[ShownCosignature, ...] = ()
-    rollback: bool = False
-    """This node's store was restored from a copy: nothing is signed until `log renew`."""
-    frozen: str = ""
-    """Peers: the code of what is wrong with its log; empty when all is well."""
-    out: str = ""
-    """Where the proof of its equivocation was written."""
-
-
-class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """A proof and where it lies."""
-
-    proof: InclusionProof
-    finding: Finding
-    out: str
-
-
-class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What syncing with a peer showed."""
-
-    sound: bool
-    node: str
-    log: str
-    size: int
-    root: str
-    size_before: int
-    """Size of the checkpoint that was held before, which the new one continues."""
 
 
 class Logs:
@@ -103,16 +34,12 @@ class Logs:
         self._calls, self._peers = calls, calls.peers
         self._store = store
         self._name = name
-
-    @property
-    def verbs(self) -> Verbs:
-        """The verbs of this room, for the node's table."""
-        return {
-            "log.show": Verb(ShowParams, lambda params, tell: self.show(params.peer, params.out)),
-            "log.prove": Verb(ProveParams, lambda params, tell: self.prove(params.target, params.out)),
-            "log.audit": Verb(NoParams, lambda params, tell: self.audit()),
-            "log.audit_peer": Verb(PeerParams, lambda params, tell: self.audit_peer(params.peer)),
-            "log.renew": Verb(NoParams, lambda params, tell: self.renew()),
+        self.bound: Bound = {
+            verbs.SHOW: lambda params, tell: self.show(params.peer, params.out),
+            verbs.PROVE: lambda params, tell: self.prove(params.target, params.out),
+            verbs.AUDIT: lambda params, tell: self.audit(),
+            verbs.AUDIT_PEER: lambda params, tell: self.audit_peer(params.peer),
+            verbs.RENEW: lambda params, tell: self.renew(),
         }
 
     def status(self) -> dict[str, Any]:

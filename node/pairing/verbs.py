@@ -3,78 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from node.base import Serving
 from node.pairing.pairing_desk import PairingDesk
 from node.pairing.sas_desk import Meeting
 from node.trust import Calls
-from node.verbs import Params, Tell, Verb, Verbs
-from protocol import ids, limits
+from node.verbs import Bound, Tell
+from node.verbs import pairing as verbs
+from node.verbs.pairing import (
+    GrantParams,
+    Invited,
+    InviteParams,
+    JoinParams,
+    Met,
+    MetNode,
+    OtherNode,
+    PairBeginParams,
+    PairConfirmParams,
+    PairWaitParams,
+    Regranted,
+    UngrantParams,
+)
+from protocol import ids
 from protocol.errors import MeshError
 from protocol.keys import recovery
 from protocol.messages import unasked
 from protocol.pairing.by_invite import Paired
 from protocol.pairing.invite import Invite
 from protocol.trust.grants import Grants, granted, parse_grants, replaced, withdrawn
-
-
-class InviteParams(Params, frozen=True, kw_only=True):
-    """``node.invite``; grant: what the joiner may do here, ask: what we would like to do there, as people write grants."""
-
-    grant: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    minutes: Annotated[int, msgspec.Meta(ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
-
-
-class JoinParams(Params, frozen=True, kw_only=True):
-    """``node.join``"""
-
-    invite: str
-    grant: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-
-
-class PairWaitParams(Params, frozen=True, kw_only=True):
-    """``node.pair_wait``; fingerprint: whom to expect (node id or public key), empty if a person will compare digits."""
-
-    grant: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    fingerprint: str = ""
-    seconds: Annotated[int, msgspec.Meta(ge=1, le=limits.PAIRING_WINDOW_S)] = limits.PAIRING_WINDOW_S
-
-
-class PairBeginParams(Params, frozen=True, kw_only=True):
-    """``node.pair_begin``"""
-
-    address: str
-    grant: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    fingerprint: str = ""
-
-
-class PairConfirmParams(Params, frozen=True, kw_only=True):
-    """``node.pair_confirm``; meeting: as ``node.pair_wait`` or ``node.pair_begin`` gave it."""
-
-    meeting: str
-    agreed: bool
-
-
-class GrantParams(Params, frozen=True, kw_only=True):
-    """``node.grant``; only: these origins replace those the named scopes are for."""
-
-    peer: str
-    grants: tuple[str, ...]
-    only: bool = False
-
-
-class UngrantParams(Params, frozen=True, kw_only=True):
-    """``node.ungrant``"""
-
-    peer: str
-    grants: tuple[str, ...]
 
 
 class PairingVerbs:
@@ -92,26 +49,22 @@ class PairingVerbs:
         self._pairing, self._calls, self._serving, self._words = pairing, calls, serving, words
         self._changes, self._peers = calls.changes, calls.peers
         self._reconsider = reconsider
-
-    @property
-    def verbs(self) -> Verbs:
-        """The verbs by name."""
-        return {
-            "node.invite": Verb(InviteParams, self._invite),
-            "node.join": Verb(JoinParams, self._join),
-            "node.pair_wait": Verb(PairWaitParams, self._pair_wait),
-            "node.pair_begin": Verb(PairBeginParams, self._pair_begin),
-            "node.pair_confirm": Verb(PairConfirmParams, self._pair_confirm),
-            "node.grant": Verb(GrantParams, self._grant),
-            "node.ungrant": Verb(UngrantParams, self._ungrant),
+        self.bound: Bound = {
+            verbs.INVITE: self._invite,
+            verbs.JOIN: self._join,
+            verbs.PAIR_WAIT: self._pair_wait,
+            verbs.PAIR_BEGIN: self._pair_begin,
+            verbs.PAIR_CONFIRM: self._pair_confirm,
+            verbs.GRANT: self._grant,
+            verbs.UNGRANT: self._ungrant,
         }
 
-    async def _invite(self, params: InviteParams, tell: Tell) -> dict[str, Any]:
+    async def _invite(self, params: InviteParams, tell: Tell) -> Invited:
         self._serving.need()
         invite, expires_s = await self._pairing.invite(params.grant, params.ask, params.minutes)
-        return {"invite": invite, "expires_s": expires_s, "unasked": unasked(parse_grants(params.grant))}
+        return Invited(invite=invite, expires_s=expires_s, unasked=unasked(parse_grants(params.grant)))
 
-    async def _join(self, params: JoinParams, tell: Tell) -> dict[str, Any]:
+    async def _join(self, params: JoinParams, tell: Tell) -> MetNode:
         had: Grants | None = None
 
         def found(invite: Invite) -> None:
@@ -129,9 +82,10 @@ class PairingVerbs:
                 }
             )
 
-        return self._met(await self._pairing.join(params.invite, params.grant, params.ask, found)) | {"had": had}
+        other = await self._pairing.join(params.invite, params.grant, params.ask, found)
+        return MetNode(**self._other(other), had=had)
 
-    async def _pair_wait(self, params: PairWaitParams, tell: Tell) -> dict[str, Any]:
+    async def _pair_wait(self, params: PairWaitParams, tell: Tell) -> Met:
         self._serving.need()
 
         def waiting(address: str, expires_s: int) -> None:
@@ -141,25 +95,21 @@ class PairingVerbs:
         meeting = await self._pairing.sas.wait(
             params.grant, params.ask, fingerprint=params.fingerprint, seconds=params.seconds, waiting=waiting
         )
-        return self._meeting(meeting)
+        return self._met(meeting)
 
-    async def _pair_begin(self, params: PairBeginParams, tell: Tell) -> dict[str, Any]:
+    async def _pair_begin(self, params: PairBeginParams, tell: Tell) -> Met:
         self._serving.need()
         meeting = await self._pairing.sas.begin(
             params.address, params.grant, params.ask, fingerprint=params.fingerprint
         )
-        return self._meeting(meeting)
+        return self._met(meeting)
 
-    async def _pair_confirm(self, params: PairConfirmParams, tell: Tell) -> dict[str, Any]:
-        return self._met(await self._pairing.sas.confirm(params.meeting, params.agreed))
+    async def _pair_confirm(self, params: PairConfirmParams, tell: Tell) -> OtherNode:
+        return OtherNode(**self._other(await self._pairing.sas.confirm(params.meeting, params.agreed)))
 
-    def _meeting(self, meeting: Meeting) -> dict[str, Any]:
-        return {
-            "meeting": meeting.id,
-            "digits": meeting.digits,
-            "pinned": meeting.pinned,
-            "other": self._met(meeting.other) | {"had": self._had(meeting.other.node)},
-        }
+    def _met(self, meeting: Meeting) -> Met:
+        other = MetNode(**self._other(meeting.other), had=self._had(meeting.other.node))
+        return Met(meeting=meeting.id, digits=meeting.digits, pinned=meeting.pinned, other=other)
 
     def _had(self, node: str) -> Grants | None:
         """What a node that pairs again may do here so far: its grants are replaced. None if it is no peer yet."""
@@ -170,44 +120,44 @@ class PairingVerbs:
         """What people tell a node by."""
         return {"node": node, "short": ids.short(node), "fingerprint": self._words(recovery.fingerprint(node))}
 
-    def _met(self, other: Paired) -> dict[str, Any]:
+    def _other(self, other: Paired) -> dict[str, Any]:
         """Who the other side is, what it asks for, and what each may do at the other."""
         return {
             **self._names(other.node),
             "name": other.name,
-            "addresses": list(other.addresses),
+            "addresses": other.addresses,
             "asks": other.asks,
             "grants": other.grants,
             "granted_us": other.granted_us,
             "unasked": unasked(other.grants),
         }
 
-    async def _grant(self, params: GrantParams, tell: Tell) -> dict[str, Any]:
+    async def _grant(self, params: GrantParams, tell: Tell) -> Regranted:
         more = parse_grants(params.grants)
         if not more:
             raise MeshError("input.invalid", "name at least one scope; every peer has status anyway")
         change = replaced if params.only else granted
-        result = await self._regrant(params.peer, lambda before: change(before, more))
-        return result | {"unasked": unasked(more)}
+        return await self._regrant(params.peer, lambda before: change(before, more), unasked(more))
 
-    async def _ungrant(self, params: UngrantParams, tell: Tell) -> dict[str, Any]:
+    async def _ungrant(self, params: UngrantParams, tell: Tell) -> Regranted:
         less = parse_grants(params.grants)
         if not less:
             raise MeshError("input.invalid", "name at least one scope; status cannot be withdrawn")
-        return await self._regrant(params.peer, lambda before: withdrawn(before, less))
+        return await self._regrant(params.peer, lambda before: withdrawn(before, less), [])
 
-    async def _regrant(self, name: str, change: Callable[[Grants], Grants]) -> dict[str, Any]:
+    async def _regrant(self, name: str, change: Callable[[Grants], Grants], idle: list[str]) -> Regranted:
         """Grants that act at once: the next request is judged by them, and what they no longer cover is ended."""
         peers = self._peers
         peer = peers.find(name)
         peers.trail.about(peer.node)
         before, after = await self._changes.regrant(peer.node, change)
         ended = await self._reconsider(peer.node)
-        return {
-            "node": peer.node,
-            "name": peer.name,
-            "before": before,
-            "after": after,
-            "ended": ended,
-            "told": await self._calls.push_grants(peer.node),
-        }
+        return Regranted(
+            node=peer.node,
+            name=peer.name,
+            before=before,
+            after=after,
+            ended=ended,
+            told=await self._calls.push_grants(peer.node),
+            unasked=idle,
+        )

@@ -34,6 +34,7 @@ from node.config import settings as configuration
 from node.health import doctor
 from node.rooms import Ports, assemble, open_browsers
 from node.signing import identity
+from node.verbs.node import Health
 from protocol.errors import MeshError
 from protocol.wire.address import parse_peer_address
 from protocol.wire.http_signature import authority_of
@@ -118,7 +119,7 @@ async def open_node(
             await rooms.close()
 
 
-async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browser: bool) -> doctor.Health:
+async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browser: bool) -> Health:
     """What the doctor finds at the node of ``home``, which did not open because of ``error``: each part by itself.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``.

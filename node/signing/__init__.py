@@ -5,7 +5,7 @@ Owns the key log and the witness log of this node. Nothing durable is signed out
 
 from node.signing import identity
 from node.signing.identity import KEY_FILE, LOG_FILE, Identity, artefact_record
-from node.signing.log_check import OwnAudit, audit_own
+from node.signing.log_check import audit_own
 from node.signing.manifests import signed_manifest
 from node.signing.recovery_file import check_recovery_file, default_recovery_file
 from node.signing.trail import Doing, Trail
@@ -16,7 +16,6 @@ __all__ = [
     "LOG_FILE",
     "Doing",
     "Identity",
-    "OwnAudit",
     "Trail",
     "Witness",
     "artefact_record",

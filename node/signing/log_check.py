@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-import msgspec
-
 from adapters.log_records import LogRecord
 from adapters.ports import ArtefactRecord, Store
+from node.verbs.log import LogAudit, OwnAudit
 from protocol.errors import MeshError
 from protocol.log import witness_log
 from protocol.log.merkle_growth import Frontier
@@ -18,30 +17,6 @@ from protocol.search.delta import KIND as KIND_DELTA
 from protocol.wire import envelope
 
 _PAGE = 1_000
-
-
-class LogAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What an audit of one log found."""
-
-    log: str
-    """Origin."""
-    size: int
-    root: str
-    """Hex, computed again from the leaves."""
-    faults: tuple[str, ...]
-
-
-class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What an audit of all logs of this node found."""
-
-    sound: bool
-    logs: tuple[LogAudit, ...]
-    artefacts: int
-    """Artefacts of this node in its store; each is in a log."""
-    not_kept: dict[str, int]
-    """Entries, by kind, whose artefact is no longer (or was never) in the store: dropped deltas, crashes before sending."""
-    not_logged: tuple[str, ...]
-    """Artefacts that are in no log, as kind and SHA-256."""
 
 
 async def own_artefacts(store: Store, node: str) -> list[ArtefactRecord]:

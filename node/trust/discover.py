@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any
 
 from adapters.ports import Announcement, Discovery
 from node.trust.peers import Peers
+from node.verbs.node import Nearby
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.wire.address import parse_peer_address
@@ -14,7 +14,7 @@ from protocol.wire.address import parse_peer_address
 _PAIR = "on that machine: trailmesh node invite; here: trailmesh node join --peer <its invite>"
 
 
-async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[dict[str, Any]]:
+async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[Nearby]:
     """Who is on the local network, what they are to us, and what to do next. Errors: ``discovery.unavailable``.
 
     What is heard there pairs nobody and changes no address of a peer: anybody can say it.
@@ -30,23 +30,23 @@ async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[d
             found.append(_distrusted(sighting.short, sighting.addresses, distrusted[sighting.short]))
             continue
         found.append(
-            {
-                "short": sighting.short,
-                "addresses": list(sighting.addresses),
-                "standing": f"says it is your peer {name}" if name else "known, not trusted",
-                "next": "trailmesh node doctor --no-browser" if name else _PAIR,
-            }
+            Nearby(
+                short=sighting.short,
+                addresses=sighting.addresses,
+                standing=f"says it is your peer {name}" if name else "known, not trusted",
+                next="trailmesh node doctor --no-browser" if name else _PAIR,
+            )
         )
     return found
 
 
-def _distrusted(short: str, addresses: tuple[str, ...], name: str) -> dict[str, Any]:
-    return {
-        "short": short,
-        "addresses": list(addresses),
-        "standing": f"says it is {name}, which you distrust",
-        "next": f"nothing, or trailmesh node trust {name}",
-    }
+def _distrusted(short: str, addresses: tuple[str, ...], name: str) -> Nearby:
+    return Nearby(
+        short=short,
+        addresses=addresses,
+        standing=f"says it is {name}, which you distrust",
+        next=f"nothing, or trailmesh node trust {name}",
+    )
 
 
 def announcement(node: str, address: str, advertise: tuple[str, ...]) -> Announcement:

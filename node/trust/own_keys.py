@@ -18,7 +18,9 @@ from adapters.ports import Clock, KeyStore
 from node.base import to_its_end, write_private
 from node.signing import Identity, check_recovery_file, identity
 from node.trust.calls import Calls
-from node.verbs import Handler, Params, Verb, Verbs
+from node.verbs import Bound, Handler, NoParams
+from node.verbs import keys as verbs
+from node.verbs.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import keylog, recovery
@@ -28,29 +30,6 @@ from protocol.messages import Done, KeysAsk, KeysPush, KeysTell
 from protocol.wire.clocks import apart_in_words
 
 log = logging.getLogger(__name__)
-
-
-class RotateParams(Params, frozen=True, kw_only=True):
-    """``node.rotate``"""
-
-
-class RecoverParams(Params, frozen=True, kw_only=True):
-    """``node.recover``; one of the two files holds the recovery key."""
-
-    key_file: str = ""
-    words_file: str = ""
-    since_s: int = 0
-    """When the key was lost or stolen, seconds since 1970; 0 for now."""
-    recovery_out: str = ""
-    """Where a new recovery key is written; empty keeps the present one."""
-
-
-class RevokeParams(Params, frozen=True, kw_only=True):
-    """``node.revoke_self``; without a file the witness key signs."""
-
-    key_file: str = ""
-    words_file: str = ""
-    since_s: int = 0
 
 
 class Keyed(Protocol):
@@ -84,10 +63,10 @@ class OwnKeys:
         self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
         self._end_pairing = end_pairing
         self._changing = asyncio.Lock()
-        self.verbs: Verbs = {
-            "node.rotate": Verb(RotateParams, self.rotate),
-            "node.recover": Verb(RecoverParams, self.recover),
-            "node.revoke_self": Verb(RevokeParams, self.revoke),
+        self.bound: Bound = {
+            verbs.ROTATE: self.rotate,
+            verbs.RECOVER: self.recover,
+            verbs.REVOKE_SELF: self.revoke,
         }
         self.routes: dict[str, Handler] = {"keys/push": self.on_push, "keys/pull": self.on_pull}
 
@@ -104,7 +83,7 @@ class OwnKeys:
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 
-    async def rotate(self, params: RotateParams, tell: Any = None) -> dict[str, Any]:
+    async def rotate(self, params: NoParams | None = None, tell: Any = None) -> ChangedKey:
         """A new witness key, signed in by the present one.
 
         Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``store.*``, ``key.*``.
@@ -114,9 +93,9 @@ class OwnKeys:
             await self._check_clock()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
-            return await to_its_end(self._change(changed, new))
+            return ChangedKey(**await to_its_end(self._change(changed, new)))
 
-    async def recover(self, params: RecoverParams, tell: Any = None) -> dict[str, Any]:
+    async def recover(self, params: RecoverParams, tell: Any = None) -> RecoveredKey:
         """A new witness key, signed in by the recovery key, whatever became of the present one.
 
         Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked`` (the recovery key had revoked), ``store.*``, ``key.*``.
@@ -137,9 +116,10 @@ class OwnKeys:
             )
             if next_seed:
                 await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
-            return await to_its_end(self._change(changed, new)) | {"recovery_file": params.recovery_out}
+            found = await to_its_end(self._change(changed, new))
+            return RecoveredKey(**found, recovery_file=params.recovery_out)
 
-    async def revoke(self, params: RevokeParams, tell: Any = None) -> dict[str, Any]:
+    async def revoke(self, params: RevokeParams, tell: Any = None) -> RevokedKey:
         """The end of this node, told to every peer it reaches.
 
         Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked``, ``store.*``.
@@ -156,7 +136,7 @@ class OwnKeys:
             log.warning("this node has revoked itself")
             told, missed = await self._calls.push_keys(changed)
             await self._end_work()
-            return self._result(told, missed) | {"revoked_s": changed.revoked_s}
+            return RevokedKey(**self._result(told, missed), revoked_s=changed.revoked_s)
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
@@ -178,14 +158,6 @@ class OwnKeys:
         told, missed = await self._calls.ask_all()
         log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
         return self._result(told, missed)
-
-    async def _end(self, changed: KeyLog) -> dict[str, Any]:
-        await asyncio.to_thread(identity.write_log, self._home, changed)
-        self._own.become(changed, self._own.key)
-        log.warning("this node has revoked itself")
-        await self._end_work()
-        told, missed = await self._calls.push_keys(changed)
-        return self._result(told, missed) | {"revoked_s": changed.revoked_s}
 
     def _result(self, told: list[str], missed: list[str]) -> dict[str, Any]:
         return {

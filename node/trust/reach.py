@@ -10,13 +10,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal
 
 from adapters.ports import Clock, PeerAddress, PeerClient, PeerHandler, PeerServer
 from node.base import Tasks
 from node.trust.calls import Calls
+from node.verbs.node import Hold, Ways
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import EchoAsk, EchoTell, StatusAsk, StatusTell
@@ -28,20 +27,6 @@ log = logging.getLogger(__name__)
 _OF_KEYS = frozenset({"peer.identity", "peer.refused_us"})
 _STEADY_MS = 60_000
 """A connection that stayed open for this long was no failure when it ends."""
-
-
-class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """A connection this node keeps open, or tries to."""
-
-    state: Literal["connecting", "open", "waiting"]
-    since_ms: int
-    failures: int = 0
-    """In a row."""
-    error: str = ""
-    """Code of the last failure."""
-    message: str = ""
-    next_try_ms: int = 0
-    """When it will be tried again, while ``waiting``."""
 
 
 class Reach:
@@ -76,17 +61,17 @@ class Reach:
         """The connections this node keeps open, by peer."""
         return dict(self._holds)
 
-    def report(self, node: str) -> dict[str, Any]:
-        """What is known about the ways between this node and ``node``: plain values."""
+    def report(self, node: str) -> Ways:
+        """What is known about the ways between this node and ``node``."""
         hold, contact = self._holds.get(node), self._calls.contacts.of(node)
-        return {
-            "way": self._client.way(node),
-            "holds": node in self._server.held,
-            "held": msgspec.to_builtins(hold) if hold else None,
-            "error": contact.error,
-            "message": contact.message,
-            "clock_apart_ms": contact.apart_ms,
-        }
+        return Ways(
+            way=self._client.way(node),
+            holds=node in self._server.held,
+            held=hold,
+            error=contact.error,
+            message=contact.message,
+            clock_apart_ms=contact.apart_ms,
+        )
 
     async def echo(self, caller: str, ask: EchoAsk) -> EchoTell:
         """Call ``caller`` back and say how that went: ``reach/echo``."""

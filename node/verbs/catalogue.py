@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import session
+from node.verbs import audit, distrust, explore, keys, log, node, pairing, session
 from node.verbs.verb import Verb
 
-GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (session.VERBS,)
+GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
+    node.VERBS,
+    keys.VERBS,
+    pairing.VERBS,
+    distrust.VERBS,
+    session.VERBS,
+    explore.VERBS,
+    log.VERBS,
+    audit.VERBS,
+)
 CATALOGUE: Final[Mapping[str, Verb]] = {verb.name: verb for group in GROUPS for verb in group}
 """Everything a node can be asked, in the order of the documents."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from types import UnionType
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -73,7 +74,7 @@ class Verb:
     """``group.verb``."""
     takes: type[Params] = NoParams
     gives: Any
-    """Type of the result, from which its schema is made."""
+    """Type of the result, from which its schema is made; ``A | B`` where it may be one of several records."""
     help: str
     """What it does: the first line by itself, then what a caller must know."""
     command: str = ""
@@ -89,6 +90,11 @@ class Verb:
     """Its rows on the audit trail; None for a verb that is not privileged."""
     tool: str = ""
     """Its name as a tool of ``trailmesh mcp``; empty if it is none."""
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types a result may have: the only one, or those of a union, which no tag tells apart."""
+        return get_args(self.gives) if isinstance(self.gives, UnionType) else (self.gives,)
 
     def admits(self, caller: Caller) -> bool:
         """Whether ``caller`` may call it at all."""

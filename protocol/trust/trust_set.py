@@ -10,7 +10,7 @@ The rules, in the order they are applied:
 5. A peer may do what its grants name, for the origins they name, and nothing else. No scope implies another one.
 6. ``status`` is the one exception to rule 5: every peer has it, and it cannot be granted or withdrawn.
 7. Grants say what the peer may do *here*. What it allows us there is its own decision.
-8. A set is never changed: adding, replacing and removing a peer make a new set, so nobody decides on half a change.
+8. A set is never changed: who adds, replaces or removes a peer makes a new set, so nobody decides on half a change.
 """
 
 from __future__ import annotations
@@ -106,14 +106,6 @@ class TrustSet:
             told = f"{ids.short(node)} has the scope {scope.value} here, not for {where}"
             raise MeshError("peer.scope", told, node=node, scope=scope.value, origin=origin)
         return peer
-
-    def with_peer(self, peer: TrustedPeer) -> TrustSet:
-        """This set with ``peer`` added, or replaced if its node is in it (rule 8)."""
-        return TrustSet([*(other for other in self._peers.values() if other.node != peer.node), peer])
-
-    def without(self, node: str) -> TrustSet:
-        """This set without ``node`` (rule 8)."""
-        return TrustSet(other for other in self._peers.values() if other.node != node)
 
     def __contains__(self, node: object) -> bool:
         return node in self._peers

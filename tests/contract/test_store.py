@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord, Store
-from adapters.storage.memory import MemoryStore
 from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
 from protocol.page.action import Click, Fill, Goto, Locator, Secret
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
+from tests.twins.storage import MemoryStore
 
 
 @pytest.fixture(params=["sqlite", "memory"])

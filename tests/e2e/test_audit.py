@@ -50,7 +50,7 @@ def test_both_sides_of_a_pairing_and_what_followed_are_on_the_trail(tmp_path: Pa
 
 @pytest.mark.browser
 def test_each_approval_is_on_the_trail_and_no_secret_is(tmp_path: Path) -> None:
-    """Guard: node/audit/privileged.py, _allowed."""
+    """Guard: node/verbs/rows.py, allowed."""
     config = ShopConfig()
     node = Node(tmp_path / "anna", "anna").create(tmp_path)
     actions = tmp_path / "actions.yaml"

@@ -15,10 +15,9 @@ from nacl.signing import SigningKey
 
 from adapters.transport.server import MeshServer
 from node.health import doctor
-from node.health.doctor_peers import Check
 from node.process.setup import init_home
 from node.rooms import Rooms
-from node.trust.own_keys import RotateParams
+from node.verbs.node import Check
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import StatusAsk, StatusTell
@@ -60,7 +59,7 @@ async def test_a_node_behind_nat_is_called_by_the_peer_it_paired_with(village: V
     assert harbour.peers.records()[0].addresses == (), "no address was told"
     await until(lambda: harbour.server.held == {cabin.identity.node})
     assert (await status(harbour, cabin)).name == "cabin"
-    assert harbour.reach.report(cabin.identity.node)["way"] == "held"
+    assert harbour.reach.report(cabin.identity.node).way == "held"
     assert cabin.reach.holds[harbour.identity.node].state == "open"
 
 
@@ -119,8 +118,9 @@ async def test_a_peer_that_no_longer_trusts_this_node_is_shown_as_refusing(villa
     await until(lambda: harbour.server.held != frozenset())
     harbour.server.trust({})
     await until(lambda: cabin.reach.holds[there].error == "peer.refused_us")
-    told = cabin.reach.report(there)["held"]
-    assert (told["failures"] >= 1, "does not know this node's key" in told["message"]) == (True, True)
+    told = cabin.reach.report(there).held
+    assert told is not None
+    assert (told.failures >= 1, "does not know this node's key" in told.message) == (True, True)
 
 
 # --- clocks --------------------------------------------------------------------------------------------------------
@@ -153,8 +153,9 @@ async def test_a_clock_that_is_wrong_is_told_by_how_much_and_in_which_direction(
     check = (await wires(cabin))["peer harbour"]
     assert (check.status, words in check.finding) == ("fault", True)
     assert check.remedy.endswith("timedatectl set-ntp true")
-    shown_s = cabin.reach.report(harbour.identity.node)["clock_apart_ms"] / 1000
-    assert abs(shown_s - caught.value.detail["apart_s"]) <= WAIT_S, "doctor has measured once more"
+    shown_ms = cabin.reach.report(harbour.identity.node).clock_apart_ms
+    assert shown_ms is not None
+    assert abs(shown_ms / 1000 - caught.value.detail["apart_s"]) <= WAIT_S, "doctor has measured once more"
 
 
 async def test_doctor_shows_a_difference_that_is_still_allowed(village: Village) -> None:
@@ -173,10 +174,10 @@ async def test_a_node_whose_clock_is_ahead_of_its_peers_keeps_its_key(
     await village.stop("cabin")
     cabin = await village.open("cabin", wrong_ms=wrong_ms)
     if turns:
-        assert (await cabin.own_keys.rotate(RotateParams()))["events"] == 2
+        assert (await cabin.own_keys.rotate()).events == 2
     else:
         with pytest.raises(MeshError) as caught:
-            await cabin.own_keys.rotate(RotateParams())
+            await cabin.own_keys.rotate()
         assert (caught.value.code, len(cabin.identity.log)) == ("peer.clock", 1)
         assert caught.value.message.startswith("the clock of this node is 1 h 0 min ahead of those of its peers")
 
@@ -231,7 +232,7 @@ async def test_a_node_that_listens_everywhere_is_reached_over_ipv4_and_ipv6(vill
         await cabin.store.put_peer(msgspec.structs.replace(record, addresses=(*record.addresses, address)))
         await cabin.peers.load()
         assert (await status(cabin, harbour)).name == "harbour"
-        assert cabin.reach.report(harbour.identity.node)["way"] == address
+        assert cabin.reach.report(harbour.identity.node).way == address
 
 
 # --- keys that changed while nobody was there -----------------------------------------------------------------------
@@ -243,7 +244,7 @@ async def rotate_apart(village: Village, *names: str) -> list[Rooms]:
         await village.stop(name)
     for name in names:
         rooms = await village.open(name, serving=False)
-        assert (await rooms.own_keys.rotate(RotateParams()))["told"] == []
+        assert (await rooms.own_keys.rotate()).told == []
         await village.stop(name)
     return [await village.open(name) for name in names]
 
@@ -310,7 +311,7 @@ async def test_a_change_of_key_that_is_interrupted_goes_to_its_end(
         return await push(changed)
 
     monkeypatch.setattr(cabin.calls, "push_keys", slowly)
-    rotating = asyncio.create_task(cabin.own_keys.rotate(RotateParams()))
+    rotating = asyncio.create_task(cabin.own_keys.rotate())
     await pushing.wait()
     rotating.cancel()
     await asyncio.sleep(0)

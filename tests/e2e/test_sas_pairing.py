@@ -20,8 +20,8 @@ import pytest_asyncio
 
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node.api.node import Node as Served
-from node.pairing.verbs import PairBeginParams, PairConfirmParams, PairWaitParams
 from node.rooms import Rooms
+from node.verbs.pairing import Met, OtherNode, PairBeginParams, PairConfirmParams, PairWaitParams, Regranted
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import StatusAsk, StatusTell
@@ -53,8 +53,8 @@ class Waiting:
     def __init__(self, rooms: Rooms, **params: Any) -> None:
         self._address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.told: list[dict[str, Any]] = []
-        verb = Served(rooms).verbs["node.pair_wait"]
-        self.task = asyncio.ensure_future(verb.run(PairWaitParams(**params), self._tell))
+        _, run = Served(rooms).verbs["node.pair_wait"]
+        self.task: asyncio.Future[Met] = asyncio.ensure_future(run(PairWaitParams(**params), self._tell))
 
     def _tell(self, event: dict[str, Any]) -> None:
         self.told.append(event)
@@ -65,18 +65,20 @@ class Waiting:
             return await self._address
 
 
-async def begin(rooms: Rooms, address: str, **params: Any) -> dict[str, Any]:
-    verb = Served(rooms).verbs["node.pair_begin"]
-    return dict(await verb.run(PairBeginParams(address=address, **params), lambda event: None))
+async def begin(rooms: Rooms, address: str, **params: Any) -> Met:
+    _, run = Served(rooms).verbs["node.pair_begin"]
+    met: Met = await run(PairBeginParams(address=address, **params), lambda event: None)
+    return met
 
 
-async def say(rooms: Rooms, meeting: dict[str, Any], agreed: bool) -> Any:
-    verb = Served(rooms).verbs["node.pair_confirm"]
+async def say(rooms: Rooms, met: Met, agreed: bool) -> OtherNode:
+    _, run = Served(rooms).verbs["node.pair_confirm"]
     async with asyncio.timeout(WAIT_S):
-        return await verb.run(PairConfirmParams(meeting=meeting["meeting"], agreed=agreed), lambda event: None)
+        other: OtherNode = await run(PairConfirmParams(meeting=met.meeting, agreed=agreed), lambda event: None)
+        return other
 
 
-async def meet(alice: Rooms, bob: Rooms) -> tuple[dict[str, Any], dict[str, Any]]:
+async def meet(alice: Rooms, bob: Rooms) -> tuple[Met, Met]:
     waiting = Waiting(alice, grant=("audit=https://shop.example",), ask=("peers:read",))
     at_bob = await begin(bob, await waiting.address(), grant=("peers:read",), ask=("explore",))
     return await waiting.task, at_bob
@@ -99,12 +101,12 @@ async def code_of(work: Any) -> str:
 async def test_two_who_both_say_yes_are_peers_with_what_each_granted(two: list[Rooms]) -> None:
     alice, bob = two
     at_alice, at_bob = await meet(alice, bob)
-    assert at_alice["digits"] == at_bob["digits"]
-    who = at_alice["other"]
-    assert (who["name"], who["node"], who["short"]) == ("bob", bob.identity.node, ids.short(bob.identity.node))
-    assert len(who["fingerprint"].split()) == 6
-    assert set(who["asks"]) == {"branch:accept", "branch:assign", "deltas:read", "deltas:write"}
-    assert (who["grants"], who["granted_us"]) == ({"session:read": ("https://shop.example",)}, {"peers:read": ("*",)})
+    assert at_alice.digits == at_bob.digits
+    who = at_alice.other
+    assert (who.name, who.node, who.short) == ("bob", bob.identity.node, ids.short(bob.identity.node))
+    assert len(who.fingerprint.split()) == 6
+    assert set(who.asks) == {"branch:accept", "branch:assign", "deltas:read", "deltas:write"}
+    assert (who.grants, who.granted_us) == ({"session:read": ("https://shop.example",)}, {"peers:read": ("*",)})
     assert await nobody_trusts(alice, bob), "nothing is stored before both have confirmed"
     await asyncio.gather(say(alice, at_alice, True), say(bob, at_bob, True))
     (of_alice,), (of_bob,) = await alice.store.peers(), await bob.store.peers()
@@ -221,8 +223,8 @@ async def test_somebody_in_between_with_a_key_of_its_own_shows_in_the_digits(two
         at_bob = await begin(bob, await between.listen())
         await between.join(await waiting.address())
         at_alice = await waiting.task
-        assert (at_alice["other"]["name"], at_bob["other"]["name"]) == ("bob", "alice"), "names are no proof"
-        assert at_alice["digits"] != at_bob["digits"]
+        assert (at_alice.other.name, at_bob.other.name) == ("bob", "alice"), "names are no proof"
+        assert at_alice.digits != at_bob.digits
         between.window.decide(True)
         words = (say(alice, at_alice, False), say(bob, at_bob, False))
         await asyncio.gather(*words, return_exceptions=True)
@@ -308,7 +310,7 @@ async def test_the_node_of_the_fingerprint_is_paired_and_another_one_is_not(two:
     assert await code_of(begin(bob, await waiting.address(), fingerprint=fingerprint(bob))) == "peer.identity"
     at_bob = await begin(bob, await waiting.address(), fingerprint=fingerprint(alice))
     at_alice = await waiting.task
-    assert (at_alice["pinned"], at_bob["pinned"]) == (False, True)
+    assert (at_alice.pinned, at_bob.pinned) == (False, True)
     await asyncio.gather(say(alice, at_alice, True), say(bob, at_bob, True))
     assert not await nobody_trusts(alice)
 
@@ -339,17 +341,18 @@ async def test_a_peer_is_told_at_once_what_it_may_do_now_or_when_it_next_asks(tw
     await pair(alice, bob)
     verbs = Served(alice).verbs
 
-    async def change(name: str, **params: Any) -> dict[str, Any]:
-        verb = verbs[name]
-        return dict(await verb.run(verb.params(peer="bob", **params), lambda event: None))
+    async def change(name: str, **params: Any) -> Regranted:
+        verb, run = verbs[name]
+        changed: Regranted = await run(verb.takes(peer="bob", **params), lambda event: None)
+        return changed
 
     changed = await change("node.grant", grants=("branch:assign=https://shop.example",))
-    assert (changed["before"], changed["after"]) == ({}, {"branch:assign": ("https://shop.example",)})
-    assert (changed["told"], changed["ended"]) == (True, [])
-    assert bob.peers.records()[0].granted_us == changed["after"]
+    assert (changed.before, changed.after) == ({}, {"branch:assign": ("https://shop.example",)})
+    assert (changed.told, changed.ended) == (True, [])
+    assert bob.peers.records()[0].granted_us == changed.after
     await bob.server.close()
     changed = await change("node.ungrant", grants=("branch:assign",))
-    assert (changed["after"], changed["told"]) == ({}, False)
+    assert (changed.after, changed.told) == ({}, False)
     assert bob.peers.records()[0].granted_us != {}
     await bob.calls.refresh()
     assert bob.peers.records()[0].granted_us == {}

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from node.distrust.distrust import DistrustParams
 from node.explorer.explorer import Explorer
 from node.rooms import Rooms
-from node.trust.own_keys import RevokeParams, RotateParams
+from node.verbs import distrust as distrust_verbs
+from node.verbs.distrust import DistrustParams
+from node.verbs.keys import RevokeParams
 from protocol import limits
 from protocol.errors import MeshError
 from tests.sim.machine import Machine
@@ -23,7 +24,7 @@ _JUMPS_S = (-7_200, -300, -30, -5, 5, 30, 300, 7_200)
 
 async def distrust(rooms: Rooms, peer: str) -> None:
     """A person at the node takes the trust in ``peer`` back."""
-    await rooms.distrust.verbs["node.distrust"].run(DistrustParams(peer=peer), lambda event: None)
+    await rooms.distrust.bound[distrust_verbs.DISTRUST](DistrustParams(peer=peer), lambda event: None)
 
 
 class Faults:
@@ -145,7 +146,7 @@ class Faults:
             return
         own = life.rooms.own_keys
         self._world.note(f"{machine.name} {verb}")
-        call = own.rotate(RotateParams()) if verb == "node.rotate" else own.revoke(RevokeParams())
+        call = own.rotate() if verb == "node.rotate" else own.revoke(RevokeParams())
         task = life.start(_quietly(self._world, machine, verb, call))
         # Not longer than this: a crash leaves it unanswered for good.
         await asyncio.wait([task], timeout=3.0)

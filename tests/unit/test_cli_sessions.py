@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.cli.session import _show_sessions
+from node.cli.session import _show_list
 
 
 def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,7 +17,7 @@ def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixtu
         "node": "NODEIDX-REST",
         "created_ms": 1_000,
     }
-    _show_sessions({"sessions": [session]}, "")
+    _show_list({"sessions": [session], "text": ""})
     assert capsys.readouterr().out.splitlines() == [
         "ses-A  partial, 3 steps, 1970-01-01 00:00:01 UTC, recorded by NODEIDX",
         "  The mugs",
@@ -27,5 +27,5 @@ def test_a_session_is_listed_with_all_it_is_known_by(capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(("text", "said"), [("", "no sessions yet"), ("mugs", "none of the sessions has 'mugs' in it")])
 def test_that_there_is_none_is_said_in_words(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _show_sessions({"sessions": []}, text)
+    _show_list({"sessions": [], "text": text})
     assert capsys.readouterr().out.startswith(said)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from node.explorer.show import PeerSpend, _summary
+from node.explorer.show import _summary
+from node.verbs.explore import PeerSpend
 from protocol.errors import MeshError
 from protocol.messages import BranchRenew, BranchRenewed, Done, SearchClose, SearchOpen, Spend
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until

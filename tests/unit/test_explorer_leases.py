@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from adapters.ports import LeaseRecord
-from adapters.storage.memory import MemoryStore
 from protocol.errors import MeshError
 from protocol.messages import KIND_RESULT, BranchResult, BranchReturn, Done, Spend
 from tests.mesh_memory import NEVER, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, has_status, lease_has_status, leases_of, scripted, search_of
+from tests.twins.storage import MemoryStore
 
 
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from node.api.metrics_server import MetricsServer
 from node.api.node import Node
 from node.base.loop_watch import LoopWatch
+from node.base.plain import plain
 from node.config.settings import MetricsConfig
 from node.health import metrics
 from node.process.runtime import metrics_server
@@ -61,12 +62,12 @@ async def test_metrics_say_what_was_refused_and_how_the_node_is(node: Node) -> N
 
 async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
     node.rooms.refusals.count("status", node="A", code="peer.scope")
-    said = await node.dispatch("node.metrics", b"{}", lambda event: None)
+    said = plain(await node.dispatch("node.metrics", b"{}", lambda event: None))
     assert read(said["text"].encode()).keys() >= {"trailmesh_refusals_total", "trailmesh_peers"}
     values = {s["name"]: (s["labels"], s["value"]) for metric in said["metrics"] for s in metric["samples"]}
     assert values["trailmesh_refusals_total"] == ({"at": "status", "code": "peer.scope"}, 1.0)
     assert values.keys() == read(said["text"].encode()).keys()
-    status = await node.dispatch("node.status", b"{}", lambda event: None)
+    status = plain(await node.dispatch("node.status", b"{}", lambda event: None))
     assert status["refusals"] == {
         "total": 1,
         "by_code": {"peer.scope": 1},

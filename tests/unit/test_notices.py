@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from adapters.ports import PeerRecord
+from node.base.plain import plain
 from protocol import limits, notice
 from protocol.errors import MeshError
 from protocol.messages import KIND_DISTRUST_NOTICE, KIND_SESSION, DistrustNotice, Done, NoticePush
@@ -28,7 +29,7 @@ async def three() -> AsyncIterator[list[MemoryNode]]:
 
 async def received(node: MemoryNode, about: str = "") -> list[dict[str, Any]]:
     """What peers have told ``node``."""
-    told: list[dict[str, Any]] = (await node.ask("node.notices", about=about))["received"]
+    told: list[dict[str, Any]] = plain((await node.ask("node.notices", about=about)).received)
     return told
 
 
@@ -60,10 +61,10 @@ async def test_a_notice_reaches_the_peers_that_know_the_node_and_says_who_since_
         "reason": "stolen laptop",
     }
     assert await received(carla) == await received(carla, "bruno") == await received(carla, bruno.id) == [expected]
-    assert (await anna.ask("node.notices"))["given"] == [expected]
+    assert plain((await anna.ask("node.notices")).given) == [expected]
     assert await received(bruno) == [], "who is meant is not told"
     assert carla.distrust.status()["notices"] == 1
-    assert carla.distrust.describe(carla.peers.find("bruno"))["notices"] == [expected]
+    assert plain(carla.distrust.describe(carla.peers.find("bruno"))["notices"]) == [expected]
 
 
 async def test_nobody_else_learns_a_name_by_it(three: list[MemoryNode]) -> None:
@@ -130,7 +131,7 @@ async def test_a_notice_that_is_lifted_is_none_and_its_old_form_does_not_come_ba
     assert done.told == ["carla"]
     await push(anna, carla, old.envelope)
     assert await received(carla) == []
-    assert (await anna.ask("node.notices"))["given"] == []
+    assert (await anna.ask("node.notices")).given == []
     assert len(await carla.store.artefacts(subject=bruno.id)) == 0
 
 

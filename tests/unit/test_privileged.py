@@ -1,4 +1,4 @@
-"""Every privileged action leaves its rows: a walk over all verbs and all routes."""
+"""Who may call what, and that every privileged action leaves its rows: a walk over all verbs and all routes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditQuery
 from adapters.ports import Store
+from node.api import routes
 from node.api.node import Node
-from node.audit import privileged
 from node.live.acting import Gate
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.signing.trail import Trail
-from node.verbs.verb import NoParams, Verb
+from node.verbs.caller import OWNER as THE_OWNER
+from node.verbs.caller import SCOPES, Caller, CallerKind
+from node.verbs.catalogue import CATALOGUE
+from node.verbs.verb import Verb
 from protocol import audit, limits
 from protocol.audit import OWNER, Outcome, Row
 from protocol.errors import MeshError
@@ -92,10 +95,10 @@ async def opened(home: Path) -> AsyncIterator[Node]:
         yield node
 
 
-async def dispatch(node: Node, verb: str, params: dict[str, Any]) -> str:
+async def dispatch(node: Node, verb: str, params: dict[str, Any], caller: Caller = THE_OWNER) -> str:
     """The code with which a verb failed; empty when it was done."""
     try:
-        await node.dispatch(verb, msgspec.json.encode(params), lambda event: None)
+        await node.dispatch(verb, msgspec.json.encode(params), lambda event: None, caller)
     except MeshError as error:
         return error.code
     return ""
@@ -103,13 +106,13 @@ async def dispatch(node: Node, verb: str, params: dict[str, Any]) -> str:
 
 async def test_every_verb_and_every_route_says_whether_it_is_privileged(tmp_path: Path) -> None:
     async with opened(tmp_path / "home") as node:
-        assert privileged.VERBS.keys() == node.verbs.keys()
-    assert privileged.ROUTES.keys() == ROUTES.keys()
-    assert _CALLS.keys() == {verb for verb, declared in privileged.VERBS.items() if declared is not None}
+        assert {name: verb for name, (verb, _) in node.verbs.items()} == dict(CATALOGUE)
+    assert routes.ROUTES.keys() == ROUTES.keys()
+    assert _CALLS.keys() == {verb.name for verb in CATALOGUE.values() if verb.row is not None}
 
 
 async def test_every_privileged_verb_leaves_a_row_before_it_and_one_after(tmp_path: Path) -> None:
-    """Guard: node/audit/privileged.py, VERBS."""
+    """Guard: node/api/node.py, Node.dispatch."""
     async with opened(tmp_path / "home") as node:
         store = node.rooms.store
         for verb, params in _CALLS.items():
@@ -143,15 +146,9 @@ async def test_a_row_says_which_key_was_current_and_which_class_was_approved(tmp
     assert (failed.risk, failed.approved_by) == (5, OWNER), "its end says who approved it, as its beginning does"
 
 
-async def test_a_verb_that_nobody_declared_counts_as_privileged(tmp_path: Path) -> None:
-    async def run(params: Any, tell: Any) -> None:
-        raise RuntimeError
-
-    async with opened(tmp_path / "home") as node:
-        node.verbs = {**node.verbs, "node.new": Verb(NoParams, run)}
-        assert await dispatch(node, "node.new", {}) == "internal.fault"
-        begun, ended = await rows(node.rooms.store, "node.new")
-    assert (begun.outcome, ended.outcome, ended.code) == (Outcome.BEGUN, Outcome.FAILED, "internal.fault")
+def test_a_verb_cannot_be_declared_without_saying_whether_it_is_privileged() -> None:
+    with pytest.raises(TypeError, match="row"):
+        Verb(name="node.new", gives=None, help="Do something.")  # type: ignore[call-arg]
 
 
 async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupted(tmp_path: Path) -> None:
@@ -185,6 +182,79 @@ async def test_nothing_is_done_when_its_row_cannot_be_written(tmp_path: Path) ->
         node.rooms.store.append_audit = full  # type: ignore[method-assign]
         assert await dispatch(node, "node.rotate", {}) == "store.full"
         assert node.rooms.identity.public_key == before
+
+
+# --- who may call what -----------------------------------------------------------------------------------------------
+
+
+def agent(*scopes: str) -> Caller:
+    """An agent that was granted ``scopes``."""
+    return Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset(scopes))
+
+
+def test_what_others_than_the_owner_may_call_has_a_scope_and_names_real_parameters() -> None:
+    for verb in CATALOGUE.values():
+        fields = {field.name for field in msgspec.structs.fields(verb.takes)}
+        assert CallerKind.OWNER in verb.callers, verb.name
+        assert (verb.callers == {CallerKind.OWNER}) == (not verb.scope), verb.name
+        assert verb.scope in ("", *SCOPES), verb.name
+        assert verb.owner_fields <= fields, verb.name
+        assert not (verb.read_only and verb.row), verb.name
+        if verb.callers != {CallerKind.OWNER}:
+            assert fields & {"allow", "approve_class"} <= verb.owner_fields, f"{verb.name}: approvals are the owner's"
+
+
+async def test_nobody_but_the_owner_calls_what_is_the_owners(tmp_path: Path) -> None:
+    """Guard: node/api/node.py, Node._asked."""
+    async with opened(tmp_path / "home") as node:
+        before = (await node.rooms.store.audit_head()).number
+        for kind in set(CallerKind) - {CallerKind.OWNER}:
+            caller = Caller(kind=kind, name="somebody", scopes=frozenset(SCOPES))
+            for name, (verb, _) in node.verbs.items():
+                if kind not in verb.callers:
+                    assert await dispatch(node, name, _CALLS.get(name, {}), caller) == "caller.refused", (kind, name)
+        assert (await node.rooms.store.audit_head()).number == before, "who is refused cannot fill the trail"
+        assert node.rooms.refusals.codes["caller.refused"] > 0
+        for needed in ("node.rotate", "node.grant", "node.invite", "node.distrust", "session.remove", "audit.export"):
+            assert node.verbs[needed][0].callers == {CallerKind.OWNER}
+
+
+async def test_an_agent_calls_only_what_its_scopes_cover(tmp_path: Path) -> None:
+    """Guard: node/verbs/verb.py, Verb.admits."""
+    async with opened(tmp_path / "home") as node:
+        for name, (verb, _) in node.verbs.items():
+            if CallerKind.AGENT not in verb.callers:
+                continue
+            others = agent(*(SCOPES.keys() - {verb.scope}))
+            assert await dispatch(node, name, _CALLS.get(name, {}), others) == "caller.refused", name
+            assert await dispatch(node, name, _CALLS.get(name, {}), agent()) == "caller.refused", name
+        assert await dispatch(node, "node.status", {}, agent("read")) == ""
+        assert await dispatch(node, "session.list", {}, agent("read")) == ""
+
+
+async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from_the_owner(tmp_path: Path) -> None:
+    """Guard: node/api/node.py, Node._asked."""
+    owners: dict[str, Any] = {"allow": ["POST https://x.test/pay"], "approve_class": 5, "on_mismatch": "go"}
+    calls = {**_CALLS, "explore.show": {"search": "sea-x"}, "log.show": {"peer": "nobody"}}
+    async with opened(tmp_path / "home") as node:
+        for name, field in [(name, field) for name, (verb, _) in node.verbs.items() for field in verb.owner_fields]:
+            caller = agent(node.verbs[name][0].scope)
+            harmless = {key: value for key, value in calls[name].items() if key not in owners}
+            assert await dispatch(node, name, harmless, caller) not in ("", "caller.refused"), name
+            params = {**harmless, field: owners.get(field, "/nowhere/x")}
+            assert await dispatch(node, name, params, caller) == "caller.refused", (name, field)
+            assert await dispatch(node, name, params) not in ("", "caller.refused"), (name, field)
+        assert {"allow", "approve_class"} <= node.verbs["session.record"][0].owner_fields
+
+
+async def test_the_rows_of_an_agent_say_its_name_and_approve_nothing(tmp_path: Path) -> None:
+    """Guard: node/api/node.py, Node.dispatch."""
+    async with opened(tmp_path / "home") as node:
+        params = {"actions": "", "name": "a.yaml"}
+        assert await dispatch(node, "session.record", params, agent("record")) not in ("", "caller.refused")
+        begun, ended = await rows(node.rooms.store, "session.record")
+    assert (begun.who, ended.who) == ("agent:helper", "agent:helper")
+    assert (begun.risk, begun.approved_by) == (0, "")
 
 
 # --- the gate --------------------------------------------------------------------------------------------------------
@@ -222,7 +292,7 @@ async def _call(anna: MemoryNode, bruno: MemoryNode, route: str, record: msgspec
 
 
 async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> None:
-    """Guard: node/audit/privileged.py, ROUTES."""
+    """Guard: node/api/routes.py, ROUTES."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         spec = SearchSpec(
             id="sea-1",
@@ -253,7 +323,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
             "branch/revoke": (BranchRevoke(search=spec.id, lease="lea-1"), "lea-1"),
             "search/close": (SearchClose(search=spec.id), spec.id),
         }
-        assert calls.keys() == {route for route, declared in privileged.ROUTES.items() if declared is not None}
+        assert calls.keys() == {route for route, declared in routes.ROUTES.items() if declared is not None}
         for route, (record, subject) in calls.items():
             code = await _call(anna, bruno, route, record)
             found = await rows(bruno.store, route)

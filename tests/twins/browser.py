@@ -221,10 +221,10 @@ class MemoryContext:
 class MemoryPage:
     """``adapters.ports.Page`` over a ``MemorySite``."""
 
-    def __init__(self, site: MemorySite, policy: GuardPolicy, kept: Kept) -> None:
+    def __init__(self, site: MemorySite, policy: GuardPolicy, kept: Kept | None = None) -> None:
         self._site = site
         self._policy = policy
-        self._kept = kept
+        self._kept = kept or Kept()
         self._url = "about:blank"
         self._document = Document(title="")
         self._values: dict[int, str] = {}
