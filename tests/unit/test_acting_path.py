@@ -17,8 +17,8 @@ from tests.twins.browser import Document, MemoryPage, MemorySite
 ANY = Locator()
 NODE = Path(__file__).parents[2] / "node"
 MAY_REACH = {
-    "acting.py": 1,  # Driver.act
-    "browsers.py": 1,  # the page that waits as long as the configuration says passes the call on
+    "live/acting.py": 1,  # Driver.act
+    "live/browsers.py": 1,  # the page that waits as long as the configuration says passes the call on
 }
 RECORDERS = {"recorder"}
 """What else has a method of this name: it records, and acts through ``Driver`` itself."""
