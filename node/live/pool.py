@@ -76,6 +76,8 @@ class Pool:
         try:
             # Others may wait for the same browser: that one of them gives up does not stop its start.
             browser = await asyncio.shield(running.opened)
+            if self._closed:
+                raise MeshError("node.stopped")
         except BaseException:
             self._left(running, False)
             raise

@@ -162,6 +162,11 @@ class MemoryBrowser:
         """A new page of a context."""
         return MemoryPage(self._site, guard, kept)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return self._ended.is_set()
+
     def crash(self) -> None:
         """End as a killed process would."""
         self._ended.set()
