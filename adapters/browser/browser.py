@@ -53,6 +53,11 @@ class ChromiumBrowser:
         """Backend, name and version."""
         return self._info
 
+    @property
+    def contexts(self) -> int:
+        """How many contexts Chromium has."""
+        return len(self._browser.contexts)
+
     def _lost(self) -> None:
         for context in list(self._contexts.values()):
             context.lost()

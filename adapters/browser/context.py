@@ -100,11 +100,16 @@ class ChromiumContext:
         if self._judge is not None:
             self._judge.release(guard)
 
+    @property
+    def windows(self) -> int:
+        """How many windows there are beside the pages."""
+        return len(self._context.pages) - len(self._pages)
+
     def _window(self, page: Page) -> None:
         """A page that was not opened here is a window that a page opened, as far as this can be known yet."""
         if self._judge is not None:
             self._life.spawn(self._dismiss(page))
-        elif len(self._context.pages) - len(self._pages) > limits.WINDOWS_KEPT_MAX:
+        elif self.windows > limits.WINDOWS_KEPT_MAX:
             self.lost()  # it is not driven any further, and closed by whoever drives it
 
     async def _dismiss(self, page: Page) -> None:

@@ -222,7 +222,7 @@ async def test_a_redirect_to_a_destructive_address_is_refused(page: Page, world:
 
 
 async def test_a_read_only_page_has_no_sockets(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.watch_context."""
+    """Guard: adapters/browser/network.py, NetworkGuard.watch_sockets."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Open socket")
     assert outcome.blocked == ("WS /socket",)

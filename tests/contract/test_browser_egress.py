@@ -95,7 +95,7 @@ async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: P
 async def test_a_window_that_is_sent_elsewhere_again_and_again_while_it_is_closed_gets_nowhere(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._pop_up."""
+    """Guard: adapters/browser/context.py, ChromiumContext._window."""
     for _ in range(4):
         page = await (await browser.open(Profile(), GuardPolicy())).page()
         ref = (await shown(page, site, AGAIN)).elements[0].ref

@@ -71,11 +71,11 @@ async def held(directory: Path, *options: str) -> AsyncIterator[Held]:
         await site.stop()
 
 
-@pytest.mark.parametrize("killed", ["node", "driver", "node and driver", "node, while its driver stands still"])
+@pytest.mark.parametrize("killed", ["node", "driver", "node and driver", "node beside a stopped driver"])
 async def test_no_process_of_the_browser_outlives_a_killed_node(tmp_path: Path, killed: str) -> None:
     """Guard: adapters/browser/leash.py, main."""
     async with held(tmp_path / "home") as node:
-        if "stands still" in killed:
+        if "stopped" in killed:
             os.kill(node.driver, signal.SIGSTOP)
         if killed != "driver":
             node.process.kill()

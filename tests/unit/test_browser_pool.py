@@ -246,7 +246,6 @@ async def test_a_caller_that_gives_up_amid_the_start_leaves_a_browser_that_is_cl
 
 
 async def test_closing_amid_a_start_leaves_no_browser_and_refuses_everybody() -> None:
-    """Guard: node/live/pool.py, Pool.close."""
     started = Started()
     started.may_start.clear()
     browsers = Browsers(started, contexts_max=1)
