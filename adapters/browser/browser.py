@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, cast
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
@@ -52,6 +53,12 @@ class ChromiumBrowser:
     def info(self) -> BrowserInfo:
         """Backend, name and version."""
         return self._info
+
+    @property
+    def home(self) -> Path:
+        """The directory of a launched browser."""
+        assert self._ground is not None, "an attached browser has a directory of its owner's choice"
+        return self._ground.home
 
     @property
     def contexts(self) -> int:

@@ -44,10 +44,16 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         return browser_processes(self.browser)
 
 
+def made_node(directory: Path, configuration: str) -> None:
+    file = directory.with_suffix(".yaml")
+    file.write_text(configuration)
+    init_home(directory, name="anna", listen=None, config_file=str(file))
+
+
 @contextlib.asynccontextmanager
 async def held(directory: Path, *options: str) -> AsyncIterator[Held]:
     """Such a node; none of its processes stays."""
-    init_home(directory, name="anna", listen=None, config_file="configs/ci.yaml")
+    made_node(directory, "browser: {sandbox: false}\n")
     site = PageServer()
     await site.start()
     process = await asyncio.create_subprocess_exec(
@@ -107,7 +113,7 @@ async def test_what_a_killed_node_left_all_the_same_is_ended_by_the_next_start(t
 async def test_a_start_leaves_the_browser_of_a_node_that_lives_alone(tmp_path: Path) -> None:
     async with held(tmp_path / "home") as node:
         other = tmp_path / "other"
-        init_home(other, name="bruno", listen=None, config_file=None)
+        made_node(other, "")
         before = browser_processes(node.browser)
         async with open_node(other):
             assert browser_processes(node.browser) == before
