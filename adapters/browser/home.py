@@ -12,7 +12,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +36,7 @@ _OWNER_FILE: Final = "owner.lock"
 _UNOWNED_FILE: Final = "owner.new"
 _END_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.02
+_PROC: Final = Path("/proc")
 PROFILE_ARGUMENT: Final = "--user-data-dir="
 
 
@@ -120,8 +120,8 @@ def browser_processes(home: Path) -> list[int]:
 
 def _processes() -> Iterator[tuple[int, str]]:
     """Pid and command line of every process."""
-    if sys.platform == "linux":
-        for process in Path("/proc").glob("[0-9]*"):
+    if _PROC.joinpath("self", "cmdline").exists():
+        for process in _PROC.glob("[0-9]*"):
             with suppress(OSError):  # it has ended
                 yield int(process.name), os.fsdecode((process / "cmdline").read_bytes()).replace("\0", " ")
         return

@@ -159,9 +159,9 @@ async def test_open_pages_are_listed_from_the_oldest_and_closing_one_leaves_the_
     context: Context, world: Backend
 ) -> None:
     one, two, three = [await context.page() for _ in range(3)]
-    assert context.pages == (one, two, three)
+    assert list(context.pages) == [one, two, three]
     await two.close()
-    assert context.pages == (one, three)
+    assert list(context.pages) == [one, three]
     assert await crashed(two.observe())
     assert await visited(three, world) == NEW
     assert await visited(one, world) == KNOWN

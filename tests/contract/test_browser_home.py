@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
+from adapters.browser import home as home_of
 from adapters.browser.chromium import launcher
 from adapters.browser.home import PATH_CHARS_MAX, make_home, own_home, remove_abandoned, remove_home
 from protocol.errors import MeshError
@@ -99,6 +104,30 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
     remove_home(root)
     assert removed == [homes["left"]]
     assert stays
+
+
+@pytest.mark.parametrize("proc", ["/proc", "/nonexistent"])
+def test_the_processes_of_a_browser_are_found_by_its_directory_and_ended_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proc: str
+) -> None:
+    """Also where processes are listed by ``ps`` only."""
+    monkeypatch.setattr(home_of, "_PROC", Path(proc))
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    homes = [tmp_path / name for name in ("a", "a", "ab", "b")]
+    running = [subprocess.Popen([*sleeping, "--type=x", f"--user-data-dir={home}", "--last"]) for home in homes]
+    try:
+        assert set(home_of.browser_processes(homes[0])) == {process.pid for process in running[:2]}
+        reaping = [threading.Thread(target=process.wait) for process in running[:2]]
+        for thread in reaping:
+            thread.start()
+        home_of.end_browser(homes[0])
+        for thread in reaping:
+            thread.join(10)
+        assert [process.poll() for process in running] == [-signal.SIGKILL, -signal.SIGKILL, None, None]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
