@@ -167,9 +167,16 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
 
 
 def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
-    """The browsers of a node, as patient as its configuration says."""
+    """The browsers of a node, as many and as patient as its configuration says."""
+    browser = config.browser
     return Browsers(
         open_browser,
-        step_timeout_ms=config.browser.step_timeout_ms,
-        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+        step_timeout_ms=browser.step_timeout_ms,
+        navigation_timeout_ms=browser.navigation_timeout_ms,
+        contexts_max=browser.contexts_max,
+        # An attached browser is one, however often it is connected to.
+        contexts_per_browser_max=browser.contexts_max if browser.cdp_url else browser.contexts_per_browser_max,
+        queue_max=browser.queue_max,
+        queue_s=browser.queue_seconds,
+        idle_s=browser.idle_seconds,
     )

@@ -406,6 +406,12 @@ CODES: dict[str, Code] = {
         "The page or the action did not finish in time.",
         "Check the address; raise `browser.step_timeout_ms` for slow sites.",
     ),
+    "live.busy": Code(
+        _E,
+        True,
+        "All browser contexts of the node are in use.",
+        "Close what is not needed any more, try again later, or raise `browser.contexts_max`.",
+    ),
     "browser.navigation": Code(_E, True, "The page could not be loaded.", "Check the address and that the site is up."),
     "browser.scheme": Code(_C, False, "Only http and https pages are opened.", "Use an http:// or https:// address."),
     "browser.unreadable": Code(

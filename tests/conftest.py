@@ -18,6 +18,7 @@ settings.load_profile("trailmesh")
 # Whatever a verb gives in any test is what it declares.
 hold_when_loaded()
 
+
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:

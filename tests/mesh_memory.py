@@ -37,10 +37,9 @@ from protocol.goal.condition import Condition
 from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
 from protocol.page.action import Action
 from protocol.page.observation import Element
-from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
-from tests.twins.browser import Control, Document, MemoryBrowser, MemoryPage, MemorySite
+from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import START_MS
 from tests.twins.storage import MemoryStore
 from tests.twins.transport import MemoryNetwork
@@ -121,26 +120,18 @@ class SlowBrowser(MemoryBrowser):
         self._step_s = step_s
         self.opened: list[_SlowPage] = []
 
-    async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
-        """``adapters.ports.Browser.open``."""
-        await super().open(profile, guard)  # a browser that has crashed says so
-        page = _SlowPage(self._where, guard, self._clock, self._step_s)
-        self._pages.append(page)
+    def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+        """A new page of a context."""
+        page = _SlowPage(self._where, guard, kept, self._clock, self._step_s)
         self.opened.append(page)
         return page
 
 
 class _SlowPage(MemoryPage):
-    def __init__(self, site: MemorySite, guard: GuardPolicy, clock: Clock, step_s: float) -> None:
-        super().__init__(site, guard)
+    def __init__(self, site: MemorySite, guard: GuardPolicy, kept: Kept, clock: Clock, step_s: float) -> None:
+        super().__init__(site, guard, kept)
         self._clock = clock
         self._step_s = step_s
-        self.closed = False
-
-    async def close(self) -> None:
-        """``adapters.ports.Page.close``."""
-        self.closed = True
-        await super().close()
 
     async def perform(
         self,
@@ -182,12 +173,17 @@ class MemoryNode:
     @property
     def pages(self) -> int:
         """How many pages are open in its browsers."""
-        return sum(not page.closed for browser in self.browsers_opened for page in browser.opened)
+        return sum(page.is_open for browser in self.browsers_opened for page in browser.opened)
 
     async def _open_browser(self) -> SlowBrowser:
         browser = SlowBrowser(self.site, self.mesh.clock, self.step_s)
         self.browsers_opened.append(browser)
         return browser
+
+    def crash_browsers(self) -> None:
+        """End its browsers as killed processes would; the next page is of a new one."""
+        for browser in self.browsers_opened:
+            browser.crash()
 
     async def start(self) -> None:
         """Assemble it over its store and listen."""

@@ -104,7 +104,7 @@ async def shop() -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def fresh_page(browser: Browser) -> AsyncIterator[Page]:
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     try:
         yield page
     finally:

@@ -181,7 +181,7 @@ async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_
     assignment = _assignment(spec, mesh.clock)
     sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
     await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
-    page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser._pages], "a page")
+    page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser.opened], "a page")
     assert page[0]._policy.origins == ("http://*.shop.test", ORIGIN)
     for node in mesh.nodes:
         await node.stop()

@@ -8,6 +8,10 @@ from pathlib import Path
 from aiohttp import web
 
 _ROOT = Path(__file__).parent
+_VISIT = """<title>Visit</title><p>{cookies}</p><p id=items></p><script>
+items.textContent = Object.entries(localStorage).map(entry => entry.join('=')).join('; ') || 'none';
+localStorage.setItem('mark', 'left');
+</script>"""
 LATE_S = 0.4
 """How long ``/late`` takes: longer than a page has to rest to count as still."""
 
@@ -72,6 +76,12 @@ class PageServer:
             return web.Response(
                 text="<a href=#x>Kept</a>", content_type="text/html", headers={"Cache-Control": "max-age=3600"}
             )
+        if path == "visit.html":
+            answer = web.Response(
+                text=_VISIT.format(cookies=request.headers.get("Cookie", "none")), content_type="text/html"
+            )
+            answer.set_cookie("seen", "yes", httponly=True)
+            return answer
         if path == "more":
             return web.Response(text="three more")
         if path == "account/close":
