@@ -31,7 +31,7 @@ from adapters.ports import Browser, Store
 from adapters.storage.memory import MemoryStore
 from benchmarks.registry import benchmark
 from node.live.acting import Gate
-from node.sessions.recorder import Recording, record, record_actions
+from node.live.recorder import Recording, record, record_actions
 from node.sessions.replayer import Recorded, ReplayPlan, replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from node.config import Node, in_words, load
-from node.sessions.arrivals import Arrival
+from node.live import Arrival
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError

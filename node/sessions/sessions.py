@@ -16,10 +16,9 @@ import msgspec
 from adapters.ports import Clock, Store
 from node.base import write_atomic
 from node.config import Config
-from node.live import Browsers, Gate
+from node.live import Browsers, Gate, Recording, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
-from node.sessions.recorder import Recording, record, record_actions
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
 from node.signing import Witness, artefact_record, signed_manifest

@@ -15,8 +15,8 @@ from protocol.risk.classes import GuardPolicy, Risk
 
 NODE = Path(__file__).parents[2] / "node"
 MAY_REACH = {
-    "acting.py": 1,  # Driver.act
-    "browsers.py": 1,  # the page that waits as long as the configuration says passes the call on
+    "live/acting.py": 1,  # Driver.act
+    "live/browsers.py": 1,  # the page that waits as long as the configuration says passes the call on
 }
 RECORDERS = {"recorder"}
 """What else has a method of this name: it records, and acts through ``Driver`` itself."""

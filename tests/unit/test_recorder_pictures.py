@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node.sessions.recorder import shows_secret
+from node.live.recorder import shows_secret
 from protocol.page.observation import Element, Observation
 
 SECRETS = {"code": "431 872"}
@@ -14,7 +14,7 @@ def page(value: str) -> Observation:
 
 
 def test_no_picture_is_taken_of_a_page_that_shows_a_secret() -> None:
-    """Guard: node/sessions/recorder.py, shows_secret."""
+    """Guard: node/live/recorder.py, shows_secret."""
     assert shows_secret(page("‹secret:code›"), SECRETS)
 
 

@@ -10,7 +10,7 @@ from adapters.browser.memory import Control, Document, MemoryBrowser, MemorySite
 from adapters.clock.manual import ManualClock
 from adapters.storage.memory import MemoryStore
 from node.live.acting import Gate
-from node.sessions.recorder import Recorder, Recording, record, record_actions
+from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness

@@ -11,8 +11,8 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.live import Driver, Gate
-from node.sessions.arrivals import Arrival, check_arrival
+from node.live.acting import Driver, Gate
+from node.live.arrivals import Arrival, check_arrival
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, describe
