@@ -91,6 +91,26 @@ class Page(Protocol):
         """Close the page and its context. Never raises; twice is once."""
 
 
+class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
+    """Cookies and storage of a context; ``node.live.Browsers.context`` takes one once contexts have several pages."""
+
+    storage: bytes
+
+
+class Context(Protocol):
+    """An isolated browser context under one guard. Closing it closes its pages."""
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """The open pages, oldest first."""
+
+    async def page(self) -> Page:
+        """A new blank page. Errors: ``browser.crashed``, ``browser.launch``."""
+
+    async def close(self) -> None:
+        """Never raises; twice is once."""
+
+
 class Browser(Protocol):
     """A running Chromium."""
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 
-from adapters.ports import Browser, OpenBrowser, Outcome, Page
+from adapters.ports import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Wait
@@ -67,6 +67,27 @@ class Browsers:
             self.contexts -= 1
             await page.close()
 
+    async def context(
+        self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, wait_s: float | None = None
+    ) -> Context:
+        """A context for a live session; the caller closes it. Its pages do not share cookies yet."""
+        context = _Context(self, profile, guard)
+        for _ in range(2):  # a browser that crashed since its last use is replaced once
+            with contextlib.suppress(MeshError):
+                await (await self._page_of(profile, guard)).close()
+                break
+        return context
+
+    async def _page_of(self, profile: Profile, guard: GuardPolicy) -> Page:
+        browser = await self._running()
+        try:
+            page = await browser.open(profile, guard)
+        except MeshError as error:
+            if error.code == "browser.crashed":
+                await self._discard(browser)
+            raise
+        return _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms)
+
     async def _discard(self, crashed: Browser) -> None:
         async with self._lock:
             if self._browser is crashed:
@@ -79,6 +100,28 @@ class Browsers:
             browser, self._browser = self._browser, None
         if browser is not None:
             await browser.close()
+
+
+class _Context:
+    """Pages of one live session, each in a context of its own."""
+
+    def __init__(self, browsers: Browsers, profile: Profile, guard: GuardPolicy) -> None:
+        self._browsers, self._profile, self._guard = browsers, profile, guard
+        self._pages: list[Page] = []
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        return tuple(self._pages)
+
+    async def page(self) -> Page:
+        page = await self._browsers._page_of(self._profile, self._guard)
+        self._pages.append(page)
+        return page
+
+    async def close(self) -> None:
+        for page in self._pages:
+            await page.close()
+        self._pages.clear()
 
 
 class _PatientPage:
