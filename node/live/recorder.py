@@ -13,6 +13,7 @@ import msgspec
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
 from node.live.acting import Driver, Gate
 from node.live.arrivals import Arrival, check_arrival
+from node.verbs import current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, describe
@@ -57,6 +58,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     screenshots: bool = True
     parent: str = ""
     search: str = ""
+    caller: str = ""
+    """Who has it recorded; empty for whoever calls as the recording begins."""
 
 
 Progress = Callable[[Step], None]
@@ -93,6 +96,7 @@ class Recorder:
             duration_ms=0,
             parent=plan.parent,
             search=plan.search,
+            caller=plan.caller or str(current_caller()),
         )
 
     @property

@@ -49,6 +49,21 @@ def _flipped(data: bytes, name: str) -> bytes:
     return bytes(changed)
 
 
+def _saying(manifest: bytes, caller: str | None) -> bytes:
+    """``manifest`` with another caller, or with none."""
+    said = cbor.decode(manifest)
+    del said["session"]["caller"]
+    if caller is not None:
+        said["session"]["caller"] = caller
+    return cbor.encode(said)
+
+
+def _signed(data: bytes, manifest: bytes) -> bytes:
+    parts = _parts(data)
+    parts[1:3] = [("manifest.cose", sign(manifest)), ("manifest.cbor", manifest)]
+    return _archive(parts)
+
+
 def cases() -> list[dict[str, Any]]:
     """Every vector: a name, the file, and the code it is refused with (empty: accepted)."""
     good = sample_bundle()
@@ -69,6 +84,9 @@ def cases() -> list[dict[str, Any]]:
         ("the signature of another kind", _resealed(good, sign(manifest, kind="replay-report")), "envelope.kind"),
         ("another signer", _resealed(good, sign(manifest, key=SigningKey(bytes(32)))), "envelope.key_unknown"),
         ("a signature over another manifest", _resealed(good, sign(manifest + b"\x00")), "bundle.element"),
+        ("a recorder that does not say who called", _signed(good, _saying(manifest, None)), ""),
+        ("a caller of the longest name", _signed(good, _saying(manifest, "c" * 128)), ""),
+        ("a caller of a longer name", _signed(good, _saying(manifest, "c" * 129)), "bundle.invalid"),
     ]
     return [{"name": name, "code": code, "bundle": base64.b64encode(data).decode()} for name, data, code in made]
 
