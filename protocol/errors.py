@@ -444,6 +444,31 @@ CODES: dict[str, Code] = {
         "The step writes, and an earlier step of the replay did not match its recording: it was not performed.",
         "Look at the step that did not match. `session replay --on-mismatch go` performs the steps after it all the same.",
     ),
+    # live sessions
+    "live.not_found": Code(
+        _C,
+        False,
+        "The caller has no live session with this id.",
+        "`trailmesh live ls --all` shows those that there are; open one with `trailmesh live open`.",
+    ),
+    "live.ended": Code(
+        _O,
+        False,
+        "The live session has ended; `detail.reason` says why. What was done in it is kept.",
+        "Open another one: `trailmesh live open`. `trailmesh live show` names the recorded sessions.",
+    ),
+    "live.stale_ref": Code(
+        _O,
+        True,
+        "The ref is of an older observation, or its page has changed since: nothing was done.",
+        "Look again (`trailmesh live snapshot`), and use a ref of that observation.",
+    ),
+    "live.busy": Code(
+        _E,
+        True,
+        "No room for the call now: as many browser contexts or live sessions as allowed are open, or an earlier call still runs.",
+        "Call again later, or close a live session that is done: `trailmesh live ls`, `trailmesh live close`.",
+    ),
     # session, bundle, report
     "session.not_committed": Code(
         _C,

@@ -81,7 +81,16 @@ _AUDIT_TRAIL: Final = (
 # Scopes were granted for every origin; invites do not outlive the process that listens for them.
 _GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS)
+_LIVE: Final = (
+    """CREATE TABLE live (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, caller TEXT NOT NULL, opened_ms INTEGER NOT NULL,
+        ended_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT""",
+    "CREATE INDEX live_by_time ON live (opened_ms, seq)",
+    "CREATE INDEX live_by_caller ON live (caller, opened_ms, seq)",
+    "CREATE INDEX live_open ON live (opened_ms, seq) WHERE ended_ms = 0",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _LIVE)
 VERSION: Final = len(MIGRATIONS)
 
 

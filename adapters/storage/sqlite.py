@@ -13,8 +13,8 @@ from typing import Final
 
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import audit_table, log_tables, records, removal, search_tables
+from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, LiveRecord, PeerRecord, SearchRecord
+from adapters.storage import audit_table, live_table, log_tables, records, removal, search_tables
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -242,6 +242,17 @@ class SqliteStore:
 
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
         return await self._database.read(lambda db: search_tables.leases(db, search_id, status))
+
+    # --- live sessions ---
+
+    async def put_live(self, live: LiveRecord) -> None:
+        await self._database.write(lambda db: live_table.put(db, live))
+
+    async def live(self, live_id: str) -> LiveRecord | None:
+        return await self._database.read(lambda db: live_table.get(db, live_id))
+
+    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
+        return await self._database.read(lambda db: live_table.every(db, caller, open_only, limit))
 
     # --- witness log ---
 
