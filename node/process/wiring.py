@@ -114,6 +114,7 @@ async def open_node(
             await rooms.clock_mark.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
+            await rooms.live.load()
             yield Node(rooms)
         finally:
             await rooms.close()

@@ -3,10 +3,12 @@
 Owns sessions, their steps and replay reports. Never opens a browser itself and never stores a secret.
 """
 
+from node.sessions.action_files import read_step
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 
 __all__ = [
     "SessionVerbs",
     "Sessions",
+    "read_step",
 ]

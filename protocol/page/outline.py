@@ -1,6 +1,6 @@
 """An observation as lines for an agent: what the page shows, with refs by which an action can name its element.
 
-A ref holds the number of its observation (``s3e5`` is element ``e5`` of observation 3), so that one of an older observation is told.
+A ref holds the number of its observation (``s3e5`` is element ``e5`` of observation 3), so that an older one is told.
 It stands at the beginning of its line, where no text of the page can stand; within text of the page, ``[ref=`` reads ``(ref=``.
 """
 
@@ -39,17 +39,18 @@ def outline(observation: Observation, number: int) -> tuple[str, ...]:
     for index, text in enumerate(shown):
         body = text.lstrip(" ")
         margin = " " * (len(text) - len(body))
-        *wrappers, own = at.get(index) or [None]
-        lines.extend(f"{margin}- {_mark(item, number)}{_words(item)}" for item in wrappers if item)
-        lines.append(f"{margin}- {_mark(own, number)}{_plain(body.removeprefix('- '))}")
+        here = at[index]
+        lines.extend(f"{margin}- {_mark(item, number)}{_words(item)}" for item in here[:-1])
+        mark = _mark(here[-1], number) if here else ""
+        lines.append(f"{margin}- {mark}{_plain(body.removeprefix('- '))}")
     lines.extend(f"- {_mark(item, number)}{_words(item)}" for item in adrift)
     if any(line >= len(shown) for line in observation.lines):
         lines.append(CUT)
     return tuple(lines)
 
 
-def _mark(element: Element | None, number: int) -> str:
-    return f"[ref=s{number}{element.ref}] " if element else ""
+def _mark(element: Element, number: int) -> str:
+    return f"[ref=s{number}{element.ref}] "
 
 
 def _words(element: Element) -> str:
