@@ -28,6 +28,7 @@ from node.verbs.live import LiveSummary, Opened, OpenParams, Recorded
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
+from protocol.page.redaction import redact_url
 from protocol.recording.session import Profile, Verdict
 
 log = logging.getLogger(__name__)
@@ -123,7 +124,7 @@ class LiveSessions:
         )
         report = self._witness.trail.gate
         recording = Recording(
-            title=params.title or params.url,
+            title=params.title or redact_url(params.url),
             start_url=params.url,
             profile=profile,
             browser=await self._browsers.info(),
