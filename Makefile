@@ -76,6 +76,10 @@ interop: .venv-interop/.ready            ## Our envelopes against pycose and pyt
 guards: install            ## Take every guard of docs/THREATS.md out in a copy; its test must fail (ONLY=text: some)
 	$(PYTHON) -m scripts.guards $(ONLY) $(if $(THIRD),--third $(THIRD))
 
+.PHONY: mutants
+mutants: install            ## Small mistakes in protocol/ and node/, 150 by commit; tests must notice nine of ten (ROOM=path: there)
+	$(PYTHON) -m scripts.mutants $(ROOM)
+
 smoke: install            ## The main promises, through the installed command
 	scripts/smoke.sh
 

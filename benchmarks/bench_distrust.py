@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import msgspec
 
-from adapters.browser.memory import MemoryBrowser, site_of
 from adapters.ports import PeerRecord, SearchRecord
 from adapters.transport.certificates import ChannelIdentity, client_context
 from benchmarks.live_mesh import LiveNode, live_mesh
@@ -27,6 +26,7 @@ from protocol.messages import KIND_SEARCH, Done, SearchSpec
 from protocol.page.action import Click, Locator
 from protocol.search.entry import encode_action, node_key
 from protocol.wire import cbor, envelope
+from tests.twins.browser import MemoryBrowser, site_of
 
 ROUNDS: Final = 3
 STRANGERS: Final = limits.PEERS_MAX - 2

@@ -28,7 +28,6 @@ from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Store
-from adapters.storage.memory import MemoryStore
 from benchmarks.registry import benchmark
 from node.live.acting import Gate
 from node.live.recorder import Recording, record, record_actions
@@ -38,6 +37,7 @@ from node.signing.witness import Witness
 from protocol.page.action import Action, Click, Extract, Goto, Locator
 from protocol.recording.session import Profile, Verdict
 from protocol.risk.classes import GuardPolicy
+from tests.twins.storage import MemoryStore
 
 ROUNDS: Final = 7
 START_TIMEOUT_S: Final = 20

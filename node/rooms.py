@@ -125,7 +125,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     log_exchange = LogExchange(witness, calls, store, clock)
     notices = Notices(witness, calls, log_exchange, store, clock)
     serving = Serving(home)
-    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
     return Rooms(
         home=home,
         config=config,

@@ -354,6 +354,12 @@ CODES: dict[str, Code] = {
         "The peer's log could not be shown to continue what was seen of it: it is suspended until it is.",
         "`trailmesh log audit --peer NAME` asks again.",
     ),
+    "log.silent": Code(
+        _P,
+        True,
+        "The peer does not show its log, or an older state of it than is held; by the policy of this node it is frozen until it does.",
+        "`trailmesh log audit --peer NAME` asks again; `policy.log_silence: warn` in the configuration only tells you.",
+    ),
     "log.not_logged": Code(
         _O,
         False,
@@ -509,6 +515,12 @@ CODES: dict[str, Code] = {
     ),
     "search.start_failed": Code(
         _E, True, "The start page of the search could not be opened.", "Check the address and that the site is up."
+    ),
+    "search.full": Code(
+        _E,
+        True,
+        "All open searches of the node together hold as many pages as it keeps in memory.",
+        "End a search on that node: `trailmesh explore show` lists them, `trailmesh explore stop` ends one; then try again.",
     ),
     "delta.invalid": Code(
         _P, False, "The delta is not a change this protocol emits.", "Both nodes should run the same protocol version."

@@ -52,6 +52,7 @@ MESSAGE_BYTES_MAX: Final = 4 * KIB
 REFUSAL_BYTES_MAX: Final = 16 * KIB
 REFUSAL_MESSAGE_CHARS_MAX: Final = 300
 KEYS_MESSAGE_BYTES_MAX: Final = 68 * KIB  # a key log
+DELTA_PULL_MESSAGE_BYTES_MAX: Final = 16 * KIB  # where 32 shares end
 GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
 SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
 BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
@@ -100,6 +101,7 @@ NOTICES_PER_PEER_MAX: Final = 64
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8
@@ -136,6 +138,7 @@ CHUNK_KEY_BYTES_MAX: Final = 64
 CHUNK_VALUE_BYTES_MAX: Final = 4 * KIB
 DELTAS_PER_MESSAGE_MAX: Final = 64
 TREE_NODES_MAX: Final = 200_000
+TREE_NODES_OPEN_MAX: Final = 400_000  # in all open searches together; one takes about 750 bytes of memory
 TREE_DEPTH_MAX: Final = 32
 TREE_ACTION_BYTES_MAX: Final = 2 * KIB
 CANDIDATES_PER_STATE_MAX: Final = 40
@@ -159,6 +162,9 @@ NOTE_BYTES_MAX: Final = 8 * KIB
 NOTE_SIGNATURES_MAX: Final = 32
 NOTE_NAME_CHARS_MAX: Final = 256
 LOG_NUMBER_MAX: Final = 2**31 - 1
+LOG_OTHERS_MAX: Final = 8
+LOG_OPENINGS_SHOWN_MAX: Final = 8
+LOG_PAST_KEPT_MAX: Final = 32
 LOG_SIZE_MAX: Final = 2**53
 LOG_COSIGNERS_MAX: Final = 16
 LOG_COSIGNER_KEYS_BYTES_MAX: Final = 4 * KIB
@@ -169,6 +175,9 @@ LOG_GOSSIP_KEY_LOGS_MAX: Final = 2
 LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
+LOG_PROOF_ONE_IN: Final = 8  # of deltas, assignments and results of one peer in one search
+LOG_PROOF_OWED_S_MAX: Final = 60
+LOG_SYNCS_AT_ONCE_MAX: Final = 32
 LOG_START_SYNC_TIMEOUT_S: Final = 5
 
 # Audit trail (docs/adr/0017-audit-trail.md)

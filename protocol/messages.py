@@ -249,12 +249,27 @@ class DeltaHave(_Record, frozen=True, kw_only=True):
     seq: Count
 
 
+class ShareHead(_Record, frozen=True, kw_only=True):
+    """Where the share of one writer ends with the sender."""
+
+    writer: Id
+    epoch: Count
+    seq: Count
+    digest: Hash
+    """SHA-256 of the payload of that delta."""
+
+
+ShareHeads = Annotated[tuple[ShareHead, ...], msgspec.Meta(max_length=limits.SEARCH_PARTICIPANTS_MAX)]
+
+
 class DeltaPull(_Record, frozen=True, kw_only=True):
     """Ask for the answering node's own deltas after this point."""
 
     search: Id
     epoch: Count
     after_seq: Count
+    heads: ShareHeads = ()
+    """Of the writers other than the two of them, as the asker knows them."""
 
 
 class DeltaBatch(_Record, frozen=True, kw_only=True):
@@ -262,6 +277,31 @@ class DeltaBatch(_Record, frozen=True, kw_only=True):
 
     deltas: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.DELTAS_PER_MESSAGE_MAX)]
     more: bool = False
+    heads: ShareHeads = ()
+    """As in the pull, as the answering node knows them."""
+
+
+class DeltaShow(_Record, frozen=True, kw_only=True):
+    """Show the delta of a third writer that the answering node holds under a number."""
+
+    search: Id
+    writer: Id
+    epoch: Count
+    seq: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_DELTAS_MAX)]
+
+
+class DeltaShown(_Record, frozen=True, kw_only=True):
+    """A signed delta."""
+
+    delta: Envelope
+
+
+class DeltaProof(_Record, frozen=True, kw_only=True):
+    """Two signed deltas of one writer under one number: it tells participants different things."""
+
+    search: Id
+    one: Envelope
+    other: Envelope
 
 
 class KeyHead(_Record, frozen=True, kw_only=True):
@@ -284,8 +324,16 @@ class LogSync(_Record, frozen=True, kw_only=True):
     """Size at which the proof begins: what the sender takes to be held by the reader."""
     base_root: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
     hashes: Hashes = ()
+    openings: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.LOG_OPENINGS_SHOWN_MAX)] = ()
+    """The artefacts that opened the logs between the one the reader holds and the sender's, oldest first."""
+    former_size: Count = 0
+    """After a renewal: the size the reader holds of the former log."""
+    former_hashes: Hashes = ()
+    """How that log went on to its last checkpoint, as its sender knows it."""
     yours: NoteBytes = b""
     """The reader's checkpoint that the sender holds, cosigned by the sender; empty if it holds none."""
+    later: NoteBytes = b""
+    """A checkpoint of a later log of the reader that others showed the sender and that it does not hold; empty if there is none."""
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=limits.PEERS_MAX)] = ()
     """Whom the sender knows (``witness_log.acquaintance``)."""
     notes: Annotated[tuple[NoteBytes, ...], msgspec.Meta(max_length=limits.LOG_GOSSIP_NOTES_MAX)] = ()
@@ -356,7 +404,9 @@ ROUTES: Final[dict[str, Route]] = {
     "branch/renew": Route("branch:accept", BranchRenew, BranchRenewed),
     "branch/return": Route("branch:accept", BranchReturn, Done, limits.BRANCH_MESSAGE_BYTES_MAX),
     "deltas/push": Route("deltas:write", DeltaPush, DeltaHave, limits.PEER_BODY_BYTES_MAX, keeps=True),
-    "deltas/pull": Route("deltas:read", DeltaPull, DeltaBatch),
+    "deltas/pull": Route("deltas:read", DeltaPull, DeltaBatch, limits.DELTA_PULL_MESSAGE_BYTES_MAX),
+    "deltas/show": Route("deltas:read", DeltaShow, DeltaShown),
+    "deltas/proof": Route("deltas:write", DeltaProof, Done, limits.PEER_BODY_BYTES_MAX),
     "log/checkpoint": Route(None, LogSync, LogSync, limits.LOG_MESSAGE_BYTES_MAX),
     "log/consistency": Route(None, LogConsistencyAsk, LogConsistency),
     "log/prove": Route(None, LogProveAsk, LogProven),

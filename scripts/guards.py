@@ -40,7 +40,7 @@ _TESTS_RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.
 _TEST_TIMEOUT_S = 90
 _AT_ONCE = 2
 _POLL_S = 0.02
-_VERDICT, _OUTPUT = "verdict.json", "output.txt"
+VERDICT, _OUTPUT = "verdict.json", "output.txt"
 _NO_BROWSER = ("unit/", "properties/", "vectors/")
 _MEMORY_BYTES_MAX = 2 << 30
 """For tests that start no browser: a removed bound on memory must not take the machine down."""
@@ -187,7 +187,7 @@ def mutate(base: Path, to: Path, guard: Guard) -> None:
     changed.write_text(text)
     for stale in (changed.parent / "__pycache__").glob(f"{changed.stem}.*"):
         stale.unlink()
-    (to / _VERDICT).unlink(missing_ok=True)
+    (to / VERDICT).unlink(missing_ok=True)
 
 
 def _in_child(home: Path, tests: Sequence[str], *, stop: bool) -> int:
@@ -197,7 +197,7 @@ def _in_child(home: Path, tests: Sequence[str], *, stop: bool) -> int:
     os.dup2(out, 1)
     os.dup2(out, 2)
     os.chdir(home)
-    os.environ.update(PYTHONPATH=str(home), GUARDS_VERDICT=str(home / _VERDICT))
+    os.environ.update(PYTHONPATH=str(home), GUARDS_VERDICT=str(home / VERDICT))
     for name in [name for name in sys.modules if name.partition(".")[0] in COPIED]:
         del sys.modules[name]
     sys.path[:] = [str(home), *(path for path in sys.path if path not in ("", str(ROOT)))]
@@ -228,7 +228,7 @@ def start(home: Path, tests: Sequence[str], *, stop: bool) -> int:
 
 def outcome_of(home: Path, status: int) -> Outcome | str:
     """What a child that has ended found out in the copy at ``home``, or why nothing."""
-    told = home / _VERDICT
+    told = home / VERDICT
     if not told.exists() or os.waitstatus_to_exitcode(status) not in _TESTS_RAN:
         return (home / _OUTPUT).read_text()[-300:].strip() or f"the process ended with {status}"
     return msgspec.json.decode(told.read_bytes(), type=Outcome)
@@ -304,7 +304,7 @@ def verdicts(guards: Sequence[Guard]) -> Iterator[tuple[Guard, Verdict]]:
                     shutil.rmtree(ended.home)
         finally:
             for child in children:
-                _end_group(child)
+                end_group(child)
                 os.waitpid(child, 0)
 
 
@@ -328,12 +328,12 @@ def _next_end(children: dict[int, Running]) -> tuple[Running, int]:
         for child in children:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
-                _end_group(child)
+                end_group(child)
                 return children.pop(child), status
         time.sleep(_POLL_S)
 
 
-def _end_group(child: int) -> None:
+def end_group(child: int) -> None:
     """End whatever a child has left behind."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)

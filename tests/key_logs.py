@@ -10,6 +10,7 @@ from nacl.signing import SigningKey
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment
 from protocol.keys.keylog import KeyLog
+from protocol.wire.envelope import key_id
 
 START_S = 1_000
 _counter = itertools.count()
@@ -63,3 +64,8 @@ def revoked(log: KeyLog, signer: SigningKey, at_s: int, *, since_s: int | None =
     """``log`` after a revocation."""
     since_s = at_s if since_s is None else since_s
     return keylog.revoke(log, signer, since_s=since_s, now_s=at_s, random=fresh_random())
+
+
+def valid_at(log: KeyLog, of: bytes, moment_s: int) -> bool:
+    """Whether ``log`` takes what the key ``of`` signed at ``moment_s``."""
+    return log.find_key(key_id(of), moment_s) is not None

@@ -15,13 +15,9 @@ from typing import Any
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import Control, Document, MemoryBrowser, MemoryPage, MemorySite
-from adapters.clock.manual import START_MS
 from adapters.ports import Clock, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
-from adapters.storage.memory import MemoryStore
 from adapters.transport.listener import Bounds
-from adapters.transport.memory import MemoryNetwork
 from node.api.federation import FederationApi
 from node.config.settings import Config, ExploreConfig
 from node.distrust.distrust import Distrust
@@ -44,6 +40,10 @@ from protocol.page.observation import Element
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
+from tests.twins.browser import Control, Document, MemoryBrowser, MemoryPage, MemorySite
+from tests.twins.clock import START_MS
+from tests.twins.storage import MemoryStore
+from tests.twins.transport import MemoryNetwork
 
 ORIGIN = "http://shop.test"
 SHELVES = ("oak", "elm", "ash", "fir", "yew")
@@ -190,7 +190,14 @@ class MemoryNode:
         self.log_exchange = LogExchange(self.witness, self.calls, self.store, mesh.clock)
         await self.log_exchange.load()
         self.explorer = Explorer(
-            self.witness, self.config, self.store, mesh.clock, self.browsers, self.calls, TreeWriter
+            self.witness,
+            self.config,
+            self.store,
+            mesh.clock,
+            self.browsers,
+            self.calls,
+            TreeWriter,
+            self.log_exchange.demand,
         )
         self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()

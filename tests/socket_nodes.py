@@ -10,9 +10,7 @@ from collections.abc import AsyncIterator
 import msgspec
 from nacl.signing import SigningKey
 
-from adapters.clock.manual import ManualClock
 from adapters.ports import PeerAddress, PeerRecord
-from adapters.storage.memory import MemoryStore
 from adapters.transport.client import MeshClient
 from adapters.transport.server import MeshServer
 from node.api.federation import FederationApi
@@ -30,6 +28,8 @@ from protocol.keys.key_event import EVENT_RANDOM_BYTES, recovery_commitment
 from protocol.messages import KIND_MESSAGE, Done, KeysTell, StatusAsk
 from protocol.wire.envelope import content_type
 from tests.key_logs import RECOVERY, public
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 ROUTES = ("status", "reach/echo", "keys/push")
 

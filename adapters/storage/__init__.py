@@ -1,5 +1,5 @@
-"""What a node remembers: the store on SQLite and its in-memory twin, the blobs, and the lock of a data directory.
+"""What a node remembers: the store on SQLite, the blobs, and the lock of a data directory.
 
 ``sqlite`` implements the port on ``database`` (thread, transactions), ``migrations`` (schema), ``blobs`` (files),
-``records`` (bytes of a record) and ``faults`` (foreign exceptions to ``MeshError``). ``memory`` shares ``records``.
+``records`` (bytes of a record) and ``faults`` (foreign exceptions to ``MeshError``).
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from adapters.ports import LiveRecord
-from adapters.storage.records import check_limit, pack, unpack
+from adapters.storage.records import check_limit, pack, unpack, where
 
 
 def put(db: sqlite3.Connection, live: LiveRecord) -> None:
@@ -27,7 +27,6 @@ def every(db: sqlite3.Connection, caller: str, open_only: bool, limit: int) -> l
     """Implements ``Store.lives``."""
     # Conditions are left out where they do not apply: a statement that covers every case uses no index.
     conditions = [*(["caller = :caller"] if caller else []), *(["ended_ms = 0"] if open_only else [])]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    sql = f"SELECT body FROM live{where} ORDER BY opened_ms DESC, seq DESC LIMIT :limit"  # noqa: S608 (no value in it)
+    sql = f"SELECT body FROM live{where(conditions)} ORDER BY opened_ms DESC, seq DESC LIMIT :limit"  # noqa: S608 (constants)
     rows = db.execute(sql, {"caller": caller, "limit": check_limit(limit)})
     return [unpack(body, LiveRecord) for (body,) in rows]

@@ -111,7 +111,7 @@ class Claims:
                 log.warning("claim of %s could not be replayed: %s", ids.short(worker), error)
                 failure = error
             if failure.code.startswith("store."):
-                break
+                raise failure  # a full disk of ours says nothing about the claim, nor about a crash before
             crashes += failure.code == "browser.crashed"
             if failure.code not in BROWSER_GONE or crashes == _CRASHES_MAX:
                 return None

@@ -15,6 +15,7 @@ from node.base import Tasks, either
 from node.config import Config
 from node.explorer.claims import Claims, VerifyClaim
 from node.explorer.lease_desk import LeaseDesk
+from node.explorer.log_proofs import LogProofs
 from node.explorer.progress import Progress
 from node.explorer.replica import Replica
 from node.signing import Witness
@@ -75,6 +76,7 @@ class Coordinator:
         config: Config,
         verify_claim: VerifyClaim,
         work_locally: WorkLocally,
+        proofs: LogProofs,
         tell: Tell,
     ) -> None:
         self.record = record
@@ -89,6 +91,7 @@ class Coordinator:
         self._clock = clock
         self._config = config
         self._work_locally = work_locally
+        self._proofs = proofs
         self._tell = tell
         self._desk = LeaseDesk(replica, store, clock)
         self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node)
@@ -366,15 +369,24 @@ class Coordinator:
         """End the lease; check the claim, if there is one. A late or repeated result ends nothing and harms nothing.
 
         A claim counts even when its lease has expired: it is checked by replay anyway. One that its lease could not give is
-        refused and counts as false. Errors: ``lease.unknown``, ``claim.invalid``, why ``worker`` was put out.
+        refused and counts as false. Every claim and some of the rest have to be proved to be in the log of their worker before they
+        count. Errors: ``lease.unknown``, ``claim.invalid``, ``log.not_logged``, ``log.unproven``, why ``worker`` was put out.
         """
         await self._ready.wait()
         self.replica.check_welcome(worker)
         record = await self._store.lease(result.lease)
         if record is None or (record.worker, record.search, record.branch) != (worker, self.spec.id, result.branch):
             raise MeshError("lease.unknown", f"lease {result.lease} is not {ids.short(worker)}'s", lease=result.lease)
-        if record.result or result.lease in self._results or result.lease in self.progress.claims_checked:
+        if self._has_come(record, result.lease):
             return
+        if worker != self._witness.node:
+            signed = (worker, self.spec.id, KIND_RESULT)
+            if result.outcome == "claim" or self._proofs.is_due(*signed):
+                await self._proofs.check(*signed, sealed)
+            record = await self._store.lease(result.lease)
+            if record is None or self._finished or self._has_come(record, result.lease):
+                return
+            self.replica.check_welcome(worker)
         self._results.add(result.lease)
         try:
             self._claims.check(worker, cbor.decode_as(envelope.peek(record.assignment).payload, Assignment), result)
@@ -397,6 +409,9 @@ class Coordinator:
         if is_claim:
             self.progress.claims += 1
             self._tasks.start(self._judge(worker, result), f"claim {result.lease}")
+
+    def _has_come(self, record: LeaseRecord, lease_id: str) -> bool:
+        return bool(record.result) or lease_id in self._results or lease_id in self.progress.claims_checked
 
     async def _judge(self, worker: str, result: BranchResult) -> None:
         try:

@@ -13,12 +13,13 @@ from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
+from node.explorer.log_proofs import LogProofs
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
-from protocol import ids
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.condition import check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
@@ -57,6 +58,7 @@ class OpenSearches:
         calls: Calls,
         pages: PageWork,
         new_writer: NewTreeWriter,
+        proofs: LogProofs,
     ) -> None:
         self._witness = witness
         self._config = config
@@ -65,8 +67,12 @@ class OpenSearches:
         self._calls, self._peers = calls, calls.peers
         self._pages = pages
         self._new_writer = new_writer
+        self.proofs = proofs
+        """Of what peers hand in."""
         self._expulsions = Expulsions(store)
         self._open: dict[str, Open] = {}
+        self._replicas: dict[str, Replica] = {}
+        """Of every search that is open or being loaded: what they hold together is bounded."""
         self._leaving: dict[str, asyncio.Event] = {}
         self._entering = asyncio.Lock()
         self.admitting = asyncio.Lock()
@@ -117,7 +123,7 @@ class OpenSearches:
     async def enter(self, found: SearchRecord) -> Open:
         """Load a search and begin to exchange deltas about it; once per search.
 
-        Errors: ``Witness.check_signs``; ``envelope.*``, ``store.*``, ``node.stopped``.
+        Errors: ``Witness.check_signs``; ``envelope.*``, ``store.*``, ``node.stopped``, ``search.full``.
         """
         self.check_open()
         async with self._entering:
@@ -127,9 +133,8 @@ class OpenSearches:
                 return self._open[found.id]
             self.check_open()  # while others were waited for, the node may have ended
             spec = self.spec_of(found.spec)
-            replica = Replica(spec, self._witness, self._store, self._new_writer)
-            await replica.load(self._peers.find_key, self._peers.genesis_keys())
-            exchange = Exchange(replica, self._calls, self._store, self._clock)
+            replica = await self._loaded(spec)
+            exchange = Exchange(replica, self._calls, self._store, self._clock, self.proofs)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
             if spec.coordinator != self._witness.node:
                 search.work = BranchWork(
@@ -139,11 +144,30 @@ class OpenSearches:
                     self._store,
                     self._clock,
                     self._config,
+                    self.proofs,
                     explore=lambda assignment, after: self._explore(replica, assignment, after),
                 )
             self._open[found.id] = search
             exchange.start()
             return search
+
+    async def _loaded(self, spec: SearchSpec) -> Replica:
+        self.check_room(1)
+        replica = Replica(spec, self._witness, self._store, self._new_writer, self.check_room)
+        self._replicas[spec.id] = replica
+        try:
+            await replica.load(self._peers.find_key, self._peers.genesis_keys())
+        except BaseException:
+            del self._replicas[spec.id]
+            raise
+        return replica
+
+    def check_room(self, count: int) -> None:
+        """Nothing, while all open searches together can take ``count`` more nodes. Errors: ``search.full``."""
+        nodes = sum(len(replica.tree) for replica in self._replicas.values())
+        if nodes + count > limits.TREE_NODES_OPEN_MAX:
+            held = f"the open searches of this node hold {nodes} of {limits.TREE_NODES_OPEN_MAX} pages"
+            raise MeshError("search.full", held, nodes=nodes)
 
     async def _explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
         """Work for a peer, where it may assign now and nowhere else. Errors: ``peer.scope``, those of ``PageWork.explore``."""
@@ -157,6 +181,7 @@ class OpenSearches:
         if self._open.get(search_id) is not search:
             return
         del self._open[search_id]
+        del self._replicas[search_id]
         left = self._leaving[search_id] = asyncio.Event()
         # Each part ends whatever becomes of the one before: nobody could reach it afterwards.
         try:
@@ -171,6 +196,7 @@ class OpenSearches:
                 try:
                     await search.exchange.close()
                 finally:
+                    self.proofs.forget(search_id)
                     del self._leaving[search_id]
                     left.set()
 

@@ -13,16 +13,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
+from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
 from node.signing import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.messages import SearchSpec
+from protocol.messages import SearchSpec, ShareHead
 from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
 from protocol.search.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
-from protocol.search.tree import CLOSED, VISITS, SearchTree
+from protocol.search.tree import CLOSED, VISITS, CheckRoom, SearchTree
 from protocol.search.uct import Uct
 from protocol.wire import envelope
 
@@ -37,9 +38,16 @@ _DECODED_HERE_BYTES_MAX = 16 * limits.KIB
 class Replica:
     """A search as this node knows it. Its writer belongs to one flush at a time; merging happens between awaits."""
 
-    def __init__(self, spec: SearchSpec, witness: Witness, store: Store, new_writer: NewTreeWriter) -> None:
+    def __init__(
+        self,
+        spec: SearchSpec,
+        witness: Witness,
+        store: Store,
+        new_writer: NewTreeWriter,
+        check_room: CheckRoom = lambda count: None,
+    ) -> None:
         self.spec = spec
-        self.tree = SearchTree(spec.id)
+        self.tree = SearchTree(spec.id, check_room)
         self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
         self.own = OwnShare(self.root)
@@ -83,7 +91,7 @@ class Replica:
         me = self._witness.node
         trusted = {**public_keys, me: self._witness.genesis_key}
         self.expelled = await self._expulsions.of(self.spec.id)
-        for record in await self._store.deltas(self.spec.id):
+        async for record in every_delta(self._store, self.spec.id):
             if record.peer not in trusted or record.peer in self.expelled:
                 continue
             await asyncio.sleep(0)  # thousands of small ones are as long as one large one
@@ -91,7 +99,7 @@ class Replica:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 await self._merge(record.peer, trusted[record.peer], opened.payload)
             except MeshError as error:
-                if record.peer == me:
+                if record.peer == me or error.code == "search.full":  # which is nobody's fault
                     raise
                 if error.code == "delta.gap":
                     continue  # nobody's fault: the peer will send from there again
@@ -269,6 +277,21 @@ class Replica:
         """The newest (epoch, sequence number) merged from ``peer``."""
         reader = self._readers.get(peer)
         return (reader.epoch, reader.next_seq - 1) if reader else (0, 0)
+
+    def heads(self) -> list[ShareHead]:
+        """Where the share of each writer ends here."""
+        ends = [(peer, reader, reader.next_seq - 1) for peer, reader in self._readers.items()]
+        return [
+            ShareHead(writer=peer, epoch=reader.epoch, seq=seq, digest=reader.digest(reader.epoch, seq) or b"")
+            for peer, reader, seq in ends
+            if seq
+        ]
+
+    def contradicts(self, head: ShareHead) -> bool:
+        """Whether another delta stands here under the number of ``head``."""
+        reader = self._readers.get(head.writer)
+        digest = reader.digest(head.epoch, head.seq) if reader else None
+        return digest not in (None, head.digest)
 
     # --- reading, by key ---------------------------------------------------------------------------------------------
 

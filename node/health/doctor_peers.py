@@ -16,14 +16,30 @@ from protocol.wire.clocks import apart_in_words
 
 _AGREE_MS = 2_000
 """Clocks that differ by less are not worth a word."""
+_RENEWAL_TOLD_MS = 7 * 86_400_000
+"""How long after a peer opened another log its owner here is told."""
 
 
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
     """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
     outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
+    shown = _log(rooms, peer, name)
     if rooms.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
-        return [outward]
-    return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name)]
+        return [outward, *shown]
+    return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name), *shown]
+
+
+def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
+    """What the peer does not show of its log, or that it has opened another one lately; nothing when all is well."""
+    watch, title = rooms.logs.watch, f"log of {name}"[:32]
+    remedy = f"trailmesh log audit --peer {quote(name)} --home {quote(str(rooms.home))}"
+    if trouble := watch.in_words(peer):
+        return [Check(name=title, status="warn", finding=trouble, remedy=remedy)]
+    known = watch.of(peer)
+    if not known.renewed_ms or rooms.clock.now_ms() - known.renewed_ms > _RENEWAL_TOLD_MS:
+        return []
+    lost = ", as it had lost entries: ask its owner" if known.restored else ""
+    return [Check(name=title, status="warn", finding=f"it has opened another log{lost}", remedy=remedy)]
 
 
 async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:

@@ -59,7 +59,24 @@ PEER: Final[Mapping[str, str]] = {
     **dict.fromkeys(("config", "recovery", "browser", "action", "risk", "caller"), _THERE + "trailmesh node doctor"),
     # What only two versions that differ, or somebody else's program, say to each other.
     **dict.fromkeys(("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature"), SAME_VERSION),
-    **dict.fromkeys(("bundle", "report", "session", "condition", "search", "delta", "lease", "claim"), SAME_VERSION),
+    **dict.fromkeys(
+        (
+            "bundle",
+            "report",
+            "replay",
+            "session",
+            "live",
+            "feed",
+            "agent",
+            "schedule",
+            "condition",
+            "search",
+            "delta",
+            "lease",
+            "claim",
+        ),
+        SAME_VERSION,
+    ),
 }
 # By code, else by what stands before the point. {executable}, {port}: as configured. {config}: the file, quoted.
 BROWSER: Final[Mapping[str, str]] = {

@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 
@@ -320,8 +320,7 @@ class Sessions:
         try:
             with os.fdopen(handle, "w+b") as file:
                 await export_session(self._store, ids.parse_id("ses", session_id), file)
-                file.flush()
-                os.fsync(file.fileno())
+                await asyncio.to_thread(_to_disk, file)
                 bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
                 verified = self._verified("bundle", bundle)
             try:
@@ -358,6 +357,11 @@ def _open_file(path: Path) -> Any:
         file.close()
         raise MeshError("input.too_large", f"{path} is larger than {limits.BUNDLE_BYTES_MAX // limits.MIB} MiB")
     return file
+
+
+def _to_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _write_file(path: Path, data: bytes) -> None:

@@ -55,6 +55,7 @@ TURNED_AWAY = frozenset(
         "keylog.revoked",
         "log.equivocation",
         "log.unproven",
+        "log.silent",
     }
 )
 """How a node refuses a caller that it does not trust, or not with this: before any handler has seen what is asked."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from nacl.signing import VerifyKey
 
 from adapters.ports import Clock, PeerRecord, PeerServer, Store
-from node.config import Config
+from node.config import Config, PolicyConfig
 from node.signing import Trail, Witness
 from node.trust.usage import Usage
 from protocol import ids, limits
@@ -46,6 +46,11 @@ class Peers:
     def me(self) -> str:
         """This node's id."""
         return self._identity.node
+
+    @property
+    def policy(self) -> PolicyConfig:
+        """What this node's owner has decided."""
+        return self._config.policy
 
     @property
     def trail(self) -> Trail:
@@ -207,13 +212,14 @@ class Peers:
         return self._frozen
 
     def freeze(self, node: str, code: str) -> None:
-        """``node`` is not to be relied on, because of ``code``. Equivocation is for good."""
-        if self._frozen.get(node) != "log.equivocation":
+        """``node`` is not to be relied on, because of ``code``. Equivocation is for good, and outweighs a suspension."""
+        known = self._frozen.get(node)
+        if known != "log.equivocation" and not (known and code == "log.silent"):
             self._frozen[node] = code
 
-    def thaw(self, node: str) -> None:
-        """The log of ``node`` is in order again."""
-        if self._frozen.get(node) == "log.unproven":
+    def thaw(self, node: str, code: str = "log.unproven") -> None:
+        """What froze ``node`` for ``code`` is over. Equivocation never is."""
+        if code != "log.equivocation" and self._frozen.get(node) == code:
             del self._frozen[node]
 
     def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:

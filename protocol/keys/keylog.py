@@ -184,15 +184,11 @@ class KeyLog:
         if self.revoked_s is not None:
             raise MeshError("keylog.revoked", node=self.node, since_s=self.revoked_s)
 
-    def valid_at(self, key: bytes, moment_s: int) -> bool:
-        """Whether ``key`` (32 bytes) was the node's at ``moment_s``, give or take the skew at its beginning.
-
-        False for every key while the log is frozen, and from the revocation on.
-        """
-        return any(period.key == key and covers(period, moment_s) for period in self._periods())
-
     def find_key(self, key_id: bytes, issued_s: int) -> VerifyKey | None:
-        """The key ``key_id`` selects, if it was the node's at ``issued_s``."""
+        """The key ``key_id`` selects, if it was the node's at ``issued_s``, give or take the skew at its beginning.
+
+        None for every key while the log is frozen, and from the revocation on.
+        """
         for period in self._periods():
             if key_id_of(period.key) == key_id and covers(period, issued_s):
                 return VerifyKey(period.key)

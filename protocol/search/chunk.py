@@ -256,7 +256,7 @@ def _puts(columns: dict[int, bytes], count: int, makes: int) -> tuple[dict[bytes
     metas = _column(columns.get(_VALUE_META, b""), count, _Cursor.uleb)
     if actions != [_MAKE_MAP] * makes + [_PUT] * (count - makes):
         raise _bad("an operation other than the creation of the maps and puts into them")
-    if actors != [None] * makes + [0] * (count - makes) or any(objects[:makes]) or any(metas[:makes]):
+    if actors != [None] * makes + [0] * (count - makes) or objects[:makes] != [None] * makes or any(metas[:makes]):
         raise _bad("an operation on an object of another kind")
     if tuple(keys[:makes]) != MAPS[:makes]:
         raise _bad("the first change does not create the three maps")

@@ -1,13 +1,13 @@
-"""Which action to try next: UCT with priors, risk, cost and shared numbers, and which claim of success to keep.
+"""Which action to try next: UCT with priors, risk, cost and shared numbers.
 
 For an action with n visits, pseudo-visits n0, live leases VL (counted as losses), below a node with N visits:
 
-    score = (n·Q + n0·P) / (n + n0 + VL) + C·sqrt(ln(N + 2) / (n + VL + n0)) + R - lambda·risk - mu·cost - alpha·auth
+    score = (n·Q + n0·P) / (n + n0 + VL) + C·sqrt(ln(N + 2) / (n + VL + n0)) - lambda·risk - mu·cost
 
 Q is half the mean and half the best value; with pseudo-visits, risk and cost count before the first visit. Risk
-classes from ``APPROVAL_CLASS`` up, closed nodes and nodes apart from the root are never chosen: no bonus outweighs
-minus infinity. Of a node with N visits the first ⌈2·sqrt(N + 1)⌉ selectable children, in the order of their priors,
-take part (progressive widening).
+classes from ``APPROVAL_CLASS`` up, closed nodes and nodes apart from the root are never chosen. Of a node with N
+visits the first ⌈2·sqrt(N + 1)⌉ selectable children, in the order of their priors, take part (progressive
+widening).
 
 How descending stays fast. Only C·sqrt(ln(N + 2)) depends on the parent, so every row caches ``base`` (all other
 terms) and ``inv`` = 1/sqrt(n + VL + n0) as float32, and only rows that changed are computed again. For each parent
@@ -22,7 +22,6 @@ widening).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -40,7 +39,7 @@ F64 = NDArray[np.float64]
 RISK_PENALTY: Final[F64] = np.array([0, 0, 0.05, 0.15, 0.5, 0.8, 0.9, 1.0])
 """Penalty by risk class; class 0 stands for "nobody names it"."""
 UNVERIFIED_MAX: Final = 0.7
-"""A value that no trusted replay has confirmed counts at most this much."""
+"""A value that this node has not seen itself counts at most this much."""
 _MEDIAN_PEERS_MIN: Final = 3
 _MEDIAN_VISITS_MIN: Final = 2
 
@@ -56,29 +55,8 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     """lambda"""
     cost: float = 0.1
     """mu"""
-    auth: float = 0.2
-    """alpha"""
     cost_reference_ms: float = 4_000.0
     """A mean cost per visit of this much gives half the cost penalty."""
-
-
-class Bonus(NamedTuple):
-    """What is known about a node apart from the registers."""
-
-    reward: float = 0.0
-    """R: see ``replay_reward``."""
-    auth: float = 0.0
-    """One minus the chance that the login survives this action."""
-    verified: bool = False
-    """A trusted replay confirmed the values of this node."""
-
-
-_NO_BONUS: Final = Bonus()
-
-
-def replay_reward(similarity: float, passes: int, failures: int) -> float:
-    """R of a node known from memory: 0 after any failed replay, else up to .3, growing with similarity and passes."""
-    return 0.0 if failures else 0.3 * similarity * (passes + 1) / (passes + 2)
 
 
 def width(visits: int) -> int:
@@ -105,33 +83,13 @@ class Uct:
         self._tree = tree
         self._own = own
         self._weights = weights or Weights()
-        self._trust: dict[str, float] = {}
-        self._bonus: dict[bytes, Bonus] = {}
         self._families: dict[int, _Family | None] = {}
         self._buffer: F32 = np.empty(limits.SEARCH_PARTICIPANTS_MAX * limits.CANDIDATES_PER_STATE_MAX, np.float32)
         self.base: F32 = np.empty(0, np.float32)
         """The score without the exploration term, shape ``(capacity,)``; -inf for what is never chosen."""
         self.inv: F32 = np.empty(0, np.float32)
         """1/sqrt(n + VL + n0), shape ``(capacity,)``."""
-        self.refresh_all()
-
-    def set_trust(self, trust: Mapping[str, float]) -> None:
-        """Weights of peers by node id, from 0 to 1; others weigh 1. Computes everything again."""
-        self._trust = dict(trust)
-        self.refresh_all()
-
-    def set_bonus(self, key: bytes, bonus: Bonus) -> None:
-        """What is known about the node ``key`` from elsewhere."""
-        self._bonus[key] = bonus
-        row = self._tree.row(key)
-        if row is not None:
-            self.refresh(np.array([row], np.intp))
-
-    def refresh_all(self) -> None:
-        """Compute every row again."""
-        self._families.clear()
-        self.base = self.inv = np.empty(0, np.float32)
-        self.refresh(np.arange(self._tree.rows, dtype=np.intp))
+        self.refresh(np.arange(tree.rows, dtype=np.intp))
 
     def refresh(self, rows: Rows) -> None:
         """Compute ``rows`` again, and forget what was gathered from them."""
@@ -152,55 +110,38 @@ class Uct:
         tree, weights = self._tree, self._weights
         totals = tree.totals[rows]
         visits = totals[:, VISITS].astype(np.float64)
-        bonus = self._bonuses(rows)
-        quality = self.quality(rows, bonus[:, 2] > 0)
+        quality = self.quality(rows)
         weight = visits + tree.lease_count[rows] + weights.pseudo_visits
         value = (visits * quality + weights.pseudo_visits * totals[:, PRIOR] / SCALE) / weight
         cost_ms = totals[:, COST_MS] / np.maximum(visits, 1)
         cost = cost_ms / (cost_ms + weights.cost_reference_ms)
         risk = totals[:, RISK]
-        base = (
-            value + bonus[:, 0] - weights.risk * RISK_PENALTY[risk] - weights.cost * cost - weights.auth * bonus[:, 1]
-        )
+        base: F64 = value - weights.risk * RISK_PENALTY[risk] - weights.cost * cost
         never = (risk == 0) | (risk >= APPROVAL_CLASS) | (totals[:, CLOSED] > 0) | (tree.depth[rows] < 0)
         base[never] = -np.inf
         return base.astype(np.float32), (1.0 / np.sqrt(weight)).astype(np.float32)
 
-    def _bonuses(self, rows: Rows) -> F64:
-        """Reward, auth and verified of ``rows``, shape ``(rows, 3)``."""
-        table = np.zeros((len(rows), 3))
-        if self._bonus:
-            key = self._tree.key
-            for place, row in enumerate(rows.tolist()):
-                table[place] = self._bonus.get(key(row), _NO_BONUS)
-        return table
+    def quality(self, rows: Rows) -> F64:
+        """Q of ``rows`` in 0..1: half the mean, half the best value; values of others are capped.
 
-    def quality(self, rows: Rows, verified: NDArray[np.bool_] | None = None) -> F64:
-        """Q of ``rows`` in 0..1: half the trusted mean, half the best value; values of others are capped unless
-        verified.
-
-        Where three peers or more have two visits or more each, the mean is the trust-weighted median of their
-        means; elsewhere the mean weighted by visits and trust, in which no peer weighs more than all others
-        together.
+        Where three peers or more have two visits or more each, the mean is the median of their means; elsewhere
+        the mean weighted by visits, in which no peer weighs more than all others together.
         """
         shares = self._tree.contributions(rows)
         if not len(shares):
             return np.zeros(len(rows))
         peers = self._tree.peers
-        trust = np.array([self._trust.get(peer, 1.0) for peer in peers])[:, None]
         visits = shares[:, :, VISITS].astype(np.float64)
         means = shares[:, :, VALUE_SUM] / (np.maximum(visits, 1) * SCALE)
         best = shares[:, :, BEST] / SCALE
         cap = np.full(means.shape, UNVERIFIED_MAX)
         cap[[place for place, peer in enumerate(peers) if peer == self._own]] = 1.0
-        if verified is not None:
-            cap[:, verified] = 1.0
-        means, best = np.minimum(means, cap), np.minimum(best, cap) * (trust > 0)
-        middle = _capped_mean(means, visits * trust)
-        ready = (visits >= _MEDIAN_VISITS_MIN) & (trust > 0)
+        means, best = np.minimum(means, cap), np.minimum(best, cap)
+        middle = _capped_mean(means, visits)
+        ready = visits >= _MEDIAN_VISITS_MIN
         many = ready.sum(axis=0) >= _MEDIAN_PEERS_MIN
         if many.any():
-            middle[many] = _weighted_median(means[:, many], (ready * trust)[:, many])
+            middle[many] = _median(means[:, many], ready[:, many])
         result: F64 = 0.5 * middle + 0.5 * best.max(axis=0)
         return result
 
@@ -254,33 +195,9 @@ def _capped_mean(values: F64, masses: F64) -> F64:
     return mean
 
 
-def _weighted_median(values: F64, masses: F64) -> F64:
-    """Lower weighted median over the first axis: the least value at which half the mass is reached."""
-    order = np.argsort(values, axis=0, kind="stable")
-    values, masses = np.take_along_axis(values, order, 0), np.take_along_axis(masses, order, 0)
-    reached = np.cumsum(masses, axis=0) >= 0.5 * masses.sum(axis=0)
-    place = reached.argmax(axis=0)
-    median: F64 = np.take_along_axis(values, place[None, :], 0)[0]
+def _median(values: F64, counted: NDArray[np.bool_]) -> F64:
+    """Lower median over the first axis, of those values that are counted; at least one is."""
+    ordered = np.sort(np.where(counted, values, np.inf), axis=0)
+    place = (counted.sum(axis=0) - 1) // 2
+    median: F64 = np.take_along_axis(ordered, place[None, :], 0)[0]
     return median
-
-
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A success that somebody claims."""
-
-    key: bytes
-    """Key of the node where the goal was met."""
-    verified: bool
-    passes: int
-    """Replays that passed."""
-    similarity: int
-    """To the goal, times ``SCALE``."""
-    cost_ms: int
-
-
-def choose(claims: Iterable[Claim]) -> Claim | None:
-    """The claim to keep: verified first, then replay passes, similarity, low cost; None without claims. Ties by key."""
-    return max(
-        claims,
-        key=lambda claim: (claim.verified, claim.passes, claim.similarity, -claim.cost_ms, claim.key),
-        default=None,
-    )

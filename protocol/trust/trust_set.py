@@ -10,7 +10,7 @@ The rules, in the order they are applied:
 5. A peer may do what its grants name, for the origins they name, and nothing else. No scope implies another one.
 6. ``status`` is the one exception to rule 5: every peer has it, and it cannot be granted or withdrawn.
 7. Grants say what the peer may do *here*. What it allows us there is its own decision.
-8. A set is never changed: adding, replacing and removing a peer make a new set, so nobody decides on half a change.
+8. A set is never changed: who adds, replaces or removes a peer makes a new set, so nobody decides on half a change.
 """
 
 from __future__ import annotations
@@ -64,13 +64,15 @@ class TrustSet:
             self._keys[peer.node] = VerifyKey(peer.public_key)
         if len(self._peers) > limits.PEERS_MAX:
             raise MeshError("input.too_large", f"more than {limits.PEERS_MAX} peers")
+        # Made once: whether a peer may act is asked for each of a thousand peers, again and again.
+        self._active = MappingProxyType(
+            {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
+        )
 
     @property
     def keys(self) -> Mapping[str, bytes]:
         """Node id → current public key: what a ``PeerServer`` is told to trust (rule 3)."""
-        return MappingProxyType(
-            {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
-        )
+        return self._active
 
     def find_key(self, issuer: str, key_id: bytes, issued_s: int = 0) -> VerifyKey | None:
         """The key of ``issuer`` that ``key_id`` selects, if it was its at ``issued_s`` (rules 1, 3, 4).
@@ -106,14 +108,6 @@ class TrustSet:
             told = f"{ids.short(node)} has the scope {scope.value} here, not for {where}"
             raise MeshError("peer.scope", told, node=node, scope=scope.value, origin=origin)
         return peer
-
-    def with_peer(self, peer: TrustedPeer) -> TrustSet:
-        """This set with ``peer`` added, or replaced if its node is in it (rule 8)."""
-        return TrustSet([*(other for other in self._peers.values() if other.node != peer.node), peer])
-
-    def without(self, node: str) -> TrustSet:
-        """This set without ``node`` (rule 8)."""
-        return TrustSet(other for other in self._peers.values() if other.node != node)
 
     def __contains__(self, node: object) -> bool:
         return node in self._peers

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from adapters.clock.manual import START_MS, ManualClock
 from adapters.clock.system import SystemClock
 from adapters.ports import Clock
+from tests.twins.clock import START_MS, ManualClock
 
 
 @pytest.fixture(params=["system", "manual"])

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import pytest_asyncio
 
-from adapters.discovery.memory import MemoryDiscovery, MemoryNeighbourhood
 from adapters.discovery.multicast import SERVICE, MulticastDiscovery
 from adapters.discovery.words import sighting
 from adapters.ports import Announcement, Discovery, Sighting
 from protocol.errors import MeshError
+from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
 
 LISTEN_S = 1.5
 """An announcer answers at most once a second."""

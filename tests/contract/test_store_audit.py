@@ -12,12 +12,12 @@ import pytest
 
 from adapters.audit_records import AuditQuery
 from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord, Store
-from adapters.storage.memory import MemoryStore
 from adapters.storage.sqlite import DATABASE_FILE, SqliteStore
 from adapters.storage.usage import ROW_BYTES
 from protocol import audit
 from protocol.audit import START, Draft, Outcome
 from protocol.errors import MeshError
+from tests.twins.storage import MemoryStore
 
 
 @pytest.fixture(params=["sqlite", "memory"])

@@ -10,9 +10,9 @@ import pytest
 
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord
 from adapters.ports import Store
-from adapters.storage.memory import MemoryStore
 from adapters.storage.sqlite import SqliteStore
 from protocol.errors import MeshError
+from tests.twins.storage import MemoryStore
 
 
 @pytest.fixture(params=["sqlite", "memory"])

@@ -13,12 +13,12 @@ from adapters.ports import PeerAddress, PeerClient, PeerServer
 from adapters.transport.client import MeshClient
 from adapters.transport.held import HeldTable
 from adapters.transport.listener import Bounds
-from adapters.transport.memory import Leg, MemoryNetwork
 from adapters.transport.server import MeshServer
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import INTRODUCE, ROUTES
 from protocol.wire.envelope import content_type
+from tests.twins.transport import Leg, MemoryNetwork
 
 WAIT_S = 5
 MEDIA = content_type("probe")

@@ -14,7 +14,6 @@ from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser
-from adapters.storage.memory import MemoryStore
 from node.live.acting import Gate
 from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.action_files import parse_actions
@@ -26,6 +25,7 @@ from protocol.recording.session import Step, Verdict
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
 from tests.sites.pages.visits import element
+from tests.twins.storage import MemoryStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(60)]
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from adapters.browser.memory import MemoryBrowser
 from adapters.clock.system import SystemClock
 from adapters.ports import OpenBrowser
 from benchmarks.live_mesh import LiveNode, live_mesh, serving
@@ -20,6 +19,7 @@ from protocol.messages import Done, LogProveAsk, LogProven, StatusAsk, StatusTel
 from tests.e2e.channel import Raw, credentials, request, tls
 from tests.mesh_memory import ORIGIN, SlowBrowser, shop_site, until
 from tests.mesh_nodes import cli, refusal
+from tests.twins.browser import MemoryBrowser
 
 pytestmark = pytest.mark.timeout(120)
 WITHIN_S = 5.0

@@ -131,6 +131,7 @@ class Mallory:
             self.repeat_itself,
             self.skip_a_delta,
             self.write_two_deltas_in_one_place,
+            *[self.tell_two_stories] * 2,
             self.write_leases,
             self.open_a_search_of_its_own,
             self.close_what_is_not_its_own,
@@ -141,6 +142,7 @@ class Mallory:
             self.send_noise,
             self.call_as_another,
             *[self.show_two_faces] * 3,
+            self.open_another_log,
         ]
 
     def _overhear(self, caller: str, route: str, body: bytes) -> None:
@@ -285,6 +287,19 @@ class Mallory:
                 await self._push(reader, spec.id, stories[number % 2])
             await self._push(target, spec.id, *stories)
 
+    async def tell_two_stories(self, target: str) -> None:
+        """Another story to each reader, and nobody hears both; each of them is in the log."""
+        spec = self._search()
+        if spec is not None:
+            one = self._delta(spec.id)
+            stories = []
+            for delta in (one, self._delta(spec.id, epoch=one.epoch)):
+                made = await self._life.rooms.witness.artefact(KIND_DELTA, spec.id, encode_delta(delta))
+                stories.append(made.envelope)
+            readers = [node for node in spec.participants if node != self.machine.id]
+            for number, reader in enumerate(readers):
+                await self._push(reader, spec.id, stories[number % 2])
+
     async def write_leases(self, target: str) -> None:
         """Leases in a search that somebody else coordinates."""
         spec = self._search()
@@ -385,6 +400,13 @@ class Mallory:
             record = DeltaPush(search=spec.id, deltas=())
             body = own.message(record, audience=target, path=f"{PATH_PREFIX}deltas/push")
             await self._raw(target, "deltas/push", body, node=other)
+
+    async def open_another_log(self, target: str) -> None:
+        """A new log after each of its histories, as if nothing had been."""
+        if self.faces is not None:
+            for witness in self.faces.witnesses:
+                await witness.renew()
+            await self.faces.round()
 
     async def show_two_faces(self, target: str) -> None:
         """From now on one history of its log to these peers, another one to those."""

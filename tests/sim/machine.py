@@ -14,16 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import MemoryBrowser
-from adapters.clock.manual import START_MS
-from adapters.discovery.memory import MemoryDiscovery, MemoryNeighbourhood
 from adapters.keys import words
 from adapters.keys.file import MemoryKeyStore
 from adapters.ports import LeaseRecord, PeerAddress, PeerHandler, Store
 from adapters.search.writer import TreeWriter
-from adapters.storage.memory import MemoryStore
 from adapters.storage.records import unpack
-from adapters.transport.memory import Leg, MemoryClient, MemoryServer
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from node.api.node import Node
 from node.config.settings import Config, ExploreConfig
@@ -34,6 +29,11 @@ from protocol.errors import MeshError
 from protocol.keys import recovery
 from tests.mesh_memory import SlowBrowser, shop_site
 from tests.sim.truth import WRITE_S_MAX
+from tests.twins.browser import MemoryBrowser
+from tests.twins.clock import START_MS
+from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
+from tests.twins.storage import MemoryStore
+from tests.twins.transport import Leg, MemoryClient, MemoryServer
 
 if TYPE_CHECKING:
     from tests.sim.world import World

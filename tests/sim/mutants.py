@@ -12,6 +12,7 @@ from adapters.ports import ArtefactRecord
 from node.explorer import lease_desk
 from node.explorer.exchange import Exchange
 from node.explorer.replica import Replica
+from node.explorer.share_heads import ShareHeads
 from node.log.peer_logs import PeerLogs
 from node.signing.witness import OwnLog, Witness
 from protocol.log import witness_log
@@ -129,6 +130,17 @@ def loses_deltas() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def believes_each_story() -> Iterator[None]:
+    """What others were told by a writer is of no concern."""
+
+    async def deaf(self: ShareHeads, teller: str, heads: Any, readers: Any) -> None:
+        return None
+
+    with mock.patch.object(ShareHeads, "compare", deaf):
+        yield
+
+
 MUTANTS = {
     trusts_everybody: "1",
     believes_any_signature: "1",
@@ -138,5 +150,6 @@ MUTANTS = {
     overlooks_two_histories: "3",
     loses_deltas: "4",
     leases_twice: "5",
+    believes_each_story: "6",
 }
 """Each with the promise it breaks."""

@@ -17,7 +17,6 @@ from nacl.signing import VerifyKey
 
 from adapters.log_records import EquivocationRecord, HeadRecord, LeafRecord, LogRecord
 from adapters.ports import DeltaRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.transport.memory import Leg
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
@@ -26,6 +25,7 @@ from protocol.log.merkle_growth import Frontier
 from protocol.log.witness_log import Checkpoint, entry_hash
 from protocol.messages import ROUTES, BranchAssign, BranchReturn, DeltaBatch, DeltaPush, LogSync, SearchOpen
 from protocol.wire import cbor, envelope
+from tests.twins.transport import Leg
 
 if TYPE_CHECKING:
     from tests.sim.machine import Life, Machine

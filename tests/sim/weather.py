@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 from typing import TYPE_CHECKING
 
-from adapters.transport.memory import Leg
 from protocol.errors import MeshError
 from protocol.messages import INTRODUCE
+from tests.twins.transport import Leg
 
 if TYPE_CHECKING:
     from tests.sim.world import World

@@ -10,11 +10,11 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, NoReturn
 
-from adapters.transport.memory import MemoryNetwork
 from node.base.tasks import Tasks
 from tests.sim.loop import SimLoop
 from tests.sim.truth import Truth
 from tests.sim.weather import Weather
+from tests.twins.transport import MemoryNetwork
 
 _TAIL_LINES = 60
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser.memory import Document, MemoryPage, MemorySite
-from node.live.acting import Driver, Gate
+from node.live.acting import Driver, Gate, fit
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto
+from protocol.page.action import Action, Fill, Goto, Locator, Select
+from protocol.page.observation import Element, Traits
 from protocol.risk.classes import GuardPolicy, Risk
+from tests.twins.browser import Document, MemoryPage, MemorySite
 
+ANY = Locator()
 NODE = Path(__file__).parents[2] / "node"
 MAY_REACH = {
     "live/acting.py": 1,  # Driver.act
@@ -60,3 +62,28 @@ async def test_what_the_gate_refuses_never_reaches_the_page() -> None:
     assert driver.prepared is not None  # its class was judged, and that is all
     assert reported == [(Goto(url=address), False)]
     assert site.reached == []
+
+
+def test_an_option_is_found_however_it_is_spaced_and_capitalised() -> None:
+    element = Element(ref="e1", role="combobox", name="Sort", options=("Relevance", "Price,  low to high"))
+    for value in ("price, low to high", "  Price, LOW\tto high ", "Price,  low to high"):
+        assert fit(Fill(target=ANY, value=value), element) == Select(target=ANY, option="Price,  low to high")
+    with pytest.raises(MeshError) as refused:
+        fit(Fill(target=ANY, value="Price"), element)
+    assert (refused.value.code, refused.value.detail["options"]) == ("action.not_possible", list(element.options))
+
+
+@pytest.mark.parametrize("value", ["on", "Yes", "", "0"])
+def test_a_check_box_is_not_filled_because_its_value_does_not_say_whether_it_is_checked(value: str) -> None:
+    with pytest.raises(MeshError) as refused:
+        fit(Fill(target=ANY, value=value), Element(ref="e1", role="checkbox", name="Remember"))
+    assert refused.value.code == "action.not_possible"
+
+
+def test_a_list_is_known_by_its_role_or_its_tag_and_a_field_stays_a_field() -> None:
+    fill = Fill(target=ANY, value="Red")
+    for role, tag in (("combobox", ""), ("listbox", ""), ("textbox", "select")):
+        element = Element(ref="e1", role=role, name="Colour", options=("Red",), traits=Traits(tag=tag))
+        assert fit(fill, element) == Select(target=ANY, option="Red")
+    assert fit(fill, Element(ref="e1", role="textbox", name="Colour", options=("Red",))) == fill
+    assert fit(fill, Element(ref="e1", role="combobox", name="Colour")) == fill

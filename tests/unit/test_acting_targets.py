@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.browser.memory import Control, MemoryBrowser, site_of
 from node.live.acting import Prepared, prepare
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Goto, Locator, target_of
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
+from tests.twins.browser import Control, MemoryBrowser, site_of
 
 ORIGIN = "http://targets.test"
 

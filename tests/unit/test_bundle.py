@@ -27,7 +27,7 @@ from protocol.recording.bundle import (
     verify_bundle,
     write_bundle,
 )
-from protocol.recording.session import Verdict
+from protocol.recording.session import Step, Verdict
 from protocol.wire import cbor
 from tests.session_samples import (
     NODE,
@@ -263,6 +263,19 @@ def test_a_file_that_is_not_canonical_is_refused(name: str) -> None:
     assert refusal(HOSTILE[name](BUNDLE)).code == "bundle.invalid"
 
 
+@pytest.mark.parametrize("name", ["mimetype", "manifest.cose", "manifest.cbor"])
+def test_what_stands_at_the_head_stands_there_alone(name: str) -> None:
+    parts = parts_of(BUNDLE)
+    again = sorted([*parts[3:], (name, b"")])
+    assert refusal(archive([*parts[:3], *again])).message == "entries are unsorted or duplicate"
+
+
+def test_each_entry_stands_in_its_order_and_once() -> None:
+    parts = parts_of(BUNDLE)
+    for rest in ([*parts[3:], parts[-1]], [*parts[3:-2], parts[-1], parts[-2]]):
+        assert refusal(archive([*parts[:3], *rest])).message == "entries are unsorted or duplicate"
+
+
 def test_another_media_type_is_refused() -> None:
     parts = parts_of(BUNDLE)
     parts[0] = ("mimetype", MEDIA_TYPE[:-1] + b"q")
@@ -325,6 +338,60 @@ def test_a_blob_that_no_step_names_is_refused() -> None:
     error = refusal(out.getvalue())
     assert error.code == "bundle.element"
     assert error.detail["element"] == f"blobs/{steps[0].screenshot.hex()}"
+
+
+def test_a_session_of_more_steps_than_may_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SESSION_STEPS_MAX", 4)
+    verify_bundle(io.BytesIO(BUNDLE), find_key)
+    monkeypatch.setattr(limits, "SESSION_STEPS_MAX", 3)
+    assert refusal(BUNDLE).message == "4 step elements for 4 steps"
+
+
+def with_last_step(step: Step, path: str) -> bytes:
+    """The sample with another last step at ``path``, signed as it is, though no writer of ours would."""
+    data = cbor.encode(step)
+    parts = [*parts_of(BUNDLE)[:-1], (path, data)]
+
+    def changed(manifest: Manifest) -> Manifest:
+        last = msgspec.structs.replace(
+            manifest.elements[-1], path=path, size=len(data), sha256=hashlib.sha256(data).digest()
+        )
+        elements = (*manifest.elements[:-1], last)
+        root = merkle.root([leaf_of(element) for element in elements])
+        return msgspec.structs.replace(manifest, elements=elements, root=root)
+
+    manifest = cbor.encode(changed(cbor.decode_as(parts[2][1], Manifest)))
+    parts[1:3] = [("manifest.cose", sign(manifest)), ("manifest.cbor", manifest)]
+    return archive(parts)
+
+
+def test_the_steps_are_numbered_from_one_without_a_gap() -> None:
+    last = sample_steps()[0][3]
+    verify_bundle(io.BytesIO(with_last_step(last, step_path(4))), find_key)
+    moved = with_last_step(msgspec.structs.replace(last, index=5), step_path(5))
+    assert refusal(moved).message == "4 step elements for 4 steps"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": b"short"},
+        {"snapshot": b"short"},
+        {"screenshot": b"short"},
+        {"risk": 0},
+        {"risk": 8},
+        {"started_ms": -1},
+        {"duration_ms": -1},
+        {"ok": False},
+        {"error": "browser.timeout"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_signed_step_that_contradicts_itself_is_refused(change: dict[str, object]) -> None:
+    step = msgspec.structs.replace(sample_steps()[0][3], **change)
+    error = refusal(with_last_step(step, step_path(4)))
+    assert (error.code, error.detail["index"]) == ("bundle.element", 4)
+    assert "contradict" in error.message
 
 
 def test_a_signed_step_with_another_index_is_refused() -> None:

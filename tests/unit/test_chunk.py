@@ -98,3 +98,11 @@ def test_every_chunk_of_the_writer_is_accepted() -> None:
     assert [change.seq for change in changes] == list(range(1, 51))
     assert all(later.previous == earlier.hash for earlier, later in pairwise(changes))
     assert all(later.start_op == earlier.max_op + 1 for earlier, later in pairwise(changes))
+
+
+def test_a_map_that_is_made_inside_of_an_object_is_refused_whatever_the_object() -> None:
+    """Also under number 0: other readers refuse an object without an actor, and all must read alike."""
+    for number in (0, 1):
+        with pytest.raises(MeshError) as caught:
+            decode_change(Shape(columns={0x02: b"\x03" + uleb(number)}).encode())
+        assert caught.value.code == "delta.invalid"

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from adapters.clock.manual import ManualClock
-from adapters.storage.memory import MemoryStore
 from node.trust.clock_mark import ClockMark
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire.envelope import UNIQUE_ID_BYTES, Claims, ReplayWindow
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 AHEAD_S = limits.CLOCK_MARK_AHEAD_S
 BACK_S = limits.CLOCK_SET_BACK_S_MAX

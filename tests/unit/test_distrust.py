@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.memory import MemoryStore
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog
@@ -21,6 +20,7 @@ from protocol.search.entry import encode_action
 from protocol.wire import envelope
 from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, scripted
+from tests.twins.storage import MemoryStore
 
 
 @pytest.fixture
@@ -337,6 +337,19 @@ async def chain() -> tuple[MemoryMesh, list[MemoryNode]]:
 async def show_keys(node: MemoryNode, to: MemoryNode) -> None:
     """As pairing does it."""
     await to.changes.adopt(node.identity.log.encode())
+
+
+async def test_a_peer_that_knows_us_no_more_was_told_of_our_end_and_missed_another_key() -> None:
+    """It has understood an end; a new key it did not take."""
+    mesh, (anna, bruno, carla) = await chain()
+    try:
+        await bruno.changes.distrust(anna.id, "")
+        await carla.crash()
+        assert await anna.calls.push_keys(anna.identity.log) == ([], ["bruno", "carla"])
+        assert await anna.calls.push_keys(revoked(anna)) == (["bruno"], ["carla"])
+    finally:
+        for node in mesh.nodes:
+            await node.stop()
 
 
 async def test_who_was_away_hears_of_a_revocation_from_anybody_at_the_next_sync() -> None:

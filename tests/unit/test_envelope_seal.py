@@ -9,6 +9,7 @@ from protocol.errors import MeshError
 from protocol.wire import envelope
 
 KEY = SigningKey(b"k" * 32)
+CLAIMS = envelope.Claims(issuer="A", issued_s=100, unique=b"u" * 16)
 
 
 def test_a_sealed_message_verifies_once() -> None:
@@ -33,3 +34,29 @@ def test_a_sealed_message_verifies_once() -> None:
     with pytest.raises(MeshError) as caught:
         check()
     assert caught.value.code == "envelope.replayed"
+
+
+def head(size: int, width: int) -> bytes:
+    """The head of a byte string of ``size`` bytes whose length takes ``width`` bytes; 0: it stands in the head itself."""
+    if not width:
+        return bytes([0x40 | size])
+    return bytes([0x40 | 23 + width.bit_length()]) + size.to_bytes(width, "big")
+
+
+@pytest.mark.parametrize(("width", "smallest"), [(1, 24), (2, 1 << 8), (4, 1 << 16)])
+def test_a_length_stands_in_its_shortest_form_so_that_one_signature_has_one_digest(width: int, smallest: int) -> None:
+    """Guard: protocol/wire/envelope.py, _byte_string."""
+    find_key = envelope.single_key(bytes(KEY.verify_key), "A")
+
+    def verify(data: bytes) -> bytes:
+        return envelope.verify(data, kinds=frozenset({"delta"}), find_key=find_key).payload
+
+    for size in (smallest, smallest - 1):
+        payload = b"\xaa" * size
+        sealed = envelope.seal(payload, kind="delta", key=KEY, claims=CLAIMS)
+        assert verify(sealed) == payload
+    shortest = head(size, width // 2) + payload
+    assert sealed.count(shortest) == 1
+    with pytest.raises(MeshError) as caught:
+        verify(sealed.replace(shortest, head(size, width) + payload))
+    assert (caught.value.code, caught.value.message) == ("envelope.invalid", "a length is not in its shortest form")

@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from adapters.browser.memory import MemoryPage
+from node.explorer.claims import Claims
+from node.explorer.progress import Progress, Verified
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.goal.heuristics import Candidate
+from protocol.messages import BranchResult, Spend
 from protocol.page.action import Click, Fill, Goto, Locator, Secret, Wait
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from protocol.search.entry import decode_action, encode_action
 from protocol.wire import cbor
-from tests.mesh_memory import ORIGIN, SlowBrowser, memory_mesh, shop_site, until
+from tests.mesh_memory import ORIGIN, QuickClock, SlowBrowser, memory_mesh, shop_site, until
 from tests.mesh_searches import (
     assigned_more_than,
     assignment_of,
@@ -29,6 +31,7 @@ from tests.mesh_searches import (
     scripted,
     search_of,
 )
+from tests.twins.browser import MemoryPage
 
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
@@ -252,7 +255,7 @@ async def test_a_claim_from_the_very_last_branch_is_still_judged() -> None:
 async def test_a_repeated_claim_is_judged_once() -> None:
     """Also while the first is being judged: a false one must not count three times.
 
-    Guard: node/explorer/coordinator.py, Coordinator.take_result.
+    Guard: node/explorer/coordinator.py, Coordinator._has_come.
     """
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)
@@ -284,3 +287,51 @@ async def test_a_claim_that_was_taken_before_a_crash_is_judged_after_it() -> Non
         search = await search_of(anna)
         await until(lambda: has_status(anna, search, "done"), "the claim was judged")
         assert len(script.of("branch/assign")) == 1
+
+
+@pytest.mark.parametrize(
+    "codes", [("store.full",), ("browser.launch", "store.full"), ("browser.crashed", "store.full")], ids=" then ".join
+)
+async def test_a_claim_that_a_full_disk_keeps_from_being_checked_is_not_held_against_its_peer(
+    codes: tuple[str, ...],
+) -> None:
+    left = list(codes)
+    progress, clock, told = Progress(), QuickClock(), list[Any]()
+
+    async def verify(path: tuple[bytes, ...], worker: str) -> Verified | None:
+        if left:
+            raise MeshError(left.pop(0))
+        return Verified(path=path, claimed_by=worker, session="s")
+
+    claims = Claims(progress, clock, verify, told.append, "anna")
+    result = BranchResult(search="s", lease="l", branch=b"", outcome="claim", spend=Spend(), claim=(b"step",))
+    with pytest.raises(MeshError) as caught:
+        await claims.judge("bruno", result)
+    assert (caught.value.code, left) == ("store.full", [])
+    assert (progress.claims_false, progress.claims_checked) == ({}, [])
+    assert await claims.judge("bruno", result) is not None, "it is judged once there is room"
+    assert progress.claims_checked == ["l"]
+
+
+async def test_a_claim_whose_lease_cannot_be_ended_is_taken_when_it_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A claim that is not taken is not waited for either: otherwise no branch would ever be dealt again."""
+    async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
+        script = scripted(liar)
+        task = asyncio.create_task(anna.run())
+        await until(lambda: script.of("branch/assign"), "an assignment")
+
+        async def full(*named: Any) -> None:
+            raise MeshError("store.full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(anna.store, "put_lease", full)
+            with pytest.raises(MeshError):
+                await give_back(liar, anna, assignment_of(script, 0), outcome="claim", claim=())
+        search = await search_of(anna)
+        await give_back(liar, anna, assignment_of(script, 0), outcome="claim", claim=())
+        await until(partial(has_false_claims, anna, search, {liar.id: 1}), "it is judged")
+        await until(partial(assigned_more_than, script, 1), "work goes on")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from adapters.ports import LeaseRecord
-from adapters.storage.memory import MemoryStore
 from protocol.errors import MeshError
 from protocol.messages import KIND_RESULT, BranchResult, BranchReturn, Done, Spend
 from tests.mesh_memory import NEVER, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, has_status, lease_has_status, leases_of, scripted, search_of
+from tests.twins.storage import MemoryStore
 
 
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
@@ -81,7 +81,7 @@ async def test_a_result_is_taken_from_its_worker_only() -> None:
         result = BranchResult(
             search=given.search, lease=given.lease, branch=given.branch, spend=Spend(), outcome="spent"
         )
-        sealed = bruno.identity.artefact(KIND_RESULT, given.lease, result).envelope
+        sealed = (await bruno.witness.artefact(KIND_RESULT, given.lease, result)).envelope
         with pytest.raises(MeshError) as refused:
             await carla.calls.call(anna.id, "branch/return", BranchReturn(search=given.search, result=sealed), Done)
         assert refused.value.code == "envelope.issuer"

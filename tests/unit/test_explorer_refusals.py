@@ -11,7 +11,6 @@ from nacl.signing import SigningKey
 
 from adapters.ports import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
-from adapters.storage.memory import MemoryStore
 from node.config.settings import Config, PolicyConfig
 from node.explorer.replica import Replica
 from node.explorer.visit import Visit
@@ -44,7 +43,9 @@ from protocol.recording.session import Profile
 from protocol.search.delta import KIND, encode_delta
 from protocol.search.entry import Register, encode_action, make_update, node_key, root_key
 from protocol.wire.envelope import key_id
+from tests import trees
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
+from tests.twins.storage import MemoryStore
 
 
 def _click(name: str) -> Click:
@@ -166,6 +167,17 @@ async def test_a_search_under_the_id_of_another_does_not_take_its_place(three: l
     assert (await bruno.store.search(search)).coordinator == bruno.id  # type: ignore[union-attr]
 
 
+async def test_a_search_does_not_change_under_its_id(three: list[MemoryNode]) -> None:
+    anna, bruno, _ = three
+    spec = await _opened(anna, bruno)
+    (known,) = await bruno.store.searches()
+    other = _spec(anna, bruno, id=spec.id, goal="something else")
+    assert await _refused(anna.calls.call(bruno.id, "search/open", _sealed(anna, other), Done)) == "peer.scope"
+    assert (await bruno.store.searches())[0].spec == known.spec
+    again = SearchOpen(spec=known.spec)  # the very same, as after a lost answer
+    await anna.calls.call(bruno.id, "search/open", again, Done)
+
+
 def _assignment(spec: SearchSpec, clock: QuickClock, **fields: Any) -> Assignment:
     action = encode_action(_click("Shelf  oak"))
     given: dict[str, Any] = {
@@ -183,7 +195,7 @@ def _assignment(spec: SearchSpec, clock: QuickClock, **fields: Any) -> Assignmen
 async def _assign(
     anna: MemoryNode, bruno: MemoryNode, assignment: Assignment, signer: MemoryNode | None = None
 ) -> Done:
-    sealed = (signer or anna).identity.artefact(KIND_ASSIGNMENT, assignment.lease, assignment).envelope
+    sealed = (await (signer or anna).witness.artefact(KIND_ASSIGNMENT, assignment.lease, assignment)).envelope
     return await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
 
 
@@ -408,6 +420,30 @@ async def test_stored_deltas_of_a_peer_that_do_not_hold_cost_that_peer_s_share_a
     assert node not in again.tree.peers
 
 
+async def test_a_stored_share_with_a_gap_is_nobody_s_fault_and_goes_on_from_there(replica: Replica) -> None:
+    writer = Writer(replica.spec.id)
+    first, second, third = writer.deltas(1, 2, 3)
+    store, node = replica._store, writer.identity.node
+    for seq, sealed in ((1, first), (3, third)):
+        await store.append_delta(DeltaRecord(search=replica.spec.id, peer=node, epoch=1, seq=seq, envelope=sealed))
+    again = Replica(replica.spec, replica._witness, store, TreeWriter)
+    await again.load(_finder(writer, replica._witness.identity), {node: writer.identity.public_key})
+    assert (again.expelled, again.have(node)) == ({}, (1, 1))
+    await _receive(again, writer, second)
+    assert again.have(node) == (1, 2)
+
+
+async def test_a_search_whose_own_share_is_damaged_is_not_opened(replica: Replica) -> None:
+    me = replica._witness.identity
+    sealed = me.artefact(KIND, replica.spec.id, b"no delta").envelope
+    await replica._store.append_delta(
+        DeltaRecord(search=replica.spec.id, peer=me.node, epoch=1, seq=1, envelope=sealed)
+    )
+    again = Replica(replica.spec, replica._witness, replica._store, TreeWriter)
+    assert await _refused(again.load(_finder(me), {})) == "delta.invalid"
+    assert again.expelled == {}
+
+
 class FullOnce(MemoryStore):
     """A store whose disk is full for one moment."""
 
@@ -438,6 +474,21 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
     assert reopened.visits(key) == 1
 
 
+async def test_a_delta_that_found_no_room_is_wanted_again(replica: Replica) -> None:
+    """What a peer is told we have is never more than what a restart finds."""
+    store, writer = FullOnce(), Writer(replica.spec.id)
+    own = Replica(replica.spec, replica._witness, store, TreeWriter)
+    await own.load(_finder(writer), {})
+    first, second = writer.deltas(1, 2)
+    await _receive(own, writer, first)
+    store.full = True
+    assert await _refused(_receive(own, writer, second)) == "store.full"
+    assert own.have(writer.identity.node) == (1, 1)
+    await _receive(own, writer, second)
+    assert own.have(writer.identity.node) == (1, 2)
+    assert [record.seq for record in await store.deltas(own.spec.id)] == [1, 2]
+
+
 async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_left_out(replica: Replica) -> None:
     names = ["x" * 3_000, *map(str, range(50))]
     replica.own.add_children(replica.root, [Candidate(action=_click(name), prior=0.01, risk=1) for name in names])
@@ -447,3 +498,28 @@ async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_le
     replica.adopt(node_key(replica.root, action), (action,))
     await replica.flush()
     assert len(replica.children(replica.root)) == 40
+
+
+async def test_a_delta_for_which_a_node_has_no_room_costs_its_writer_nothing_and_is_taken_later(
+    replica: Replica,
+) -> None:
+    """Neither as it comes nor as it is read back."""
+    writer = Writer(replica.spec.id)
+    entry = trees.node("link", replica.root)
+    (delta,) = writer.tree.flush(make_update({entry.key: entry}))
+    sealed = writer.seal(encode_delta(delta))
+    peer, key, find_key = writer.identity.node, writer.identity.public_key, _finder(writer, replica._witness.identity)
+
+    def no_room(count: int) -> None:
+        if count:
+            raise MeshError("search.full")
+
+    replica.tree._check_room = no_room
+    assert await _refused(replica.receive(peer, key, sealed, find_key)) == "search.full"
+    assert (replica.have(peer)[1], replica.expelled) == (0, {})
+    replica.tree._check_room = lambda count: None
+    await replica.receive(peer, key, sealed, find_key)
+    assert replica.have(peer) == (1, 1)
+    again = Replica(replica.spec, replica._witness, replica._store, TreeWriter, no_room)
+    assert await _refused(again.load(find_key, {peer: key})) == "search.full"
+    assert again.expelled == {}

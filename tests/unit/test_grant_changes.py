@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.memory import MemoryStore
 from node.config.settings import Config, PolicyConfig
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.keys.keylog import KeyLog
 from protocol.messages import (
     KIND_RESULT,
     BranchAssign,
@@ -29,8 +29,9 @@ from protocol.messages import (
 )
 from protocol.pairing.by_invite import Paired
 from protocol.trust.grants import Grants, Scope, granted, parse_grants, withdrawn
-from tests.key_logs import key, log_of
+from tests.key_logs import FIRST, SECOND, START_S, key, log_of, public, rotated
 from tests.mesh_memory import EXPLORE, NEVER, ORIGIN, MemoryMesh, MemoryNode, memory_mesh, until
+from tests.twins.storage import MemoryStore
 from tests.unit.test_explorer_refusals import _assignment, _opened, _refused, _sealed, _spec
 
 ELSEWHERE = "https://elsewhere.test"
@@ -91,7 +92,7 @@ async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_grant
     anna, bruno = two
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, anna.mesh.clock)
-    sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
+    sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
 
     def ask(route: str, record: Any, answer: Any) -> Callable[[], Any]:
         return lambda: anna.calls.call(bruno.id, route, record, answer)
@@ -121,7 +122,8 @@ async def test_no_result_is_taken_and_no_lease_renewed_for_a_site_that_is_not_gr
 
     (lease,) = await until(leased, "a lease of bruno's")
     result = BranchResult(search=search, lease=lease.id, branch=lease.branch, outcome="spent", spend=Spend())
-    returned = BranchReturn(search=search, result=bruno.identity.artefact(KIND_RESULT, lease.id, result).envelope)
+    signed = await bruno.witness.artefact(KIND_RESULT, lease.id, result)
+    returned = BranchReturn(search=search, result=signed.envelope)
     renew = BranchRenew(search=search, lease=lease.id, spend=Spend())
     await allow(anna, bruno, parse_grants(f"explore={ELSEWHERE}"))
     assert await _refused(bruno.calls.call(anna.id, "branch/renew", renew, BranchRenewed)) == "peer.scope"
@@ -175,7 +177,7 @@ async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_
     bruno.step_s = 1_000.0
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, mesh.clock)
-    sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
+    sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
     await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
     page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser._pages], "a page")
     assert page[0]._policy.origins == ("http://*.shop.test", ORIGIN)
@@ -317,6 +319,60 @@ async def test_what_a_peer_says_we_may_is_kept_only_in_its_one_form(two: list[Me
         await anna.changes.heard_grants(bruno.id, {"everything": ("*",)})
     assert caught.value.code == "message.invalid"
     assert anna.peers.records()[0].granted_us == EXPLORE
+
+
+async def test_what_a_stranger_or_a_distrusted_peer_says_we_may_is_not_kept(two: list[MemoryNode]) -> None:
+    anna, bruno = two
+    heard = parse_grants("audit")
+    await anna.changes.heard_grants(ids.node_id(bytes(32)), heard)
+    assert [record.node for record in await anna.store.peers()] == [bruno.id]
+    await anna.changes.distrust(bruno.id, "")
+    await anna.changes.heard_grants(bruno.id, heard)
+    assert [record.granted_us for record in await anna.store.peers()] == [EXPLORE]
+
+
+async def test_what_a_peer_says_again_is_not_written_again(
+    two: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, bruno = two
+    written: list[Any] = []
+    monkeypatch.setattr(anna.store, "put_peer", collecting(written, anna.store.put_peer))
+    await anna.changes.heard_grants(bruno.id, EXPLORE)
+    assert written == []
+    await anna.changes.heard_grants(bruno.id, parse_grants("audit"))
+    assert len(written) == 1
+
+
+def collecting(written: list[Any], put: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``put``, which notes what it is given."""
+
+    async def noting(record: Any) -> None:
+        written.append(record)
+        await put(record)
+
+    return noting
+
+
+# --- pairing again ---------------------------------------------------------------------------------------------------
+
+
+def shown(log: KeyLog, public_key: bytes) -> Paired:
+    """What somebody shows who pairs as the node of ``log``."""
+    return Paired(
+        node=log.node, public_key=public_key, log=log, name="n", addresses=(), grants={}, granted_us={}, asks={}
+    )
+
+
+async def test_pairing_again_never_takes_a_peer_back_behind_what_is_known_of_its_keys(two: list[MemoryNode]) -> None:
+    anna, _ = two
+    first = log_of()
+    second = rotated(first, FIRST, SECOND, START_S + 60)
+    await anna.changes.add(shown(second, public(SECOND)))
+    for log, key_shown in ((first, FIRST), (second, FIRST), (first, SECOND)):
+        with pytest.raises(MeshError) as caught:
+            await anna.changes.add(shown(log, public(key_shown)))
+        assert (caught.value.code, caught.value.detail["node"]) == ("keylog.invalid", first.node)
+    await anna.changes.add(shown(second, public(SECOND)))
 
 
 # --- how many --------------------------------------------------------------------------------------------------------

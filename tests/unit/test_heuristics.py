@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from protocol import limits
 from protocol.goal.goal import parse_goal
-from protocol.goal.heuristics import VALUE_UNPROVEN_MAX, Candidate, candidates, value
+from protocol.goal.heuristics import MASKED_SHOWN_MAX, VALUE_UNPROVEN_MAX, Candidate, candidates, value
 from protocol.page.action import Click, Fill, Press, Select, describe
 from protocol.page.locator import locate
 from protocol.page.observation import Element, Observation, Traits
@@ -176,3 +176,11 @@ def test_an_error_page_and_a_revisited_one_are_worth_less() -> None:
     fresh = value(MUG_GOAL, plain, reached=False, visits_of_state=0)
     assert value(MUG_GOAL, error, reached=False, visits_of_state=0) < fresh
     assert value(MUG_GOAL, plain, reached=False, visits_of_state=5) < fresh
+
+
+def test_what_needs_an_approval_is_shown_within_the_limit_and_not_on_top_of_it() -> None:
+    deleting = [Element(ref=f"d{i}", role="button", name=f"Delete blue mug {i}") for i in range(20)]
+    crowd = [link(f"e{i}", f"Item {i}", f"/items/{i}") for i in range(300)]
+    found = candidates(MUG_GOAL, page(*deleting, *crowd))
+    assert len(found) == limits.CANDIDATES_PER_STATE_MAX
+    assert [item.selectable for item in found[-MASKED_SHOWN_MAX - 1 :]] == [True, *[False] * MASKED_SHOWN_MAX]

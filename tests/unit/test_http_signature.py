@@ -216,6 +216,21 @@ def test_a_longer_life_than_allowed_is_refused_even_if_signed() -> None:
     assert refused(given) == "envelope.time"
 
 
+def lasting(created_s: int, expires_s: int) -> dict[str, str]:
+    """Headers signed by the node for a life of any length."""
+    given = headers_of()[INPUT].removeprefix("tm=")
+    parameters = given.replace(f"created={NOW_S}", f"created={created_s}").replace(
+        f"expires={NOW_S + 60}", f"expires={expires_s}"
+    )
+    value = ANNA.sign(signed._base(REQUEST, parameters)).signature
+    return {INPUT: f"tm={parameters}", "Signature": f"tm=:{base64.b64encode(value).decode()}:"}
+
+
+def test_a_signature_does_not_end_before_it_begins() -> None:
+    assert refused(lasting(NOW_S, NOW_S - 1)) == "envelope.time"
+    assert verify(lasting(NOW_S, NOW_S)) == NODE
+
+
 @pytest.mark.parametrize(
     ("host", "port", "authority"),
     [

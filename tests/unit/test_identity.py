@@ -6,7 +6,6 @@ import hashlib
 
 from nacl.signing import SigningKey
 
-from adapters.clock.manual import START_MS, ManualClock
 from node.signing.identity import Identity
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
@@ -14,6 +13,8 @@ from protocol.messages import StatusAsk
 from protocol.search.delta import KIND
 from protocol.wire import envelope
 from protocol.wire.envelope import key_id
+from tests.key_logs import valid_at
+from tests.twins.clock import START_MS, ManualClock
 
 OLD, NEW = (SigningKey(hashlib.sha256(name).digest()) for name in (b"old", b"new"))
 
@@ -42,4 +43,4 @@ def test_a_clock_that_was_set_back_makes_no_artefact_older_than_its_key() -> Non
     own = Identity(OLD, ManualClock(now_ms=START_MS - 3_600_000), born.log)
     made = own.artefact(KIND, "sea-1", b"x")
     assert made.issued_s == START_MS // 1000
-    assert own.log.valid_at(bytes(OLD.verify_key), made.issued_s)
+    assert valid_at(own.log, bytes(OLD.verify_key), made.issued_s)

@@ -42,6 +42,7 @@ from tests.key_logs import (
     recovered,
     revoked,
     rotated,
+    valid_at,
 )
 
 LOG = log_of()
@@ -325,9 +326,9 @@ def test_a_recovery_may_follow_the_rotation_of_a_thief() -> None:
     stolen = rotated(LOG, FIRST, THIEF, 2_000)
     log = recovered(stolen, SECOND, 3_000, since_s=1_900)
     assert log.key == public(SECOND)
-    assert not any(log.valid_at(public(THIEF), moment) for moment in range(1_800, 3_100, 10))
-    assert log.valid_at(public(FIRST), 1_899)
-    assert not log.valid_at(public(FIRST), 1_900)
+    assert not any(valid_at(log, public(THIEF), moment) for moment in range(1_800, 3_100, 10))
+    assert valid_at(log, public(FIRST), 1_899)
+    assert not valid_at(log, public(FIRST), 1_900)
 
 
 @pytest.mark.parametrize("thief_first", [True, False])
@@ -341,7 +342,7 @@ def test_a_recovery_takes_the_place_of_what_a_thief_did_meanwhile(thief_first: b
     log = stolen.merge(owner) if thief_first else owner.merge(stolen)
     assert log == owner
     assert log.active
-    assert (log.find_key(envelope.key_id(public(THIEF)), 2_050), log.valid_at(public(SECOND), 3_000)) == (None, True)
+    assert (log.find_key(envelope.key_id(public(THIEF)), 2_050), valid_at(log, public(SECOND), 3_000)) == (None, True)
 
 
 def test_one_recovery_event_alone_takes_the_place_of_a_thief_s_rotation() -> None:
@@ -366,7 +367,7 @@ def test_a_revocation_ends_the_log_and_everything_since(signer: SigningKey) -> N
     log = revoked(LOG, signer, 2_000, since_s=1_800)
     assert (log.revoked_s, log.active) == (1_800, False)
     assert code(log.check_active) == "keylog.revoked"
-    assert (log.valid_at(public(FIRST), 1_799), log.valid_at(public(FIRST), 1_800)) == (True, False)
+    assert (valid_at(log, public(FIRST), 1_799), valid_at(log, public(FIRST), 1_800)) == (True, False)
     assert code(lambda: rotated(log, FIRST, SECOND, 3_000)) == "keylog.revoked"
     assert code(lambda: revoked(log, signer, 3_000)) == "keylog.revoked"
     assert code(lambda: log.apply(event(recovery(log, SECOND), RECOVERY, SECOND, at_s=3_000))) == "keylog.revoked"
@@ -417,7 +418,7 @@ def test_two_rotations_of_one_position_freeze_the_log_and_are_kept_as_proof(orde
     assert log.fork == keylog.Fork(position=1, ours=both[0], theirs=both[1])
     assert code(log.check_active) == "keylog.fork"
     assert not any(
-        log.valid_at(public(of), moment) for of in (FIRST, SECOND, THIEF) for moment in (1_000, 1_999, 2_000)
+        valid_at(log, public(of), moment) for of in (FIRST, SECOND, THIEF) for moment in (1_000, 1_999, 2_000)
     )
     assert log.find_key(envelope.key_id(public(FIRST)), 1_500) is None
     assert KeyLog.read(log.encode()).fork == log.fork
@@ -484,7 +485,7 @@ def test_an_undecided_contradiction_further_back_stays_one() -> None:
 def test_a_key_that_was_disowned_altogether_is_valid_at_no_moment() -> None:
     """Guard: an empty period in ``covers``: the skew at its beginning does not bring it back."""
     log = recovered(rotated(LOG, FIRST, THIEF, 2_000), SECOND, 3_000, since_s=1_990)
-    assert not any(log.valid_at(public(THIEF), moment) for moment in range(1_900, 2_100))
+    assert not any(valid_at(log, public(THIEF), moment) for moment in range(1_900, 2_100))
 
 
 # --- validity --------------------------------------------------------------------------------------------------------
@@ -494,9 +495,9 @@ def test_each_key_is_valid_for_its_time() -> None:
     """Guards: both bounds of ``covers``."""
     log = rotated(LOG, FIRST, SECOND, 2_000)
     early = START_S - limits.CLOCK_SKEW_S
-    assert [log.valid_at(public(FIRST), at) for at in (early - 1, early, 2_000, 2_001)] == [False, True, True, False]
-    assert [log.valid_at(public(SECOND), at) for at in (1_939, 1_940, 2_000, 9_999)] == [False, True, True, True]
-    assert not log.valid_at(public(STRANGER), 2_000)
+    assert [valid_at(log, public(FIRST), at) for at in (early - 1, early, 2_000, 2_001)] == [False, True, True, False]
+    assert [valid_at(log, public(SECOND), at) for at in (1_939, 1_940, 2_000, 9_999)] == [False, True, True, True]
+    assert not valid_at(log, public(STRANGER), 2_000)
 
 
 def test_an_artefact_of_an_earlier_key_verifies_and_one_it_signs_afterwards_does_not() -> None:

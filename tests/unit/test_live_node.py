@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from adapters.audit_records import AuditQuery
-from adapters.browser.memory import MemoryBrowser
 from node.api.node import Node
 from node.process.setup import init_home
 from node.process.wiring import open_node
@@ -18,6 +17,7 @@ from node.verbs.caller import OWNER, Caller, CallerKind
 from protocol import audit
 from protocol.audit import Outcome
 from protocol.errors import MeshError
+from tests.twins.browser import MemoryBrowser
 from tests.unit.test_live_sessions import ANNA, ORIGIN, ref_of, shop
 
 

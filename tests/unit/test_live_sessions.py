@@ -10,9 +10,6 @@ import msgspec
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import Control, Document, Effect, MemoryBrowser, MemorySite
-from adapters.clock.manual import ManualClock
-from adapters.storage.memory import MemoryStore
 from node.base.serving import Serving
 from node.config.settings import Config, PolicyConfig
 from node.live import live_session
@@ -29,6 +26,9 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.observation import Element, Traits
 from protocol.recording.session import Verdict
+from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 ORIGIN = "http://shop.test"
 ANNA = Caller(kind=CallerKind.AGENT, name="anna", scopes=frozenset({"live"}))

@@ -97,6 +97,32 @@ async def test_after_a_sync_both_hold_the_newest_checkpoint_of_the_other_cosigne
     assert [(c.witness, c.size) for c in await bruno.store.cosigned()] == [(anna.id, 12)]
 
 
+async def test_a_round_syncs_with_every_peer_and_with_few_of_them_at_once(
+    three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, bruno, carla = three
+    under_way, most, synced = 0, 0, list[str]()
+    sync = anna.log_exchange.sync
+
+    async def counted(node: str) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await sync(node)
+        under_way -= 1
+        synced.append(node)
+        if len(synced) == 1:
+            raise MeshError("peer.unreachable")  # which is no matter of the others
+
+    monkeypatch.setattr(anna.log_exchange, "sync", counted)
+    for at_once in (1, 2):
+        monkeypatch.setattr(limits, "LOG_SYNCS_AT_ONCE_MAX", at_once)
+        most = 0
+        await anna.log_exchange.round()
+        assert most == at_once
+    assert sorted(synced) == sorted([bruno.id, carla.id] * 2)
+
+
 async def test_a_proof_carries_the_cosignatures_of_peers(three: list[MemoryNode]) -> None:
     anna, bruno, carla = three
     signed = await anna.witness.artefact("session", "ses-1", b"x")

@@ -62,3 +62,12 @@ def test_places_outside_the_tree_prove_nothing() -> None:
     assert not merkle.proves_inclusion(leaf, 1, 1, [], leaf)
     assert not merkle.proves_inclusion(leaf, -1, 1, [], leaf)
     assert not merkle.proves_inclusion(leaf, 0, 1, [bytes(32)] * 65, leaf)
+
+
+def test_a_proof_has_no_more_hashes_than_the_highest_tree() -> None:
+    leaf, most = merkle.leaf_hash(b"x"), merkle.PROOF_HASHES_MAX
+    for count, proves in ((most, True), (most + 1, False)):
+        proof, current = [merkle.leaf_hash(bytes([number])) for number in range(count)], leaf
+        for sibling in proof:
+            current = merkle.node_hash(current, sibling)
+        assert merkle.proves_inclusion(leaf, 0, 1 << count, proof, current) is proves

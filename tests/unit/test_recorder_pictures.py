@@ -1,9 +1,26 @@
-"""When a recording leaves a picture out."""
+"""What a recording leaves out: pictures that show a secret, and secrets in everything that is stored."""
 
 from __future__ import annotations
 
-from node.live.recorder import shows_secret
+from collections.abc import Callable
+from urllib.parse import quote
+
+from nacl.signing import SigningKey
+
+from node.live.acting import Gate
+from node.live.recorder import Recording, record, record_actions, shows_secret
+from node.signing.identity import Identity
+from node.signing.witness import Witness
+from protocol.page.action import Action, Click, Extract, Goto, Locator, Wait
 from protocol.page.observation import Element, Observation
+from protocol.page.redaction import placeholder
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
+from protocol.wire import cbor
+from tests.gates import unreported
+from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemoryPage, MemorySite
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 SECRETS = {"code": "431 872"}
 
@@ -24,3 +41,53 @@ def test_a_page_that_shows_none_may_be_pictured() -> None:
 
 def test_a_page_nobody_has_seen_is_not_pictured() -> None:
     assert shows_secret(None, SECRETS)
+
+
+class _Telling(MemoryPage):
+    """A page of a browser that masks nothing."""
+
+    def _mask(self) -> Callable[[str], str]:
+        return lambda text: text
+
+
+async def test_no_secret_is_recorded_of_what_a_browser_lets_through() -> None:
+    """The browser masks what it says; what is stored is redacted again, whatever the browser did."""
+    word = "hunter2 secret"
+    address, beside = "http://shop.example/", f"http://shop.example/hook/{quote(word)}"
+    fetches = Effect(fetch=(("POST", beside),))
+    controls = (
+        Control(element=Element(ref="", role="button", name="Show"), effect=fetches),
+        Control(element=Element(ref="", role="status", name=f"You are {word}")),
+    )
+    site = MemorySite({address: Document(title=f"Hello {word}", controls=controls, text=(f"Your word is {word}.",))})
+    store, clock = MemoryStore(), ManualClock()
+    witness = Witness(Identity(SigningKey(bytes(32)), clock), store, clock)
+    await witness.load()
+    plan = Recording(
+        title=f"As {word}",
+        start_url=f"{address}?q={quote(word)}",
+        profile=Profile(),
+        browser=MemoryBrowser(site).info,
+        gate=Gate(report=unreported),
+        secrets={"word": word},
+    )
+    actions: list[Action] = [
+        Goto(url=f"{address}?q={quote(word)}"),
+        Click(target=Locator(role="button", name="Show")),
+        Extract(name="who", target=Locator(role="status", name=f"You are {word}")),
+        Wait(text=word),
+    ]
+    async with record(store, _Telling(site, GuardPolicy()), clock, witness, plan) as recorder:
+        await record_actions(recorder, actions)
+    steps = await store.steps(recorder.session.id)
+    shown = [bytes(await store.blob(step.snapshot)) for step in steps]
+    assert any(step.blocked for step in steps), "a request was refused"
+    assert steps[2].extracted, "something was read"
+    said = cbor.encode(recorder.session) + b"".join(map(cbor.encode, steps)) + b"".join(shown)
+    for form in (word, quote(word)):
+        assert form.encode() not in said
+    marked = placeholder("word")
+    told = [recorder.session.title, recorder.session.start_url, *(text.decode() for text in shown)]
+    for step in steps:
+        told += [step.url, step.title, *step.blocked]
+    assert [text for text in (*told, steps[2].extracted) if marked not in text] == []

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from adapters.keys.words import fingerprint, from_words, to_words
-from protocol import ids
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys import recovery
 from tests.key_logs import FIRST, SECOND, public
@@ -86,8 +86,23 @@ def test_mistyped_words_are_refused_and_not_repeated(text: str) -> None:
         TEXT.replace(NODE, ids.node_id(public(SECOND))),
         recovery.render(ids.node_id(public(SECOND)), SEED),
         "x" * 5_000,
+        TEXT + "x" * limits.RECOVERY_FILE_CHARS_MAX,
+        TEXT.replace("seed ", "swap ").replace("check ", "seed ").replace("swap ", "check "),
+        recovery.render(NODE, SEED + SEED),
     ],
-    ids=["empty", "a field missing", "mistyped", "cut", "twice", "another node written in", "of another node", "long"],
+    ids=[
+        "empty",
+        "a field missing",
+        "mistyped",
+        "cut",
+        "twice",
+        "another node written in",
+        "of another node",
+        "long",
+        "long, and right at its beginning",
+        "fields with each other's names",
+        "twice as long a seed",
+    ],
 )
 def test_a_file_that_is_not_the_recovery_key_of_this_node_is_refused_and_not_quoted(text: str) -> None:
     """Guards: the checks of ``parse``, in order."""

@@ -26,6 +26,7 @@ from protocol.messages import (
     BranchReturn,
     BranchRevoke,
     DeltaHave,
+    DeltaPull,
     DeltaPush,
     Done,
     GrantsPush,
@@ -35,6 +36,7 @@ from protocol.messages import (
     SearchClose,
     SearchOpen,
     SearchSpec,
+    ShareHead,
     Spend,
     StatusAsk,
 )
@@ -174,11 +176,17 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         head=note,
         opening=bytes(2 * limits.NOTE_BYTES_MAX),
         hashes=tuple(bytes(32) for _ in range(PROOF_HASHES_MAX)),
+        openings=(bytes(limits.NOTE_BYTES_MAX),)
+        * limits.LOG_OPENINGS_SHOWN_MAX,  # of nine notes with one signature each
+        former_hashes=tuple(bytes(32) for _ in range(PROOF_HASHES_MAX)),
         yours=note,
+        later=note,
         tags=tuple(bytes(TAG_BYTES) for _ in range(limits.PEERS_MAX)),
         notes=(note,) * limits.LOG_GOSSIP_NOTES_MAX,
         proofs=(bytes(limits.LOG_PROOF_BYTES_MAX),) * limits.LOG_GOSSIP_PROOFS_MAX,
     )
+    head = ShareHead(writer="w" * 80, epoch=limits.EPOCH_MAX, seq=limits.EPOCH_DELTAS_MAX, digest=bytes(32))
+    heads = (head,) * limits.SEARCH_PARTICIPANTS_MAX
     sealed = anna.identity.artefact
     origins = tuple(f"https://{n:02}{'o' * (limits.ORIGIN_CHARS_MAX - 10)}" for n in range(limits.GRANT_ORIGINS_MAX))
     return {
@@ -189,6 +197,7 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         "branch/return": BranchReturn(search=spec.id, result=sealed("result", "l", result).envelope),
         "branch/renew": BranchRenew(search=spec.id, lease="l" * 80, spend=Spend()),
         "log/checkpoint": sync,
+        "deltas/pull": DeltaPull(search=spec.id, epoch=1, after_seq=1, heads=heads),
     }
 
 
@@ -200,4 +209,4 @@ async def test_the_largest_message_over_a_route_fits_the_bound_of_that_route() -
             body = anna.identity.message(record, audience=bruno.id, path=f"/peer/v1/{route}")
             assert len(body) <= ROUTES[route].bytes_max <= limits.PEER_BODY_BYTES_MAX, route
     larger = {route for route, known in ROUTES.items() if known.bytes_max > limits.MESSAGE_BYTES_MAX}
-    assert larger - {"deltas/push"} <= largest.keys()
+    assert larger - {"deltas/push", "deltas/proof"} <= largest.keys()

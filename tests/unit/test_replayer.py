@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from nacl.signing import SigningKey
 
-from adapters.browser.memory import Control, Document, MemoryBrowser, MemorySite
-from adapters.clock.manual import ManualClock
-from adapters.storage.memory import MemoryStore
 from node.live.acting import Gate
 from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, replay
@@ -21,6 +18,9 @@ from protocol.recording.replay import check_report
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
+from tests.twins.browser import Control, Document, MemoryBrowser, MemorySite
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 HOME = "http://shop.test/"
 USER = {"user": "Ann-Marie"}

@@ -205,6 +205,23 @@ def test_a_key_is_judged_by_what_it_would_set_off() -> None:
     assert level(Press(key="Enter", target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
 
 
+@pytest.mark.parametrize("key", ["Enter", "NumpadEnter"])
+def test_enter_begins_a_line_in_a_text_area_and_submits_from_a_field(key: str) -> None:
+    def enter(tag: str) -> int:
+        traits = _traits(tag=tag, form_method="post", form_action="/x")
+        return level(Press(key=key, target=ANY), Element(ref="e1", role="textbox", name="Note", traits=traits))
+
+    assert (enter("textarea"), enter("input")) == (3, 4)
+
+
+def test_a_space_is_typed_into_a_field_and_presses_a_button() -> None:
+    field = Element(
+        ref="e1", role="textbox", name="Note", traits=_traits(tag="input", form_method="post", form_action="/x")
+    )
+    assert level(Press(key="Space", target=ANY), field) == 3
+    assert level(Press(key="Space", target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
+
+
 def test_enter_without_a_target_is_judged_by_what_has_the_focus() -> None:
     focused = Element(ref="e1", role="button", name="Delete", states=("active",))
     page = Observation(url="https://shop.example/", title="", text="", elements=(focused,))

@@ -58,7 +58,9 @@ def test_a_get_to_a_destructive_address_is_refused(url: str) -> None:
         "https://a.example/list?sort=price&order=asc",
         "data:text/plain,delete",
         "blob:https://a.example/delete",
+        "DATA:text/plain,x",
         "about:blank",
+        "about:srcdoc",
     ],
 )
 def test_reading_is_let_through(url: str) -> None:
@@ -76,7 +78,19 @@ def test_what_is_not_reading_is_refused(method: str) -> None:
     assert judge(method, "https://a.example/x") == "method"
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a.example/", "chrome://settings", "ws://a.example/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://a.example/",
+        "chrome://settings",
+        "ws://a.example/",
+        "about:settings",
+        "about:",
+        "blank:blank",
+        "srcdoc",
+    ],
+)
 def test_other_schemes_are_refused(url: str) -> None:
     assert judge("GET", url) == "scheme"
 

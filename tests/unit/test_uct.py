@@ -1,4 +1,4 @@
-"""UCT: the score against the formula written out, masks, widening, trust, and the choice among claims."""
+"""UCT: the score against the formula written out, masks, widening, and what peers count for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from protocol.search.entry import SCALE, NodeEntry, Register, make_update
 from protocol.search.tree import SearchTree
-from protocol.search.uct import Bonus, Claim, Uct, Weights, choose, replay_reward, width
+from protocol.search.uct import Uct, Weights, width
 from tests.trees import PEERS, ROOT_KEY, SEARCH, lease, node
 
 ME = "alice"
@@ -53,11 +53,10 @@ def test_the_score_is_the_formula() -> None:
     stats = {ROOT_KEY: register(20, 0.5), entry.key: register(4, 0.5, best=0.9, cost_ms=8_000)}
     tree, uct = grown(entry, stats=stats)
     uct.refresh(tree.apply(ME, 1, make_update(leases={entry.key: lease(1)})))
-    uct.set_bonus(entry.key, Bonus(reward=0.2, auth=0.3))
     visits, leased, quality = 4, 1, 0.5 * 0.5 + 0.5 * 0.9
     expected = (visits * quality + 0.4) / (visits + 1 + leased)
     expected += 0.15 * math.sqrt(math.log(20 + 2) / (visits + leased + 1))
-    expected += 0.2 - 0.5 * 0.15 - 0.1 * (2_000 / (2_000 + 4_000)) - 0.2 * 0.3
+    expected -= 0.5 * 0.15 + 0.1 * (2_000 / (2_000 + 4_000))
     assert uct.score(row_of(tree, entry)) == pytest.approx(expected, abs=1e-6)
 
 
@@ -68,10 +67,9 @@ def test_before_the_first_visit_prior_and_risk_decide() -> None:
 
 
 @pytest.mark.parametrize("risk", [4, 5, 6, 7])
-def test_no_bonus_makes_a_masked_action_selectable(risk: int) -> None:
+def test_no_value_makes_a_masked_action_selectable(risk: int) -> None:
     trap = node("trap", prior=1.0, risk=risk)
     tree, uct = grown(trap, stats={ROOT_KEY: register(9, 1.0), trap.key: register(9, 1.0)})
-    uct.set_bonus(trap.key, Bonus(reward=1e9, verified=True))
     assert uct.base[row_of(tree, trap)] == -np.inf
     assert chosen(tree, uct) == [ROOT_KEY]
 
@@ -130,16 +128,12 @@ def test_masked_children_take_no_place_from_selectable_ones() -> None:
     assert chosen(tree, uct)[1] == node("safe").key
 
 
-def test_values_of_others_are_capped_until_they_are_verified() -> None:
+def test_values_of_others_are_capped() -> None:
     entry = node("a")
     tree, uct = grown(entry)
     uct.refresh(tree.apply("bob", 1, make_update(stats={entry.key: register(5, 1.0)})))
     rows = np.array([row_of(tree, entry)])
     assert uct.quality(rows).tolist() == [pytest.approx(0.7)]
-    before = uct.score(int(rows[0]))
-    uct.set_bonus(entry.key, Bonus(verified=True))
-    assert uct.score(int(rows[0])) > before
-    assert uct.quality(rows, np.array([True])).tolist() == [pytest.approx(1.0)]
 
 
 def test_own_values_are_not_capped() -> None:
@@ -147,14 +141,13 @@ def test_own_values_are_not_capped() -> None:
     assert uct.quality(np.array([row_of(tree, node("a"))])).tolist() == [pytest.approx(1.0)]
 
 
-def _means(values: dict[str, tuple[int, float]], trust: dict[str, float] | None = None) -> float:
+def _means(values: dict[str, tuple[int, float]]) -> float:
     """The middle value that quality is made of, for one node with these (visits, mean) by peer."""
     tree, uct = grown(node("a"))
-    uct.set_trust(trust or {})
     best = 0.0
     for peer, (visits, mean) in values.items():
         tree.apply(peer, 1, make_update(stats={node("a").key: register(visits, mean)}))
-        best = max(best, mean if (trust or {}).get(peer, 1.0) else 0.0)
+        best = max(best, mean)
     return 2 * float(uct.quality(np.array([row_of(tree, node("a"))]))[0]) - best
 
 
@@ -171,11 +164,10 @@ def test_with_three_peers_that_know_the_node_the_median_counts() -> None:
     assert _means({"bob": (2, 0.1), "carol": (1, 0.2), "dave": (2, 0.7)}) != pytest.approx(0.2)
 
 
-def test_trust_moves_the_median_and_no_trust_is_no_vote() -> None:
-    values = {"alice": (2, 0.3), "bob": (2, 0.1), "carol": (2, 0.2), "dave": (2, 0.7)}
-    assert _means(values, {"bob": 0.1, "carol": 0.1}) == pytest.approx(0.3)
-    assert _means(values, {"dave": 0.0}) == pytest.approx(0.2)
-    assert _means({"bob": (9, 0.5)}, {"bob": 0.0}) == pytest.approx(0.0)
+@pytest.mark.parametrize(("means", "middle"), [((0.1, 0.2, 0.3, 0.4), 0.2), ((0.5, 0.1, 0.4, 0.2, 0.3), 0.3)])
+def test_of_an_even_number_of_peers_the_lower_middle_one_counts(means: tuple[float, ...], middle: float) -> None:
+    peers = ("bob", "carol", "dave", "erin", "frank")
+    assert _means({peer: (2, mean) for peer, mean in zip(peers, means, strict=False)}) == pytest.approx(middle)
 
 
 @given(st.data())
@@ -220,26 +212,3 @@ def test_other_constants_change_the_score() -> None:
     tree, plain = grown(node("a", risk=3), stats={ROOT_KEY: register(9, 0.1)})
     bold = Uct(tree, ME, weights=Weights(exploration=1.5, risk=0.0))
     assert bold.score(1) > plain.score(1)
-
-
-def test_a_failed_replay_ends_the_reward() -> None:
-    assert replay_reward(1.0, 5, 1) == 0.0
-    assert replay_reward(1.0, 0, 0) == pytest.approx(0.15)
-    assert replay_reward(0.5, 8, 0) == pytest.approx(0.3 * 0.5 * 0.9)
-
-
-def claim(number: int, *, verified: bool = True, passes: int = 1, similarity: int = 5, cost_ms: int = 5) -> Claim:
-    return Claim(key=bytes([number]) * 16, verified=verified, passes=passes, similarity=similarity, cost_ms=cost_ms)
-
-
-def test_claims_are_chosen_by_verification_then_passes_similarity_and_cost() -> None:
-    order = [
-        claim(1, verified=False, passes=9, similarity=9, cost_ms=0),
-        claim(2, passes=1, similarity=9, cost_ms=0),
-        claim(3, passes=2, similarity=5, cost_ms=0),
-        claim(4, passes=2, similarity=6, cost_ms=9),
-        claim(5, passes=2, similarity=6, cost_ms=8),
-    ]
-    for count in range(1, len(order) + 1):
-        assert choose(reversed(order[:count])) == order[count - 1]
-    assert choose([]) is None

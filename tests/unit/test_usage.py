@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.clock.manual import ManualClock
 from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord
-from adapters.storage.memory import MemoryStore
 from node.config.settings import Config, PolicyConfig
 from node.trust.usage import Usage
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import DeltaHave, DeltaPush, Done
 from tests.mesh_memory import MemoryMesh, MemoryNode
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 from tests.unit.test_explorer_refusals import _sealed, _spec
 
 

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 from nacl.signing import SigningKey
 
-from adapters.clock.manual import ManualClock
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, SearchRecord
-from adapters.storage.memory import MemoryStore
 from node.signing.identity import Identity
 from node.signing.log_check import audit_own
 from node.signing.witness import Witness, open_opening
@@ -23,6 +21,8 @@ from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.log import log_proof, note, witness_log
 from protocol.wire import envelope
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,6 +11,7 @@ from protocol.errors import MeshError
 from protocol.log import log_proof, note, witness_log
 from protocol.log.log_proof import Equivocation, InclusionProof, KeyOf
 from protocol.log.witness_log import Checkpoint, Link, Opening, Standing, judge
+from tests.key_logs import FIRST, SECOND, START_S, THIEF, log_of, public, rotated
 from tests.logs import KEY, NODE, PUBLIC, Tree, tree
 
 SIGNER = KeyOf(node=NODE, public_key=PUBLIC)
@@ -71,6 +72,12 @@ def test_a_checkpoint_of_another_node_or_key_is_refused() -> None:
     other = SigningKey(bytes([2]) * 32)
     refused(witness_log.open_checkpoint, tree(1).note(), ids.node_id(bytes(other.verify_key)), PUBLIC)
     refused(witness_log.open_checkpoint, tree(1).note(key=other), NODE, PUBLIC)
+
+
+def test_the_number_of_a_log_has_a_largest_value() -> None:
+    largest = witness_log.origin(NODE, limits.LOG_NUMBER_MAX)
+    assert witness_log.parse_origin(largest) == (NODE, limits.LOG_NUMBER_MAX)
+    assert refused(witness_log.parse_origin, witness_log.origin(NODE, limits.LOG_NUMBER_MAX + 1))
 
 
 def test_cosigners_are_named_after_their_node() -> None:
@@ -189,6 +196,21 @@ def test_cosignatures_are_checked_and_told() -> None:
     cosigned = signed.with_line(witness_log.cosign(signed, named.node, witness, 99)).encode().decode()
     proof = msgspec.structs.replace(inclusion(grown, 1, digests[1]), checkpoint=cosigned, cosigners=(named,))
     assert [(c.node, c.time_s) for c in log_proof.check(proof).cosignatures] == [(named.node, 99)]
+
+
+def test_a_key_that_is_not_in_the_key_log_of_a_node_does_not_cosign_for_it() -> None:
+    """Guard: protocol/log/log_proof.py, _keys."""
+    grown, digests = logged(3)
+    log = rotated(log_of(FIRST), FIRST, SECOND, START_S + 60)
+    for signer, belongs in ((SECOND, True), (THIEF, False)):
+        signed = note.parse(grown.note())
+        cosigned = signed.with_line(witness_log.cosign(signed, log.node, signer, 99)).encode().decode()
+        named = KeyOf(node=log.node, public_key=public(signer), key_log=log.encode())
+        proof = msgspec.structs.replace(inclusion(grown, 1, digests[1]), checkpoint=cosigned, cosigners=(named,))
+        if belongs:
+            assert [each.node for each in log_proof.check(proof).cosignatures] == [log.node]
+        else:
+            assert "the key is not one" in refused(log_proof.check, proof)
 
 
 def test_two_roots_of_one_size_are_a_proof() -> None:

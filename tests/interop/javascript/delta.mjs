@@ -2,6 +2,7 @@
 
 import { decode, encode } from './cbor.mjs'
 import { MAPS, readChunk, writeChunk } from './chunk.mjs'
+import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
 import { hashIn, sha256 } from './ids.mjs'
 import { actionFields, isTerse } from './messages.mjs'
@@ -92,12 +93,28 @@ const READ = {
   lease: (value) => parse(value, LEASE),
 }
 
+/** Whom two signed deltas of `search` convict of two stories under one number, and which. */
+export function checkTwoDeltas(one, other, search, keysOf) {
+  const [a, b] = [one, other].map((raw) => open(raw, { kinds: ['delta'], keysOf }))
+  const [first, second] = [a, b].map(({ payload }) => parse(payload, PAYLOAD, { code: 'delta.invalid' }))
+  for (const delta of [first, second]) check(delta.seq === 1 || delta.prior_heads.length === 0, 'prior heads')
+  const together = ['search', 'epoch', 'seq'].every((name) => first[name] === second[name])
+  check(a.issuer === b.issuer && together && first.search === search, 'not two deltas of one writer in one place')
+  check(!a.payload.equals(b.payload), 'one delta')
+  return { writer: a.issuer, epoch: first.epoch, seq: first.seq }
+}
+
 /** What one writer has said in a search; `receive` takes its deltas in order. */
 export class DeltaReader {
   constructor({ search, actor, coordinates }) {
     Object.assign(this, { search, actor, coordinates })
     this.#begin({ epoch: 0, seq: 0, nextOp: 1, head: null, puts: 0, stats: new Map() })
     this.known = new Map()
+  }
+
+  /** SHA-256 of the delta that was read under a number of the present epoch, if one was. */
+  digestAt(epoch, seq) {
+    return epoch === this.epoch ? this.known.get(seq) : undefined
   }
 
   #begin(state) {

@@ -60,6 +60,7 @@ const PROFILE = {
 }
 const LIMITS = { iterations: whole(1000, 1), steps: whole(10_000, 1), milliseconds: whole(3_600_000, 1000) }
 const SPEND = { iterations: optional(whole(), 0), steps: optional(whole(), 0), milliseconds: optional(whole(), 0) }
+const HEADS = list(record({ writer: ID, epoch: whole(), seq: whole(), digest: exactly(32) }), 32)
 const OF_LEASE = { search: ID, lease: ID }
 
 // --- actions ---------------------------------------------------------------------------------------------------------
@@ -160,15 +161,22 @@ export const MESSAGES = {
   },
   DeltaPush: { search: ID, deltas: list(bytes(MIB), 64) },
   DeltaHave: { epoch: whole(), seq: whole() },
-  DeltaPull: { search: ID, epoch: whole(), after_seq: whole() },
-  DeltaBatch: { deltas: list(bytes(MIB), 64), more: optional(bool, false) },
+  DeltaPull: { search: ID, epoch: whole(), after_seq: whole(), heads: optional(HEADS, []) },
+  DeltaBatch: { deltas: list(bytes(MIB), 64), more: optional(bool, false), heads: optional(HEADS, []) },
+  DeltaShow: { search: ID, writer: ID, epoch: whole(), seq: whole(20_000, 1) },
+  DeltaShown: { delta: bytes(MIB) },
+  DeltaProof: { search: ID, one: bytes(MIB), other: bytes(MIB) },
   LogSync: {
     head: optional(bytes(8192), NONE),
     opening: optional(bytes(MIB), NONE),
     base_size: optional(whole(), 0),
     base_root: optional(bytes(32), NONE),
     hashes: optional(list(exactly(32), 64), []),
+    openings: optional(list(bytes(MIB), 8), []),
+    former_size: optional(whole(), 0),
+    former_hashes: optional(list(exactly(32), 64), []),
     yours: optional(bytes(8192), NONE),
+    later: optional(bytes(8192), NONE),
     tags: optional(list(KEY, 1000), []),
     notes: optional(list(bytes(8192), 32), []),
     proofs: optional(list(bytes(262_144), 2), []),

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
-from adapters.browser.memory import MemoryBrowser
 from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.ports import Browser
 from tests.sites.pages.model import ORIGIN, site
 from tests.sites.pages.server import PageServer
+from tests.twins.browser import MemoryBrowser
 
 # The tests may run as root, where Chromium refuses to start with its sandbox.
 SETTINGS = BrowserSettings(sandbox=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from adapters.browser.memory import Control, Document, Effect, MemorySite
 from protocol.page.observation import Element, Traits
+from tests.twins.browser import Control, Document, Effect, MemorySite
 
 ORIGIN = "http://pages.test"
 
