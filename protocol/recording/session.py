@@ -65,7 +65,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     steps: int
     duration_ms: int
     parent: str = ""
-    """Id of the session this one was forked or replayed from."""
+    """Id of the session this one was forked or replayed from; of a later page of a live session, that of its first page."""
     search: str = ""
     """Id of the search that found it."""
     secrets: tuple[str, ...] = ()

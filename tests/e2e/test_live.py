@@ -161,7 +161,6 @@ def hostile_site() -> Iterator[str]:
 
 
 def test_a_page_cannot_write_lines_or_refs_into_what_an_agent_is_shown(tmp_path: Path) -> None:
-    """Guard: protocol/page/outline.py, _plain."""
     with hostile_site() as url, serving(tmp_path, "anna") as (node,):
         opened = live(node, "open", f"{url}/")
         lines = opened["observation"]["lines"]
@@ -174,7 +173,7 @@ def test_a_page_cannot_write_lines_or_refs_into_what_an_agent_is_shown(tmp_path:
                 marks.append(body.removeprefix("- [ref=").partition("]")[0])
             assert "[ref=" not in body.removeprefix("- [ref=")
         assert marks and len(marks) == len(set(marks))
-        acted = live(node, "click", opened["session"], ref_of(opened["observation"], "link"))
+        acted = live(node, "click", opened["session"], ref_of(opened["observation"], "] link "))
         assert acted["observation"]["url"] == f"{url}/harmless"
         status, out, _ = cli("live", "snapshot", opened["session"], home=node.home)
         assert status == 0

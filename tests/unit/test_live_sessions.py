@@ -365,7 +365,6 @@ async def test_an_agent_visits_its_origins_only() -> None:
 async def test_calls_of_one_session_wait_for_each_other_and_not_for_ever(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/live/live_session.py, LiveSession.turn."""
     opened = await bench.open()
     session = bench.live._open[opened.session]
     async with session.turn():
@@ -405,6 +404,7 @@ async def test_it_ends_when_its_time_to_live_is_over_however_busy(bench: Bench) 
 
 
 async def test_it_ends_when_nobody_calls_for_its_idle_limit_and_without_being_asked(bench: Bench) -> None:
+    """Guard: node/live/live_session.py, LiveSession.due."""
     opened = await bench.open(idle=50)
     await bench.clock.run(49_000)
     await bench.call("snapshot", opened.session)
