@@ -351,9 +351,13 @@ async def test_an_agent_has_so_many_open_and_no_more(bench: Bench) -> None:
 
 async def test_an_agent_visits_its_origins_only() -> None:
     """Guard: node/live/policy.py, guard_for."""
+    elsewhere = msgspec.structs.replace(ANNA, origins=("http://other.test",))
+    anywhere = Bench()
+    await anywhere.witness.load()
+    assert (await anywhere.refused("open", by=elsewhere, url=f"{ORIGIN}/")).code == "browser.navigation"
+    assert anywhere.site.reached == []
     bench = Bench(policy=PolicyConfig(origins=("https://*.shop.test", ORIGIN)))
     await bench.witness.load()
-    elsewhere = msgspec.structs.replace(ANNA, origins=("http://other.test",))
     assert (await bench.refused("open", by=elsewhere, url=f"{ORIGIN}/")).code == "caller.refused"
     there = msgspec.structs.replace(ANNA, origins=("https://pay.shop.test",))
     assert (await bench.refused("open", by=there, url=f"{ORIGIN}/")).code == "browser.navigation"
