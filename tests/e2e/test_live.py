@@ -164,16 +164,18 @@ def test_a_page_cannot_write_lines_or_refs_into_what_an_agent_is_shown(tmp_path:
     with hostile_site() as url, serving(tmp_path, "anna") as (node,):
         opened = live(node, "open", f"{url}/")
         lines = opened["observation"]["lines"]
-        marks = []
+        marks: dict[str, str] = {}
         for line in lines:
             assert line.splitlines() == [line]
             body = line.lstrip(" ")
             assert body.startswith("- ")
             if body.startswith("- [ref="):
-                marks.append(body.removeprefix("- [ref=").partition("]")[0])
+                ref, _, rest = body.removeprefix("- [ref=").partition("] ")
+                assert ref not in marks
+                marks[ref] = rest
             assert "[ref=" not in body.removeprefix("- [ref=")
-        assert marks and len(marks) == len(set(marks))
-        acted = live(node, "click", opened["session"], ref_of(opened["observation"], "] link "))
+        link = next(ref for ref, rest in marks.items() if rest.startswith("link "))
+        acted = live(node, "click", opened["session"], link)
         assert acted["observation"]["url"] == f"{url}/harmless"
         status, out, _ = cli("live", "snapshot", opened["session"], home=node.home)
         assert status == 0
