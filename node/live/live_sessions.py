@@ -113,15 +113,6 @@ class LiveSessions:
             self._opening[caller] -= 1
 
     async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
-        record = LiveRecord(
-            id=ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES)),
-            caller=caller,
-            opened_ms=self._clock.now_ms(),
-            ttl_s=params.ttl,
-            idle_s=params.idle,
-            actions_max=params.actions,
-            pages_max=params.pages,
-        )
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url),
@@ -135,6 +126,15 @@ class LiveSessions:
         risk_max = max(self._config.policy.risk_class_max, params.approve_class)
         plan = Plan(recording=recording, report=report, risk_max=risk_max)
         context = await self._browsers.context(profile, guard_for(self._config.policy, params.allow))
+        record = LiveRecord(
+            id=ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES)),
+            caller=caller,
+            opened_ms=self._clock.now_ms(),  # what waited for a place, or for a browser, has not begun to live
+            ttl_s=params.ttl,
+            idle_s=params.idle,
+            actions_max=params.actions,
+            pages_max=params.pages,
+        )
         return LiveSession(record, plan, context, self._store, self._clock, self._witness)
 
     # --- using -------------------------------------------------------------------------------------------------------

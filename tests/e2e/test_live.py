@@ -81,7 +81,7 @@ def test_time_to_live_idle_limit_and_actions_end_it_and_sign_what_was_done(tmp_p
         def ended() -> bool:
             return not live(node, "ls")["sessions"]
 
-        until(ended, "the end of all three", 30)
+        until(ended, "the end of all three", 60)
         for session, reason in reasons.items():
             code, detail = refused(node, "snapshot", session)
             assert (code, detail["reason"]) == ("live.ended", reason)
