@@ -256,6 +256,27 @@ PAGE_BYTES: Final = 8 * MIB
 """Bytes of a page of deltas."""
 
 
+class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A live session: whose it is, how long it may go on, and how it ended. Nothing of what was seen or done in it."""
+
+    id: str
+    caller: str
+    """Who opened it: ``owner``, ``agent:NAME``."""
+    opened_ms: int
+    ttl_s: int
+    idle_s: int
+    actions_max: int
+    pages_max: int
+    sessions: tuple[str, ...] = ()
+    """Ids of the sessions that are recorded of it, one for each page that was used."""
+    actions: int = 0
+    """How many were tried; counted when it ends."""
+    ended_ms: int = 0
+    """0 while it is open."""
+    reason: str = ""
+    """Why it ended."""
+
+
 class Store(Protocol):
     """What a node remembers. Every method is one transaction; a crash at any line leaves a store that opens.
 
@@ -365,6 +386,13 @@ class Store(Protocol):
     async def put_lease(self, lease: LeaseRecord) -> None: ...
     async def lease(self, lease_id: str) -> LeaseRecord | None: ...
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]: ...
+
+    async def put_live(self, live: LiveRecord) -> None:
+        """Insert or replace."""
+
+    async def live(self, live_id: str) -> LiveRecord | None: ...
+    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
+        """Newest first; an empty caller matches all."""
 
     async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
         """Add ``leaves`` to a log and replace its record, all or nothing; index 0 begins a log.

@@ -24,7 +24,7 @@ from node.base import LoopWatch, Serving
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer
-from node.live import Browsers
+from node.live import Browsers, LiveSessions
 from node.log import LogExchange, Logs
 from node.pairing import PairingDesk
 from node.sessions import Sessions
@@ -78,6 +78,7 @@ class Rooms:
     logs: Logs
     audit: Audit
     sessions: Sessions
+    live: LiveSessions
     explorer: Explorer
     server: PeerServer
     refusals: Refusals
@@ -102,6 +103,7 @@ class Rooms:
         await self.reach.close()
         await self.calls.close()
         await self.server.close()
+        await self.live.close()
         await self.browsers.close()
         await self.witness.close()
         await self.clock_mark.close()
@@ -124,6 +126,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     pairing = PairingDesk(own, config, store, clock, changes, ports.pairing_server, ports.pairing_client)
     log_exchange = LogExchange(witness, calls, store, clock)
     notices = Notices(witness, calls, log_exchange, store, clock)
+    serving = Serving(home)
     explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
     return Rooms(
         home=home,
@@ -142,6 +145,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         logs=Logs(witness, log_exchange, calls, store, config.name),
         audit=Audit(witness, peers, store),
         sessions=Sessions(witness, config, store, clock, browsers, peers),
+        live=LiveSessions(witness, config, store, clock, browsers, serving),
         explorer=explorer,
         server=server,
         refusals=ports.refusals,
@@ -162,7 +166,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         reach=Reach(calls, client, server, clock, mode=config.listen.reach),
         discovery=ports.discovery,
         words=ports.to_words,
-        serving=Serving(home),
+        serving=serving,
     )
 
 

@@ -406,12 +406,6 @@ CODES: dict[str, Code] = {
         "The page or the action did not finish in time.",
         "Check the address; raise `browser.step_timeout_ms` for slow sites.",
     ),
-    "live.busy": Code(
-        _E,
-        True,
-        "All browser contexts of the node are in use.",
-        "Close what is not needed any more, try again later, or raise `browser.contexts_max`.",
-    ),
     "browser.navigation": Code(_E, True, "The page could not be loaded.", "Check the address and that the site is up."),
     "browser.scheme": Code(_C, False, "Only http and https pages are opened.", "Use an http:// or https:// address."),
     "browser.unreadable": Code(
@@ -467,6 +461,32 @@ CODES: dict[str, Code] = {
         False,
         "The step writes, and an earlier step of the replay did not match its recording: it was not performed.",
         "Look at the step that did not match. `session replay --on-mismatch go` performs the steps after it all the same.",
+    ),
+    # live sessions
+    "live.not_found": Code(
+        _C,
+        False,
+        "The caller has no live session with this id.",
+        "`trailmesh live ls --all` shows those that there are; open one with `trailmesh live open`.",
+    ),
+    "live.ended": Code(
+        _O,
+        False,
+        "The live session has ended; `detail.reason` says why. What was done in it is kept.",
+        "Open another one: `trailmesh live open`. `trailmesh live show` names the recorded sessions.",
+    ),
+    "live.stale_ref": Code(
+        _O,
+        True,
+        "The ref is of an older observation, or its page has changed since: nothing was done.",
+        "Look again (`trailmesh live snapshot`), and use a ref of that observation.",
+    ),
+    "live.busy": Code(
+        _E,
+        True,
+        "No room for the call now: as many browser contexts or live sessions as allowed are open, or an earlier call still runs.",
+        "Call again later, close a live session that is done (`trailmesh live ls`, `trailmesh live close`), or raise "
+        "`browser.contexts_max`.",
     ),
     # session, bundle, report
     "session.not_committed": Code(

@@ -115,6 +115,7 @@ METRICS_HEADER_BYTES_MAX: Final = 8 * KIB
 VIEWPORT_PX_MIN: Final = 200
 VIEWPORT_PX_MAX: Final = 8_192
 SESSION_STEPS_MAX: Final = 1_000
+CALLER_CHARS_MAX: Final = 128
 ACTION_TEXT_CHARS_MAX: Final = 4_096
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
@@ -192,6 +193,14 @@ AUDIT_NOTES_MAX: Final = 8
 AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
 AUDIT_ANCHOR_EVERY_S: Final = 600
+
+# Live sessions (docs/live.md)
+LIVE_TTL_S_MAX: Final = 86_400
+LIVE_IDLE_S_MAX: Final = 7_200
+LIVE_PAGES_MAX: Final = 16
+LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the owner
+LIVE_CALL_WAIT_S: Final = 30  # of a call, for the call before it in the same session
+LIVE_STEP_CHARS_MAX: Final = 32 * KIB
 
 # Browser
 CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page

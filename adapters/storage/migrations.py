@@ -104,7 +104,16 @@ _LISTS: Final = (
     "CREATE INDEX artefacts_by_names ON artefacts (names) WHERE names IS NOT NULL",
 )
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _LISTS)
+_LIVE: Final = (
+    """CREATE TABLE live (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, caller TEXT NOT NULL, opened_ms INTEGER NOT NULL,
+        ended_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT""",
+    "CREATE INDEX live_by_time ON live (opened_ms, seq)",
+    "CREATE INDEX live_by_caller ON live (caller, opened_ms, seq)",
+    "CREATE INDEX live_by_end ON live (ended_ms, opened_ms, seq)",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _LISTS, _LIVE)
 VERSION: Final = len(MIGRATIONS)
 
 

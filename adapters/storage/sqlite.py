@@ -20,10 +20,11 @@ from adapters.ports import (
     DeltaRecord,
     InviteRecord,
     LeaseRecord,
+    LiveRecord,
     PeerRecord,
     SearchRecord,
 )
-from adapters.storage import artefact_table, audit_table, log_tables, records, removal, search_tables
+from adapters.storage import artefact_table, audit_table, live_table, log_tables, records, removal, search_tables
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -269,6 +270,17 @@ class SqliteStore:
 
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
         return await self._database.read(lambda db: search_tables.leases(db, search_id, status))
+
+    # --- live sessions ---
+
+    async def put_live(self, live: LiveRecord) -> None:
+        await self._database.write(lambda db: live_table.put(db, live))
+
+    async def live(self, live_id: str) -> LiveRecord | None:
+        return await self._database.read(lambda db: live_table.get(db, live_id))
+
+    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
+        return await self._database.read(lambda db: live_table.every(db, caller, open_only, limit))
 
     # --- witness log ---
 

@@ -10,8 +10,7 @@ from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
-from node.live import Browsers, Driver, Gate
-from node.sessions import Recording, record
+from node.live import Browsers, Driver, Gate, Recording, record
 from node.signing import Witness
 from protocol.errors import MeshError
 from protocol.goal.condition import holds

@@ -118,6 +118,7 @@ async def open_node(
             await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
+            await rooms.live.load()
             yield Node(rooms)
         finally:
             await rooms.close()

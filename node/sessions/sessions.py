@@ -16,10 +16,9 @@ import msgspec
 from adapters.ports import Clock, Store
 from node.base import find_stored, write_atomic
 from node.config import Config
-from node.live import Browsers, Gate
+from node.live import Browsers, Gate, Recording, guard_for, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
-from node.sessions.recorder import Recording, record, record_actions
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
 from node.signing import Witness, artefact_record, signed_manifest
@@ -57,8 +56,7 @@ class Sessions:
 
     def guard(self, allow: tuple[str, ...] = ()) -> GuardPolicy:
         """This node's network policy; ``allow`` adds requests a person approved for one run."""
-        policy = self._config.policy
-        return GuardPolicy(read_only=True, allow=(*policy.allow_requests, *allow), origins=policy.origins)
+        return guard_for(self._config.policy, allow)
 
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)

@@ -71,11 +71,14 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     steps: _Count
     duration_ms: _Count
     parent: str = ""
-    """Id of the session this one was forked or replayed from."""
+    """Id of the session this one was forked or replayed from; of a later page of a live session, that of its first page."""
     search: str = ""
     """Id of the search that found it."""
     secrets: tuple[str, ...] = ()
     """Names of the secrets a replay needs."""
+    caller: Annotated[str, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX)] = ""
+    """Who had it recorded, as the recorder says: ``owner``, ``agent:NAME``, ``schedule:ID``, or the node id of a peer. Empty if it
+    does not say."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

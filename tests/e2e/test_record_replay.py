@@ -21,9 +21,9 @@ from adapters.ports import Browser, Page
 from adapters.storage.sqlite import SqliteStore
 from node.explorer.report import ReportInput, ShownReplay, render_report
 from node.live.acting import Gate
+from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
-from node.sessions.recorder import Recorder, Recording, record, record_actions
 from node.sessions.replayer import Recorded, Replayed, ReplayPlan, open_report, replay
 from node.signing.identity import Identity
 from node.signing.manifests import signed_manifest

@@ -277,11 +277,13 @@ class MemoryPage:
             elements.append(self._seen(index, control.element, ref, mask))
         lines = [f'- {item.role} "{item.name}"' + (f": {item.value}" if item.value else "") for item in elements]
         lines.extend(f"- {mask(line)}" for line in self._document.text)
+        lines = [" ".join(line.split()) for line in lines]
         return Observation(
             url=mask(self._url),
             title=mask(self._document.title),
             text=truncate("\n".join(lines)),
             elements=tuple(elements),
+            lines=tuple(range(len(elements))),
         )
 
     def _seen(self, index: int, element: Element, ref: str, mask: Mask) -> Element:

@@ -18,6 +18,7 @@ from adapters.ports import (
     DeltaRecord,
     InviteRecord,
     LeaseRecord,
+    LiveRecord,
     PeerRecord,
     SearchRecord,
 )
@@ -47,6 +48,7 @@ class MemoryStore:
         self._searches: dict[str, bytes] = {}
         self._deltas: dict[tuple[str, str, int, int], bytes] = {}
         self._leases: dict[str, bytes] = {}
+        self._lives: dict[str, bytes] = {}
         self._logs: dict[int, bytes] = {}
         self._leaves: dict[int, list[LeafRecord]] = {}
         self._subtrees: dict[tuple[int, int, int], bytes] = {}
@@ -300,6 +302,26 @@ class MemoryStore:
         self._open()
         found = [unpack(body, LeaseRecord) for body in self._leases.values()]
         return [lease for lease in found if lease.search == search_id and status in ("", lease.status)]
+
+    # --- live sessions ---
+
+    async def put_live(self, live: LiveRecord) -> None:
+        self._open()
+        integer(live.opened_ms)
+        integer(live.ended_ms)
+        self._lives[live.id] = pack(live)
+
+    async def live(self, live_id: str) -> LiveRecord | None:
+        self._open()
+        body = self._lives.get(live_id)
+        return None if body is None else unpack(body, LiveRecord)
+
+    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
+        self._open()
+        count = records.check_limit(limit)
+        found = [unpack(body, LiveRecord) for body in reversed(self._lives.values())]
+        found = [live for live in found if caller in ("", live.caller) and not (open_only and live.ended_ms)]
+        return sorted(found, key=lambda live: -live.opened_ms)[:count]
 
     # --- witness log ---
 

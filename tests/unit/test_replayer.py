@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
-from node.sessions.recorder import Recorder, Recording, record, record_actions
+from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -14,6 +15,7 @@ from adapters.ports import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.audit import Draft, Outcome
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
+from tests.contract.test_store_live import live
 
 SMALL: Final = {
     "peers": "limits.PEERS_MAX",
@@ -59,6 +61,7 @@ async def fill(store: Store) -> None:
     await store.put_search(search())
     await store.append_delta(delta())
     await store.put_lease(lease())
+    await store.put_live(live())
     await _logs(store)
     await _audit(store)
 
@@ -103,6 +106,10 @@ async def _everything(store: Store) -> None:
     await store.drop_deltas("sea-1", "P")
     await store.drop_deltas("sea-1", "P", before_epoch=2)
     await store.put_lease(lease())
+    await store.put_live(live())
+    await store.live("liv-1")
+    for caller, open_only in itertools.product(("", "owner"), (False, True)):
+        await store.lives(caller=caller, open_only=open_only)
     await store.lease("lea-1")
     await _logs(store)
     await store.drop_cosigned("A")

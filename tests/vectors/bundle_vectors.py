@@ -62,11 +62,23 @@ _BAD_FIELDS: dict[str, dict[str, str | int]] = {
 
 def _renamed(data: bytes, **fields: str | int) -> bytes:
     """The bundle with other fields in its session record, signed anew by its recorder."""
-    parts = _parts(data)
-    manifest = cbor.decode_as(parts[2][1], Manifest)
+    manifest = cbor.decode_as(_parts(data)[2][1], Manifest)
     session = msgspec.structs.replace(manifest.session, **fields)
-    changed = cbor.encode(msgspec.structs.replace(manifest, session=session))
-    parts[1:3] = [("manifest.cose", sign(changed)), ("manifest.cbor", changed)]
+    return _signed(data, cbor.encode(msgspec.structs.replace(manifest, session=session)))
+
+
+def _saying(manifest: bytes, caller: str | None) -> bytes:
+    """``manifest`` with another caller, or with none."""
+    said = cbor.decode(manifest)
+    del said["session"]["caller"]
+    if caller is not None:
+        said["session"]["caller"] = caller
+    return cbor.encode(said)
+
+
+def _signed(data: bytes, manifest: bytes) -> bytes:
+    parts = _parts(data)
+    parts[1:3] = [("manifest.cose", sign(manifest)), ("manifest.cbor", manifest)]
     return _archive(parts)
 
 
@@ -91,6 +103,9 @@ def cases() -> list[dict[str, Any]]:
         ("another signer", _resealed(good, sign(manifest, key=SigningKey(bytes(32)))), "envelope.key_unknown"),
         *((name, _renamed(good, **fields), "bundle.invalid") for name, fields in _BAD_FIELDS.items()),
         ("a signature over another manifest", _resealed(good, sign(manifest + b"\x00")), "bundle.element"),
+        ("a recorder that does not say who called", _signed(good, _saying(manifest, None)), ""),
+        ("a caller of the longest name", _signed(good, _saying(manifest, "c" * 128)), ""),
+        ("a caller of a longer name", _signed(good, _saying(manifest, "c" * 129)), "bundle.invalid"),
     ]
     return [{"name": name, "code": code, "bundle": base64.b64encode(data).decode()} for name, data, code in made]
 

@@ -5,7 +5,7 @@ import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
 import { isId, sha256 } from './ids.mjs'
 import { leafHash, rootOf } from './merkle.mjs'
-import { among, anything, bool, bytes, either, exactly, list, parse, record, text, whole } from './records.mjs'
+import { among, anything, bool, bytes, either, exactly, list, optional, parse, record, text, whole } from './records.mjs'
 
 const MEDIA_TYPE = 'application/vnd.trailmesh.session+zip'
 const HEADS = { mimetype: 41, 'manifest.cose': 262_144, 'manifest.cbor': 1_048_576 }
@@ -29,6 +29,7 @@ const SESSION = {
   start_url: text(4096),
   created_ms: whole(),
   duration_ms: whole(),
+  caller: optional(text(128), ''),
 }
 const MANIFEST = {
   version: among(1),
