@@ -216,11 +216,8 @@ async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: 
 async def test_a_page_that_closes_amid_its_requests_beside_another_sends_none_and_leaves_the_other_its_network(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._cut_off."""
-    html = (
-        "<a href=#x>Go</a><script>setInterval(() => { navigator.sendBeacon('/send', 'x'); "
-        f"fetch('{CLOSE}', {{keepalive: true}}) }}, 20)</script>"
-    )
+    """Guard: adapters/browser/page.py, ChromiumPage.close."""
+    html = f"<a href=#x>Go</a><script>setInterval(() => fetch('{CLOSE}', {{keepalive: true}}), 40)</script>"
     context = await browser.open(Profile(), GuardPolicy())
     beside = await context.page()
     for _ in range(4):
