@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import NoReturn, Protocol
+from typing import Final, NoReturn, Protocol
 
 import msgspec
 from nacl.signing import SigningKey
@@ -18,6 +18,7 @@ from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord,
 from protocol import limits
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
+from protocol.limits import MIB
 from protocol.messages import Spend
 from protocol.page.action import Action
 from protocol.page.observation import Observation
@@ -249,6 +250,12 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What its worker last said that it has cost."""
 
 
+PAGE_ROWS: Final = 1_000
+"""Rows of a page of a list; whoever wants all of a list walks it (``node/base/paging.py``)."""
+PAGE_BYTES: Final = 8 * MIB
+"""Bytes of a page of deltas."""
+
+
 class Store(Protocol):
     """What a node remembers. Every method is one transaction; a crash at any line leaves a store that opens.
 
@@ -297,6 +304,9 @@ class Store(Protocol):
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         """Newest first; ``text`` is searched in title, start address and id, without regard to case."""
 
+    async def count_sessions(self) -> int:
+        """How many sessions there are."""
+
     async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
         """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one.
 
@@ -307,13 +317,18 @@ class Store(Protocol):
         """What was kept of a session when it was removed; None of one that never was."""
 
     async def put_artefact(self, artefact: ArtefactRecord) -> None: ...
-    async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
-        """Oldest first; an empty filter matches all."""
+    async def artefact(self, digest: bytes) -> ArtefactRecord | None: ...
+    async def artefacts(
+        self, *, subject: str = "", kind: str = "", after: ArtefactRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[ArtefactRecord]:
+        """Oldest first; an empty filter matches all. after: the last one of the page before."""
 
     async def put_search(self, search: SearchRecord) -> None: ...
     async def search(self, search_id: str) -> SearchRecord | None: ...
-    async def searches(self, *, status: str = "") -> list[SearchRecord]:
-        """Newest first."""
+    async def searches(
+        self, *, status: str = "", after: SearchRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[SearchRecord]:
+        """Newest first. after: the last one of the page before."""
 
     async def remove_search(self, search_id: str) -> bool:
         """Forget a search, its deltas, its leases and every meta value whose key begins with ``search/<id>/``; whether there
@@ -324,8 +339,25 @@ class Store(Protocol):
     async def append_delta(self, delta: DeltaRecord) -> bool:
         """Keep a delta; False if the same bytes are there already. Errors: ``delta.equivocation`` for other bytes."""
 
-    async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
-        """By peer, epoch and sequence number; ``epoch`` 0 means every epoch."""
+    async def deltas(
+        self,
+        search_id: str,
+        *,
+        peer: str = "",
+        epoch: int = 0,
+        after_seq: int = 0,
+        after: DeltaRecord | None = None,
+        limit: int = PAGE_ROWS,
+        bytes_max: int = PAGE_BYTES,
+    ) -> list[DeltaRecord]:
+        """By peer, epoch and sequence number; ``epoch`` 0 means every epoch.
+
+        A page ends before ``limit`` or ``bytes_max`` is passed, and holds one delta at least if there is one; ``after`` is the last
+        one of the page before.
+        """
+
+    async def newest_deltas(self, search_id: str) -> list[DeltaRecord]:
+        """The last delta of each peer that has any, by peer."""
 
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         """Forget a peer's deltas (all, or those of earlier epochs); how many there were."""

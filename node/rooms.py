@@ -29,7 +29,7 @@ from node.log import LogExchange, Logs
 from node.pairing import PairingDesk
 from node.sessions import Sessions
 from node.signing import Identity, Witness
-from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, TrustChanges
+from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
 from protocol import ids
 
 
@@ -81,6 +81,7 @@ class Rooms:
     explorer: Explorer
     server: PeerServer
     refusals: Refusals
+    refusal_book: RefusalBook
     own_keys: OwnKeys
     reach: Reach
     notices: Notices
@@ -104,6 +105,7 @@ class Rooms:
         await self.browsers.close()
         await self.witness.close()
         await self.clock_mark.close()
+        await self.refusal_book.keep()
         await self.store.close()
 
     def __repr__(self) -> str:
@@ -122,7 +124,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     pairing = PairingDesk(own, config, store, clock, changes, ports.pairing_server, ports.pairing_client)
     log_exchange = LogExchange(witness, calls, store, clock)
     notices = Notices(witness, calls, log_exchange, store, clock)
-    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer)
+    explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
     return Rooms(
         home=home,
         config=config,
@@ -143,6 +145,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         explorer=explorer,
         server=server,
         refusals=ports.refusals,
+        refusal_book=RefusalBook(ports.refusals, store, clock),
         own_keys=OwnKeys(
             home,
             own,

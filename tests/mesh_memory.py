@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -32,9 +31,10 @@ from node.trust.calls import Calls
 from node.trust.clock_mark import ClockMark
 from node.trust.peers import Peers
 from node.trust.trust_changes import TrustChanges
+from node.verbs import Handler
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.messages import Done, KeysPush
+from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
 from protocol.page.action import Action
 from protocol.page.observation import Element
 from protocol.risk.classes import GuardPolicy
@@ -55,18 +55,31 @@ _WAIT_S = 20.0
 
 
 class QuickClock:
-    """The machine's clock, faster; randomness from a seed. Implements ``adapters.ports.Clock``."""
+    """The clock of the event loop, faster; randomness from a seed. Implements ``adapters.ports.Clock``.
+
+    In virtual time (``tests/conftest.py``) it moves only when all tasks wait.
+    """
 
     def __init__(self, factor: float = 20.0) -> None:
         self._factor = factor
-        self._began = time.monotonic()
+        self._began_s: float | None = None
         self._drawn = itertools.count()
         self.ahead_ms = 0
         """How much further the clock was set."""
 
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
-        return START_MS + self.ahead_ms + int((time.monotonic() - self._began) * 1000 * self._factor)
+        return START_MS + self.ahead_ms + int(self._passed_s() * 1000 * self._factor)
+
+    def _passed_s(self) -> float:
+        """Since it was first asked while a loop was running."""
+        try:
+            now_s = asyncio.get_running_loop().time()
+        except RuntimeError:
+            return 0.0
+        if self._began_s is None:
+            self._began_s = now_s
+        return now_s - self._began_s
 
     def random(self, count: int) -> bytes:
         """Never for real keys."""
@@ -149,6 +162,8 @@ class MemoryNode:
         self.identity = Identity(key, mesh.clock)
         self.address = f"https://{name}.invalid:443"
         self.running = False
+        self.protocol = PROTOCOL_VERSION
+        """Which protocol it says that it speaks."""
 
     @property
     def id(self) -> str:
@@ -186,7 +201,14 @@ class MemoryNode:
         self.log_exchange = LogExchange(self.witness, self.calls, self.store, mesh.clock)
         await self.log_exchange.load()
         self.explorer = Explorer(
-            self.witness, self.config, self.store, mesh.clock, self.browsers, self.calls, TreeWriter
+            self.witness,
+            self.config,
+            self.store,
+            mesh.clock,
+            self.browsers,
+            self.calls,
+            TreeWriter,
+            self.log_exchange.demand,
         )
         self.notices = Notices(self.witness, self.calls, self.log_exchange, self.store, mesh.clock)
         await self.notices.load()
@@ -194,11 +216,12 @@ class MemoryNode:
         self.mark = ClockMark(self.store, mesh.clock)
         await self.mark.load()
         self.api = FederationApi(self.changes, self.mark, mesh.clock)
-        rooms = {
+        rooms: dict[str, Handler] = {
             **self.explorer.routes,
             **self.log_exchange.routes,
             **self.notices.routes,
             "keys/push": self._on_keys,
+            "status": self._on_status,
         }
         for route, handler in rooms.items():
             self.api.serve(route, handler)
@@ -211,6 +234,17 @@ class MemoryNode:
     async def _on_keys(self, caller: str, push: KeysPush) -> Done:
         await self.changes.adopt(push.log)
         return Done()
+
+    async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:
+        record = self.peers.record(caller)
+        return StatusTell(
+            node=self.id,
+            name=self.name,
+            version="0",
+            protocol=self.protocol,
+            now_ms=self.mesh.clock.now_ms(),
+            grants=record.grants if record else {},
+        )
 
     async def ask(self, verb: str, **params: Any) -> Any:
         """The result of a verb of its rooms."""
@@ -309,14 +343,15 @@ async def memory_mesh(*names: str, site: MemorySite | None = None, **explore: An
 
 async def until(condition: Callable[[], Any], what: str, seconds: float = _WAIT_S) -> Any:
     """Poll ``condition()``, which may be a coroutine function, until it is true; its value. Raises ``TimeoutError``."""
-    deadline = time.monotonic() + seconds
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
     while True:
         value = condition()
         if asyncio.iscoroutine(value):
             value = await value
         if value:
             return value
-        if time.monotonic() > deadline:
+        if loop.time() > deadline:
             raise TimeoutError(what)
         await asyncio.sleep(0.01)
 

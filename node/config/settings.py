@@ -100,6 +100,11 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     """Highest risk class performed without an approval; 4 and above never are."""
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
     """How much of the store one peer may fill, in MiB; more is refused."""
+    log_silence: Literal["warn", "freeze"] = "warn"
+    """What happens to a peer that does not show its log, shows an older state of it, or says it has lost entries: ``warn`` tells
+    the owner; ``freeze`` also lets the peer do nothing here until it shows it, or the owner trusts it again (``node trust``)."""
+    log_age_s: Annotated[int, msgspec.Meta(ge=300, le=31_536_000)] = 86_400
+    """How long ago a peer may have shown its log last, in seconds, before it counts as one that does not."""
 
 
 class MetricsConfig(_Record, frozen=True, kw_only=True):
@@ -146,7 +151,9 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
     try:
         check_events(text)
-        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}
+        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
+        if plain is None:  # a file that lost its content must not allow what it had forbidden
+            raise MeshError("config.invalid", "it is empty: write {} to take every default")
         return msgspec.convert(plain, Config)
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error

@@ -135,6 +135,7 @@ def refusals_in_words(rooms: Rooms) -> RefusalCounts:
     for (node, code), count in refusals.by_peer.items():
         by_peer.setdefault(node, {})[code] = count
     return RefusalCounts(
+        since_ms=rooms.refusal_book.since_ms,
         total=sum(refusals.codes.values()),
         by_code=dict(refusals.codes),
         by_place=dict(refusals.reasons),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import ipaddress
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
 from adapters.browser.home import remove_abandoned
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
@@ -19,7 +18,7 @@ from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
-from adapters.ports import Clock, KeyStore, OpenBrowser, Store
+from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, Store
 from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
@@ -116,6 +115,7 @@ async def open_node(
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()
+            await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
             yield Node(rooms)
@@ -155,6 +155,20 @@ async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browse
 
 def _open_browser(config: configuration.Config) -> OpenBrowser:
     settings = browser_settings(config.browser)
+    return functools.partial(_opened, settings)
+
+
+async def _opened(settings: BrowserSettings) -> Browser:
+    """The browser that ``settings`` name. Errors: ``browser.*``, ``config.invalid``."""
+    opener = await asyncio.to_thread(_opener, settings)
+    return await opener()
+
+
+def _opener(settings: BrowserSettings) -> OpenBrowser:
+    # Imported once a browser is wanted: Playwright takes 18 MB and a quarter of a second, and many nodes never drive a page.
+    from adapters.browser.attached import attacher
+    from adapters.browser.chromium import launcher
+
     return attacher(settings) if settings.cdp_url else launcher(settings)
 
 

@@ -262,15 +262,16 @@ async def test_what_goes_while_it_is_reached_for_is_missing_and_left_alone_when_
         site,
         "<button onclick=\"document.title = 'clicked'\">Now</button><p id=p>Now</p><script>"
         "const b = document.querySelector('button');"
-        "setTimeout(() => b.remove(), 1500); setTimeout(() => p.before(b), 4000)</script>",
+        "setTimeout(() => { b.remove(); fetch('/more?gone'); "
+        "setTimeout(() => { p.before(b); fetch('/more?back') }, 2500) }, 1500)</script>",
     )
-    await asyncio.sleep(1.5)
+    await site.was_asked("GET /more?gone")
     began = time.monotonic()
     with pytest.raises(MeshError) as caught:
         await page.perform(Click(target=ANY), ref=element(seen, "button", "Now").ref)
     assert caught.value.code == "action.target_missing"
     assert time.monotonic() - began < 2
-    await asyncio.sleep(3.5)
+    await site.was_asked("GET /more?back")
     back = await page.observe()
     assert element(back, "button", "Now")
     assert back.title == ""

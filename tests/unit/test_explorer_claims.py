@@ -32,6 +32,8 @@ from tests.mesh_searches import (
 )
 from tests.twins.browser import Kept, MemoryPage
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
     """Guard: node/explorer/claims.py, Claims.is_liar."""
@@ -253,7 +255,7 @@ async def test_a_claim_from_the_very_last_branch_is_still_judged() -> None:
 async def test_a_repeated_claim_is_judged_once() -> None:
     """Also while the first is being judged: a false one must not count three times.
 
-    Guard: node/explorer/coordinator.py, Coordinator.take_result.
+    Guard: node/explorer/coordinator.py, Coordinator._has_come.
     """
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)
@@ -303,9 +305,11 @@ async def test_a_claim_that_a_full_disk_keeps_from_being_checked_is_not_held_aga
 
     claims = Claims(progress, clock, verify, told.append, "anna")
     result = BranchResult(search="s", lease="l", branch=b"", outcome="claim", spend=Spend(), claim=(b"step",))
+    began_ms = clock.now_ms()
     with pytest.raises(MeshError) as caught:
         await claims.judge("bruno", result)
     assert (caught.value.code, left) == ("store.full", [])
+    assert clock.now_ms() - began_ms == 3_000 * (len(codes) - 1), "a browser has a moment to come back"
     assert (progress.claims_false, progress.claims_checked) == ({}, [])
     assert await claims.judge("bruno", result) is not None, "it is judged once there is room"
     assert progress.claims_checked == ["l"]

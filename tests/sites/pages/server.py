@@ -21,6 +21,7 @@ class PageServer:
 
     def __init__(self) -> None:
         self.reached: list[str] = []
+        self._news = asyncio.Event()
         self.extra: dict[str, str] = {}
         """Further pages, by path."""
         self.hold = asyncio.Event()
@@ -44,10 +45,18 @@ class PageServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def was_asked(self, entry: str, within_s: float = 10.0) -> None:
+        """Wait until ``reached`` lists ``entry``. Raises ``TimeoutError``."""
+        async with asyncio.timeout(within_s):
+            while entry not in self.reached:
+                self._news.clear()
+                await self._news.wait()
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info["path"]
         if path != "favicon.ico":
             self.reached.append(f"{request.method} {request.path_qs}")
+            self._news.set()
         if request.method == "OPTIONS":
             names = ("Origin", "Methods", "Headers")
             return web.Response(headers={f"Access-Control-Allow-{name}": "*" for name in names})
