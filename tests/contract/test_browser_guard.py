@@ -216,14 +216,11 @@ async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: 
 async def test_a_page_that_closes_amid_its_requests_beside_another_sends_none_and_leaves_the_other_its_network(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._cut_off."""
-    html = (
-        "<a href=#x>Go</a><script>setInterval(() => { navigator.sendBeacon('/send', 'x'); "
-        f"fetch('{CLOSE}', {{keepalive: true}}) }}, 20)</script>"
-    )
+    script = f"for (const n of [1, 2, 3]) fetch('{CLOSE}' + n, {{keepalive: true}})"
+    html = f"<a href=#x>Go</a><script>setInterval(() => {{ {script} }}, 50)</script>"
     context = await browser.open(Profile(), GuardPolicy())
     beside = await context.page()
-    for _ in range(4):
+    for _ in range(6):
         page = await context.page()
         await blocked(page, site, html, "top")
         await page.close()

@@ -8,13 +8,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from adapters.browser.home import browser_processes
+from adapters.browser.home import browser_processes, remove_home
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from tests.sites.pages.server import PageServer
@@ -42,6 +43,16 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
                 while browser_processes(self.browser):  # noqa: ASYNC110  (nobody tells of the end of foreign processes)
                     await asyncio.sleep(0.02)
         return browser_processes(self.browser)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Browsers of a test have their directories where no start but its own looks for abandoned ones."""
+    made = tempfile.mkdtemp(dir="/tmp")
+    monkeypatch.setattr(tempfile, "tempdir", made)
+    monkeypatch.setenv("TMPDIR", made)
+    yield
+    remove_home(Path(made))
 
 
 def made_node(directory: Path, configuration: str) -> None:
