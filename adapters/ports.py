@@ -15,7 +15,9 @@ from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
+from protocol import limits
 from protocol.audit import Draft, Head
+from protocol.errors import MeshError
 from protocol.limits import MIB
 from protocol.messages import Spend
 from protocol.page.action import Action
@@ -43,8 +45,25 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """False when the page was still changing at the settle timeout."""
 
 
+class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
+    """Cookies and localStorage of a context. A secret: it can be a login. Never logged, never shown."""
+
+    storage: bytes
+    """JSON as Playwright's ``storage_state`` gives it. Errors when it is too long: ``input.too_large``."""
+
+    def __post_init__(self) -> None:
+        if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:
+            raise MeshError("input.too_large", f"browser state of more than {limits.BROWSER_STATE_BYTES_MAX} bytes")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.storage)} bytes)"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("bytes", len(self.storage))]
+
+
 class Page(Protocol):
-    """One page in its own isolated context. Used by one task at a time."""
+    """One page of a context. Used by one task at a time."""
 
     async def observe(self) -> Observation:
         """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
@@ -89,27 +108,30 @@ class Page(Protocol):
         """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""
 
     async def close(self) -> None:
-        """Close the page and its context. Never raises; twice is once."""
-
-
-class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
-    """Cookies and storage of a context; ``node.live.Browsers.context`` takes one once contexts have several pages."""
-
-    storage: bytes
+        """Close the page; its context stays. Never raises; twice is once."""
 
 
 class Context(Protocol):
-    """An isolated browser context under one guard. Closing it closes its pages."""
+    """Pages that share cookies and storage, under one guard, isolated from every other context.
+
+    A window that a page opens is no page of the context: it sends nothing, and where it leads is opened in the page itself.
+    """
 
     @property
     def pages(self) -> tuple[Page, ...]:
         """The open pages, oldest first."""
 
     async def page(self) -> Page:
-        """A new blank page. Errors: ``browser.crashed``, ``browser.launch``."""
+        """A new blank page.
+
+        Errors: ``browser.crashed`` (also once the context is closed), ``browser.timeout``, ``browser.launch``.
+        """
+
+    async def state(self) -> BrowserState:
+        """Cookies and storage now. Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``."""
 
     async def close(self) -> None:
-        """Never raises; twice is once."""
+        """Close its pages, and forget its cookies and storage. Never raises; twice is once."""
 
 
 class Browser(Protocol):
@@ -118,8 +140,15 @@ class Browser(Protocol):
     @property
     def info(self) -> BrowserInfo: ...
 
-    async def open(self, profile: Profile, guard: GuardPolicy) -> Page:
-        """A blank page in a fresh isolated context under ``guard``. Errors: ``browser.crashed``, ``browser.launch``."""
+    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> Context:
+        """A fresh isolated context under ``guard``, without a page.
+
+        state: the cookies and localStorage that it begins with.
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``; ``input.invalid`` (not a state).
+        """
+
+    async def ended(self) -> None:
+        """Wait until the browser runs no more, whatever ended it."""
 
     async def close(self) -> None:
         """Stop what was started; leave running what was only attached to. Never raises; twice is once."""

@@ -29,7 +29,7 @@ from node.log import LogExchange, Logs
 from node.pairing import PairingDesk
 from node.sessions import Sessions
 from node.signing import Identity, Witness
-from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, TrustChanges
+from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
 from protocol import ids
 
 
@@ -82,6 +82,7 @@ class Rooms:
     explorer: Explorer
     server: PeerServer
     refusals: Refusals
+    refusal_book: RefusalBook
     own_keys: OwnKeys
     reach: Reach
     notices: Notices
@@ -106,6 +107,7 @@ class Rooms:
         await self.browsers.close()
         await self.witness.close()
         await self.clock_mark.close()
+        await self.refusal_book.keep()
         await self.store.close()
 
     def __repr__(self) -> str:
@@ -147,6 +149,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         explorer=explorer,
         server=server,
         refusals=ports.refusals,
+        refusal_book=RefusalBook(ports.refusals, store, clock),
         own_keys=OwnKeys(
             home,
             own,
@@ -168,9 +171,16 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
 
 
 def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
-    """The browsers of a node, as patient as its configuration says."""
+    """The browsers of a node, as many and as patient as its configuration says."""
+    browser = config.browser
     return Browsers(
         open_browser,
-        step_timeout_ms=config.browser.step_timeout_ms,
-        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+        step_timeout_ms=browser.step_timeout_ms,
+        navigation_timeout_ms=browser.navigation_timeout_ms,
+        contexts_max=browser.contexts_max,
+        # An attached browser is one, however often it is connected to.
+        contexts_per_browser_max=browser.contexts_max if browser.cdp_url else browser.contexts_per_browser_max,
+        queue_max=browser.queue_max,
+        queue_s=browser.queue_seconds,
+        idle_s=browser.idle_seconds,
     )

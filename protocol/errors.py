@@ -178,6 +178,12 @@ CODES: dict[str, Code] = {
         "The peer does not answer at its address.",
         "Check that it runs (`trailmesh node status` there) and that its address is reachable.",
     ),
+    "peer.failed": Code(
+        _P,
+        False,
+        "The peer answered with an error of its own: `detail.peer` says who, `detail.code` what it answered.",
+        "Its owner has to look into it there; `trailmesh node doctor` says whether something on this side is the reason.",
+    ),
     "peer.refused_us": Code(
         _P,
         False,
@@ -192,6 +198,12 @@ CODES: dict[str, Code] = {
     ),
     "peer.protocol": Code(
         _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
+    ),
+    "peer.version": Code(
+        _P,
+        False,
+        "The two nodes speak different versions of the protocol, so they ask and tell each other nothing but their status.",
+        "Install the same version of trailmesh on both machines; `trailmesh node doctor` says which one the peer speaks.",
     ),
     "peer.quota": Code(
         _P,
@@ -473,7 +485,8 @@ CODES: dict[str, Code] = {
         _E,
         True,
         "No room for the call now: as many browser contexts or live sessions as allowed are open, or an earlier call still runs.",
-        "Call again later, or close a live session that is done: `trailmesh live ls`, `trailmesh live close`.",
+        "Call again later, close a live session that is done (`trailmesh live ls`, `trailmesh live close`), or raise "
+        "`browser.contexts_max`.",
     ),
     # session, bundle, report
     "session.not_committed": Code(
@@ -535,6 +548,12 @@ CODES: dict[str, Code] = {
         "Its share of the search is dropped for good; find out who else holds its key.",
     ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
+    "lease.spend": Code(
+        _P,
+        False,
+        "What a worker says it spent is more than its lease allows, or more than there was time for.",
+        "Nothing of it is counted; if the clocks of both nodes are right, both should run the same protocol version.",
+    ),
     "lease.busy": Code(
         _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
     ),
@@ -559,7 +578,7 @@ class MeshError(Exception):
     ``code`` is in ``CODES``; ``detail`` holds plain values (text, integers, lists of them) and never a secret.
     """
 
-    def __init__(self, code: str, message: str = "", **detail: Any) -> None:
+    def __init__(self, code: str, message: str = "", /, **detail: Any) -> None:
         assert code in CODES, f"unregistered error code {code}"
         self.code = code
         self.message = message or CODES[code].meaning
@@ -581,6 +600,11 @@ class MeshError(Exception):
         """One sentence a person can act on."""
         return CODES[self.code].remedy
 
+    @property
+    def shown(self) -> MeshError:
+        """The error as everybody outside of this process is told it; another one for what a peer answered."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The one error form of every interface: JSON of the CLI, control API, peer API."""
         return {
@@ -591,3 +615,26 @@ class MeshError(Exception):
             "remedy": self.remedy,
             "detail": self.detail,
         }
+
+
+class PeerError(MeshError):
+    """What a peer answered in place of what it was asked for.
+
+    Its ``code`` and ``detail`` decide how the two nodes go on with each other. People and other nodes are told ``shown``: a code
+    of this node would say that the fault is here, and bring its remedy and exit code.
+    """
+
+    def __init__(self, code: str, message: str = "", /, *, peer: str, name: str = "", **detail: Any) -> None:
+        """peer: node id of who answered. name: what it is called here."""
+        super().__init__(code, message, **detail, peer=peer)
+        self._peer, self._name = peer, name or peer.partition("-")[0]
+        self.args = (self.shown.message,)
+
+    def called(self, name: str) -> PeerError:
+        """This error, of the peer that is called ``name`` here."""
+        return PeerError(self.code, self.message, name=name, **self.detail)
+
+    @property
+    def shown(self) -> MeshError:
+        told = f"{self._name} answered {self.code}: {self.message}"
+        return MeshError("peer.failed", told, peer=self._peer, code=self.code)

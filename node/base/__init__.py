@@ -10,6 +10,7 @@ from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
 from node.base.serving import Serving
 from node.base.statuses import exit_code, from_dict, http_status
+from node.base.stored_ids import find_stored
 from node.base.tasks import Tasks, either, to_its_end
 from node.base.terminal import LineFormatter, json_text, one_lined
 
@@ -27,6 +28,7 @@ __all__ = [
     "every_delta",
     "every_search",
     "exit_code",
+    "find_stored",
     "from_dict",
     "http_status",
     "json_text",

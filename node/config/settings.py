@@ -75,6 +75,16 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
     step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
     navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
+    contexts_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_MAX
+    """Browser contexts that may be open at once, whoever uses them; each with one page costs about 60 MB."""
+    contexts_per_browser_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_PER_BROWSER_MAX
+    """How many of them share a browser, and end with it if it crashes. Fewer cost more: a browser takes about 230 MB."""
+    queue_max: Annotated[int, msgspec.Meta(ge=0, le=1_024)] = limits.CONTEXT_QUEUE_MAX
+    """How many callers may wait for a context when all are in use; more are refused with ``live.busy``."""
+    queue_seconds: Annotated[int, msgspec.Meta(ge=0, le=600)] = limits.CONTEXT_QUEUE_S
+    """How long a caller waits for a context, until ``live.busy``."""
+    idle_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = limits.BROWSER_IDLE_S
+    """A browser without a context is closed after this long; the next one takes about half a second to start."""
     profile: Profile = Profile()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
-from node.base import every_search
+from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
@@ -64,6 +64,8 @@ class Explorer:
         self._expulsions = Expulsions(store)
         proofs = LogProofs(demand, clock)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
+        self._tasks = Tasks()
+        calls.peers.standing_changed = self._on_standing
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
         """Handlers of the peer API, by route."""
 
@@ -98,8 +100,12 @@ class Explorer:
             except MeshError as error:
                 log.error("search %s cannot go on: %s", found.id, error)
 
+    def _on_standing(self, node: str) -> None:
+        self._tasks.start(self._searches.weigh(node), f"standing of {ids.short(node)}")
+
     async def close(self) -> None:
         """Stop working; running searches stay resumable."""
+        await self._tasks.close()
         await self._searches.close()
 
     # --- verbs -------------------------------------------------------------------------------------------------------
@@ -280,7 +286,7 @@ class Explorer:
         return found.status != "done" and len(self._searches.spec_of(found.spec).participants) > 1
 
     async def _record(self, search_id: str) -> SearchRecord:
-        found = await self._store.search(ids.parse_id("sea", search_id))
+        found = await find_stored("sea", search_id, self._store.search, self._store.searches)
         if found is None:
             raise MeshError("input.not_found", f"no search {search_id}", id=search_id)
         return found

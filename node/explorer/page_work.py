@@ -23,6 +23,8 @@ from protocol.trust.origin import ANY, common
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
+_CLAIM_WAIT_S = 10
+"""How long a claim waits for a browser context: the time for its replay runs meanwhile, and must not be used up here."""
 
 
 class PageWork:
@@ -86,7 +88,7 @@ class PageWork:
             search=spec.id,
         )
         async with (
-            self._browsers.page(spec.profile, self._guard()) as page,
+            self._browsers.page(spec.profile, self._guard(), wait_s=_CLAIM_WAIT_S) as page,
             record(self._store, page, self._clock, self._witness, plan) as recorder,
         ):
             for action in actions:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.base import every_delta
@@ -55,6 +55,8 @@ class Replica:
         self.seq = 0
         self.expelled: dict[str, str] = {}
         """Peers that are out of this search, and the error code that put them there."""
+        self.aside: dict[str, str] = {}
+        """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
         self._witness = witness
@@ -91,8 +93,14 @@ class Replica:
         me = self._witness.node
         trusted = {**public_keys, me: self._witness.genesis_key}
         self.expelled = await self._expulsions.of(self.spec.id)
-        async for record in every_delta(self._store, self.spec.id):
-            if record.peer not in trusted or record.peer in self.expelled:
+        await self._read(every_delta(self._store, self.spec.id), find_key, trusted)
+
+    async def _read(
+        self, records: AsyncIterator[DeltaRecord], find_key: envelope.KeyFinder, trusted: Mapping[str, bytes]
+    ) -> None:
+        me = self._witness.node
+        async for record in records:
+            if record.peer not in trusted or record.peer in self.expelled or record.peer in self.aside:
                 continue
             await asyncio.sleep(0)  # thousands of small ones are as long as one large one
             try:
@@ -197,6 +205,8 @@ class Replica:
         """Nothing, unless ``peer`` was put out of this search. Errors: the code of the reason."""
         if peer in self.expelled:
             raise MeshError(self.expelled[peer], "you were put out of this search, and your share with you")
+        if peer in self.aside:
+            raise MeshError(self.aside[peer], "your share of this search counts for nothing while you are frozen")
 
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Keep and merge one delta of ``peer``; a repeated one does no harm.
@@ -241,6 +251,18 @@ class Replica:
         self.expelled.setdefault(peer, code)
         async with self._merging:  # what has been merged just now is stored before it goes
             await self._expel(peer, code)
+
+    async def set_aside(self, peer: str, code: str) -> None:
+        """Take the share of ``peer``, which is frozen because of ``code``, out of the tree; what is stored of it stays."""
+        self.aside[peer] = code
+        async with self._merging:  # what is being merged just now goes with the rest
+            await self._forget(peer)
+
+    async def take_back(self, peer: str, public_key: bytes, find_key: envelope.KeyFinder) -> None:
+        """Merge the stored share of a ``peer`` that was set aside, and is frozen no longer. Errors: ``store.*``."""
+        async with self._merging:
+            del self.aside[peer]
+            await self._read(every_delta(self._store, self.spec.id, peer=peer), find_key, {peer: public_key})
 
     async def _expel(self, peer: str, code: str) -> None:
         self.expelled.setdefault(peer, code)

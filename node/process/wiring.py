@@ -9,6 +9,7 @@ import ipaddress
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from adapters.browser.home import remove_abandoned
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.discovery.multicast import MulticastDiscovery
@@ -95,6 +96,7 @@ async def open_node(
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
     key_lost: open it without its witness key, to recover it; a new one will be kept in the open (mode 0600).
     clock, open_browser: the machine's, and what the configuration names, unless given.
+    Browsers that a killed node left behind are ended.
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
     config = configuration.load(home)
@@ -106,12 +108,14 @@ async def open_node(
         else:
             keys = open_key_store(home, passphrase or source(None))
             own = identity.load(home, clock, keys)
+        await asyncio.to_thread(remove_abandoned)
         store = await SqliteStore.open(home)
         rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser))
         try:
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()
+            await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
             await rooms.live.load()

@@ -14,7 +14,7 @@ from typing import IO, Any, Literal
 import msgspec
 
 from adapters.ports import Clock, Store
-from node.base import write_atomic
+from node.base import find_stored, write_atomic
 from node.config import Config
 from node.live import Browsers, Gate, Recording, guard_for, record, record_actions
 from node.sessions.action_files import parse_actions
@@ -36,6 +36,7 @@ from protocol.risk.classes import GuardPolicy
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
+_ALL = 2**31 - 1
 
 
 class Sessions:
@@ -198,7 +199,12 @@ class Sessions:
 
     async def remains(self, session_id: str) -> Remains | None:
         """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
-        return await read_remains(self._store, ids.parse_id("ses", session_id))
+        try:
+            return await read_remains(self._store, ids.parse_id("ses", session_id))
+        except MeshError as error:
+            if error.code != "id.invalid":
+                raise
+            return await read_remains(self._store, (await self._session(session_id)).id)
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""
@@ -231,10 +237,13 @@ class Sessions:
         )
 
     async def _session(self, session_id: str) -> Session:
-        session = await self._store.session(ids.parse_id("ses", session_id))
+        session = await find_stored("ses", session_id, self._store.session, self._all)
         if session is None:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return await self._as_it_is(session)
+
+    async def _all(self) -> list[Session]:
+        return await self._store.sessions(limit=_ALL)
 
     async def _recorded(self, session_id: str) -> Recorded:
         """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
@@ -319,7 +328,7 @@ class Sessions:
             raise MeshError("input.invalid", f"{path.parent} cannot be written: {error.strerror}") from error
         try:
             with os.fdopen(handle, "w+b") as file:
-                await export_session(self._store, ids.parse_id("ses", session_id), file)
+                await export_session(self._store, (await self._session(session_id)).id, file)
                 await asyncio.to_thread(_to_disk, file)
                 bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
                 verified = self._verified("bundle", bundle)

@@ -30,8 +30,8 @@ FIELDS: Final = 9
 peers.
 """
 SUMMED: Final = 5
-_GROWING: Final = [VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES]
 _NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
+"""What a register says, in the order of the columns; none of it falls within an epoch."""
 _CAPACITY_MIN: Final = 256
 _DROPPED_AT_ONCE: Final = 2_000
 """Rows that ``dropping`` and ``states`` work on between two turns of the caller: a few milliseconds."""
@@ -172,9 +172,9 @@ class SearchTree:
         if current is not None and len(update.stat_keys):
             rows = np.fromiter((index.get(key, -1) for key in update.stat_keys), np.intp, len(update.stat_keys))
             old = current.table[rows[rows >= 0]]
-            for column in _GROWING:
-                if (update.stats[_NAMES[column]][rows >= 0].astype(np.int64) < old[:, column]).any():
-                    raise MeshError("delta.invalid", f"{_NAMES[column]} fell within an epoch")
+            for column, name in enumerate(_NAMES):
+                if (update.stats[name][rows >= 0].astype(np.int64) < old[:, column]).any():
+                    raise MeshError("delta.invalid", f"{name} fell within an epoch")
         return len(unknown)
 
     def _names(self, share: _Share | None, key: bytes) -> bool:

@@ -83,7 +83,7 @@ class Run:
             browser=self._browser.info,
             gate=Gate(report=unreported),
         )
-        page = await self._browser.open(file.profile, GuardPolicy())
+        page = await (await self._browser.open(file.profile, GuardPolicy())).page()
         try:
             async with record(store, page, clock, witness, plan) as self.recorder:
                 await record_actions(self.recorder, file.actions, file.arrivals)

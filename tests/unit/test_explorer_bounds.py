@@ -16,6 +16,8 @@ from protocol.messages import BranchRenew, BranchRenewed, Done, SearchClose, Sea
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, has_status, lease_has_status, leases_of, scripted, search_of
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def _ended(task: asyncio.Task[Any]) -> None:
     task.cancel()

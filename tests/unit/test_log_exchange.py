@@ -22,6 +22,8 @@ from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveA
 from tests.key_logs import SECOND, log_of, recovered
 from tests.mesh_memory import MemoryNode, memory_mesh
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:
@@ -40,7 +42,7 @@ async def sign(node: MemoryNode | Witness, count: int) -> None:
     """Let ``node`` sign some artefacts."""
     witness = node if isinstance(node, Witness) else node.witness
     for number in range(count):
-        await witness.artefact("delta", "sea-1", bytes([number]))
+        await witness.artefact("delta", "sea-AAAAAAAAAAAAAAAAAAAB6", bytes([number]))
 
 
 def size_held(node: MemoryNode, of: MemoryNode) -> int:
@@ -251,7 +253,7 @@ async def test_a_frozen_peer_may_do_nothing_and_is_asked_nothing_also_after_a_re
         else:
             assert await code_of(with_lies) == "log.equivocation"
     for _ in range(2):
-        close = SearchClose(search="sea-1")
+        close = SearchClose(search="sea-AAAAAAAAAAAAAAAAAAAB6")
         assert await code_of(mallory.calls.call(anna.id, "search/close", close, Done)) == "log.equivocation"
         assert await code_of(anna.calls.call(mallory.id, "search/close", close, Done)) == "log.equivocation"
         assert await code_of(mallory.log_exchange.sync(anna.id)) == "log.equivocation"
@@ -433,7 +435,7 @@ async def test_a_node_restored_from_a_copy_hears_of_it_before_it_contradicts_its
     await anna.start()
     await sign(anna, 7)  # signed while nobody could say what they hold
     assert await code_of(anna.log_exchange.sync(bruno.id)) == "log.rollback"
-    assert await code_of(anna.witness.artefact("delta", "sea-1", b"x")) == "log.rollback"
+    assert await code_of(anna.witness.artefact("delta", "sea-AAAAAAAAAAAAAAAAAAAB6", b"x")) == "log.rollback"
     await anna.witness.renew()
     await sign(anna, 2)
     await anna.log_exchange.round()
