@@ -64,7 +64,8 @@ def shop() -> MemorySite:
 class Bench:
     """A node's live sessions, and the site they visit."""
 
-    def __init__(self, store: MemoryStore | None = None, policy: PolicyConfig | None = None) -> None:
+    def __init__(self, store: MemoryStore | None = None, policy: PolicyConfig | None = None, **pool: int) -> None:
+        """pool: bounds of its browsers, by their names in ``Browsers``."""
         self.site = shop()
         self.store = store or MemoryStore()
         self.clock = ManualClock(seed=1 if store else 0)
@@ -73,7 +74,8 @@ class Bench:
         serving = Serving(Path("/nowhere"))
         serving.address = "https://127.0.0.1:1"
         config = Config(policy=policy or PolicyConfig())
-        self.live = LiveSessions(self.witness, config, self.store, self.clock, Browsers(self._start), serving)
+        self.browsers = Browsers(self._start, **pool)
+        self.live = LiveSessions(self.witness, config, self.store, self.clock, self.browsers, serving)
         self._run = {verb.name: (verb, run) for verb, run in LiveVerbs(self.live, read_step).bound.items()}
 
     async def _start(self) -> MemoryBrowser:
@@ -393,6 +395,7 @@ async def ended_by(bench: Bench, session: str) -> str:
     assert refused.detail["reason"] == shown.live.reason
     assert refused.message == ENDINGS[shown.live.reason]
     assert shown.pages == () and shown.live.pages == 0
+    assert session not in bench.live._open
     return shown.live.reason
 
 
@@ -457,6 +460,66 @@ async def test_a_crash_of_its_browser_is_said_once_and_ends_it(bench: Bench) -> 
         assert await ended_by(bench, session) == "crashed"
     assert await bench.signed(second.session) == ["agent:anna"]
     assert (await bench.open()).observation.title == "Shop"
+
+
+async def test_a_crash_ends_only_the_sessions_of_that_browser() -> None:
+    bench = Bench(contexts_per_browser_max=1)
+    await bench.witness.load()
+    first, second = await bench.open(), await bench.open()
+    assert len(bench.started) == 2
+    bench.started[0].crash()
+    assert (await bench.refused("snapshot", first.session)).code == "browser.crashed"
+    assert (await bench.call("click", second.session, ref="s1e1")).observation.title == "Mugs"
+    assert await ended_by(bench, first.session) == "crashed"
+
+
+async def test_every_end_gives_its_place_back(bench: Bench) -> None:
+    """Guard: node/live/live_session.py, LiveSession.end."""
+    opened = [await bench.open(idle=60, ttl=90), await bench.open(idle=30), await bench.open(actions=1)]
+    await bench.call("pages", opened[0].session, action="new")
+    assert bench.browsers.contexts == 3
+    await bench.refused("act", opened[2].session, action="scroll: down")
+    assert bench.browsers.contexts == 2
+    await bench.clock.run(31_000)
+    assert bench.browsers.contexts == 1
+    await bench.call("close", opened[0].session)
+    await bench.refused("open", url="http://nowhere.test/")
+    await bench.refused("open", url="file:///etc/passwd")
+    assert bench.browsers.contexts == 0
+    assert [each.reason for each in (await bench.call("list", all=True)).sessions[2:]] == ["actions", "idle", "closed"]
+    await bench.open()
+    bench.started[-1].crash()
+    await bench.live.close()
+    assert bench.browsers.contexts == 0
+
+
+async def test_a_node_whose_contexts_are_all_in_use_says_that_it_is_busy() -> None:
+    bench = Bench(contexts_max=1, queue_max=0)
+    await bench.witness.load()
+    opened = await bench.open()
+    refused = await bench.refused("open", url=f"{ORIGIN}/")
+    assert (refused.code, refused.retryable) == ("live.busy", True)
+    assert [each.session for each in (await bench.call("list", all=True)).sessions] == [opened.session]
+    await bench.call("close", opened.session)
+    await bench.open()
+
+
+async def test_who_goes_away_while_it_opens_leaves_nothing_open(bench: Bench) -> None:
+    asked, document = asyncio.Event(), bench.site.document
+
+    def told(url: str) -> Document | None:
+        asked.set()
+        return document(url)
+
+    bench.site.document = told  # type: ignore[method-assign]
+    opening = asyncio.create_task(bench.open())
+    await asked.wait()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert (bench.browsers.contexts, bench.live._open) == (0, {})
+    (left,) = (await bench.call("list", all=True)).sessions
+    assert left.reason == "failed"
 
 
 async def test_the_end_of_the_node_signs_what_was_recorded(bench: Bench) -> None:
