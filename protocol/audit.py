@@ -133,7 +133,7 @@ def read(line: bytes) -> Row:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MeshError("input.invalid", f"not a row of the trail: {error}"[:200]) from error
     if _line(row) != line:
-        raise MeshError("input.invalid", "a row of the trail has one form only, and this is another")
+        raise MeshError("input.invalid", "the row is not in the canonical form of the trail")
     return row
 
 
@@ -146,5 +146,5 @@ def follow(head: Head, line: bytes) -> tuple[Row, Head]:
     if row.number != head.number + 1:
         raise MeshError("input.invalid", f"row {head.number + 1} is missing: row {row.number} stands in its place")
     if row.previous != head.digest:
-        raise MeshError("input.invalid", "it names another line before it than the one that is there")
+        raise MeshError("input.invalid", "it names another previous line than the actual one")
     return row, Head(row.number, digest(line))

@@ -49,5 +49,5 @@ def open_introduction(data: bytes, *, binding: bytes, audience: str, now_s: int)
         fresh_s=now_s,
     )
     if opened.claims.audience != audience:
-        raise MeshError("envelope.audience", "an introduction to another node")
+        raise MeshError("envelope.audience", "the introduction is addressed to another node")
     return Introduction(log, opened.claims)

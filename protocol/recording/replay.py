@@ -277,11 +277,11 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
     if not _is_other_origin(report.origin, session.start_url):
-        raise MeshError("report.invalid", "what it names as another origin is none")
+        raise MeshError("report.invalid", "its other origin is not a valid origin")
     expected = replayable(steps)
     indices = [match.index for match in report.steps]
     if indices != [step.index for step in expected[: len(indices)]]:
-        raise MeshError("report.invalid", "its steps are not those of the recording")
+        raise MeshError("report.invalid", "its steps differ from those of the recording")
     for step, match in zip(expected, report.steps, strict=False):
         whole = match.performed and match.state and match.url and match.title and match.extracted
         compared = match.performed and bool(step.snapshot)

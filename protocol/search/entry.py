@@ -203,7 +203,7 @@ def decode_action(data: bytes) -> TreeAction:
 
 def _check_value(action: TreeAction) -> None:
     if isinstance(action, Fill) and isinstance(action.value, Secret):
-        raise MeshError("delta.invalid", "a search types no secrets")
+        raise MeshError("delta.invalid", "a search cannot type secrets")
 
 
 def _check_node(key: bytes, entry: NodeEntry) -> None:

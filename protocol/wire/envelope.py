@@ -245,9 +245,7 @@ class ReplayWindow:
                 back_s = opens_s - now_s
                 told = "issued before this node started"
                 if back_s > 0:
-                    told = (
-                        f"the clock of the called node is {back_s} s behind what it showed before: correct it, or wait"
-                    )
+                    told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
                 raise MeshError("envelope.time", told, issued_s=claims.issued_s, now_s=now_s)
         entry = (claims.issuer, claims.unique)
         if entry in self._seen:
