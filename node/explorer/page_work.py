@@ -45,7 +45,7 @@ class PageWork:
         policy = self._config.policy
         origins = common(policy.origins or (ANY,), within)
         if not origins:
-            raise MeshError("policy.refused", "no origin is left between this node's policy and the peer's grant")
+            raise MeshError("policy.refused", "this node's policy and the peer's grant have no origin in common")
         return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=() if ANY in origins else origins)
 
     async def try_start(self, spec: SearchSpec) -> None:
