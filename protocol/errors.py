@@ -91,6 +91,24 @@ CODES: dict[str, Code] = {
         "The caller may not do this: its token or schedule was not granted it, or only the owner may.",
         "Let the owner run it, or make a token with the scope it needs: `trailmesh agent add --help`.",
     ),
+    "agent.expired": Code(
+        _C,
+        False,
+        "The time of the agent's token is over.",
+        "Let the owner make a new one: `trailmesh agent rm NAME`, then `trailmesh agent add NAME`.",
+    ),
+    "agent.budget": Code(
+        _C,
+        False,
+        "The agent has used up the calls or the browser time that it was given.",
+        "`trailmesh agent ls` shows what it used; let the owner remove the agent and add it again with more.",
+    ),
+    "agent.busy": Code(
+        _C,
+        True,
+        "The agent has too many calls at a time, or too many wrong tokens are being tried.",
+        "Wait until a call has ended, then repeat this one.",
+    ),
     "internal.fault": Code(
         _E, False, "A defect of trailmesh itself.", "Please report it with the log line of this moment."
     ),

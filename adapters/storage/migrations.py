@@ -81,7 +81,12 @@ _AUDIT_TRAIL: Final = (
 # Scopes were granted for every origin; invites do not outlive the process that listens for them.
 _GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS)
+# A token is looked up by its hash alone, with each call.
+_AGENTS: Final = (
+    "CREATE TABLE agents (name TEXT PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _AGENTS)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import audit_table, log_tables, records, removal, search_tables
+from adapters.ports import AgentRecord, ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.storage import agent_table, audit_table, log_tables, records, removal, search_tables
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -242,6 +242,26 @@ class SqliteStore:
 
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
         return await self._database.read(lambda db: search_tables.leases(db, search_id, status))
+
+    # --- agents ---
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        return await self._database.write(lambda db: agent_table.add(db, agent))
+
+    async def agents(self) -> list[AgentRecord]:
+        return await self._database.read(agent_table.every)
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None:
+        return await self._database.read(lambda db: agent_table.find(db, token_hash))
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        return await self._database.write(lambda db: agent_table.count_call(db, token_hash))
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        return await self._database.write(lambda db: agent_table.charge(db, token_hash, browser_ms))
+
+    async def remove_agent(self, name: str) -> bool:
+        return await self._database.write(lambda db: agent_table.remove(db, name))
 
     # --- witness log ---
 

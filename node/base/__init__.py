@@ -3,16 +3,25 @@
 Owns nothing that is stored. Never knows what a session, a peer or a search is.
 """
 
-from node.base.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
+from node.base.control_file import (
+    AGENTS_DIRECTORY,
+    AGENTS_SOCKET_FILE,
+    CONTROL_FILE,
+    SOCKET_FILE,
+    ControlInfo,
+    socket_path,
+)
 from node.base.files import write_atomic, write_private
 from node.base.loop_watch import LoopWatch
 from node.base.plain import counted, plain
 from node.base.serving import Serving
 from node.base.statuses import exit_code, from_dict, http_status
-from node.base.tasks import Tasks, either, to_its_end
+from node.base.tasks import Tasks, either, interruptible, to_its_end
 from node.base.terminal import LineFormatter, json_text, one_lined
 
 __all__ = [
+    "AGENTS_DIRECTORY",
+    "AGENTS_SOCKET_FILE",
     "CONTROL_FILE",
     "SOCKET_FILE",
     "ControlInfo",
@@ -25,6 +34,7 @@ __all__ = [
     "exit_code",
     "from_dict",
     "http_status",
+    "interruptible",
     "json_text",
     "one_lined",
     "plain",

@@ -233,11 +233,25 @@ def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
     return secrets
 
 
+def _duration(name: str, typed: str | None) -> int:
+    """``90m``, ``12h``, ``30d`` in seconds; 0 for nothing typed."""
+    if not typed:
+        return 0
+    number, unit = typed[:-1], typed[-1]
+    if not (number.isascii() and number.isdigit()) or int(number) == 0 or unit not in _SECONDS or len(number) > 9:
+        flag = name.removesuffix("_s").replace("_", "-")
+        raise MeshError("input.invalid", f"--{flag} wants a time such as 90m, 12h or 30d, not {typed!r}")
+    return int(number) * _SECONDS[unit]
+
+
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
 READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "file": _file,
     "path": _path,
     "id-or-path": _id_or_path,
     "secrets": _secrets,
+    "duration": _duration,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }
 """By ``reads`` of a parameter: the name of the parameter and what was typed, to what the verb is given."""

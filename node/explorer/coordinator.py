@@ -90,7 +90,7 @@ class Coordinator:
         self._config = config
         self._work_locally = work_locally
         self._tell = tell
-        self._desk = LeaseDesk(replica, store, clock)
+        self._desk = LeaseDesk(replica, store, clock, caller=record.caller)
         self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node)
         self._results: set[str] = set()
         """Leases whose signed result has come."""

@@ -5,9 +5,11 @@ Owns every running browser of this node. Never performs an action that the gate 
 
 from node.live.acting import Driver, Gate
 from node.live.browsers import Browsers
+from node.live.policy import guard_for
 
 __all__ = [
     "Browsers",
     "Driver",
     "Gate",
+    "guard_for",
 ]

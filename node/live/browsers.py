@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 
 from adapters.ports import Browser, OpenBrowser, Outcome, Page
+from node.live.metering import Metered, unmetered, until_spent
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Wait
@@ -31,6 +32,8 @@ class Browsers:
         self._lock = asyncio.Lock()
         self.contexts = 0
         """How many pages are open, each in a context of its own."""
+        self.metered: Metered = unmetered
+        """Counts the time that a caller has a page open. Set by whoever knows the budgets of callers."""
 
     async def info(self) -> BrowserInfo:
         """Which browser it is; starts it if need be. Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``."""
@@ -46,8 +49,14 @@ class Browsers:
     async def page(self, profile: Profile, guard: GuardPolicy) -> AsyncIterator[Page]:
         """A page in a fresh isolated context, closed at the end.
 
-        A browser that crashed since its last use is replaced once. Errors: those of ``info``, ``browser.crashed``.
+        A browser that crashed since its last use is replaced once. Errors: those of ``info``, ``browser.crashed``; those of
+        ``metered``, also in the block, which then ends.
         """
+        async with until_spent(self.metered), self._page(profile, guard) as page:
+            yield page
+
+    @contextlib.asynccontextmanager
+    async def _page(self, profile: Profile, guard: GuardPolicy) -> AsyncIterator[Page]:
         browser = await self._running()
         try:
             page = await browser.open(profile, guard)

@@ -16,7 +16,7 @@ import msgspec
 from adapters.ports import Clock, Store
 from node.base import write_atomic
 from node.config import Config
-from node.live import Browsers, Gate
+from node.live import Browsers, Gate, guard_for
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.recorder import Recording, record, record_actions
@@ -33,7 +33,6 @@ from protocol.page.action import Extract, describe
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
-from protocol.risk.classes import GuardPolicy
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -53,11 +52,6 @@ class Sessions:
         self._peers = peers
         self._began_ms = clock.now_ms()
         self._replaying: Counter[str] = Counter()
-
-    def guard(self, allow: tuple[str, ...] = ()) -> GuardPolicy:
-        """This node's network policy; ``allow`` adds requests a person approved for one run."""
-        policy = self._config.policy
-        return GuardPolicy(read_only=True, allow=(*policy.allow_requests, *allow), origins=policy.origins)
 
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
@@ -97,7 +91,7 @@ class Sessions:
 
         for note in file.notes:
             tell({"note": note})
-        async with self._browsers.page(file.profile, self.guard(allow)) as page:
+        async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
@@ -142,7 +136,7 @@ class Sessions:
                 seen = {"matched": match.matched, "text": match.text, "error": match.error}
                 tell({"step": match.index, "of": total, **seen})
 
-            async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
+            async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._store.put_artefact(done.artefact)
             if out:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.ports import AgentRecord, ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
 from adapters.storage import records, removal
 from adapters.storage.records import integer, pack, unpack
 from adapters.storage.usage import ROW_BYTES, added_up
@@ -38,6 +38,7 @@ class MemoryStore:
         self._searches: dict[str, bytes] = {}
         self._deltas: dict[tuple[str, str, int, int], bytes] = {}
         self._leases: dict[str, bytes] = {}
+        self._agents: dict[str, bytes] = {}
         self._logs: dict[int, bytes] = {}
         self._leaves: dict[int, list[LeafRecord]] = {}
         self._subtrees: dict[tuple[int, int, int], bytes] = {}
@@ -252,6 +253,38 @@ class MemoryStore:
         self._open()
         found = [unpack(body, LeaseRecord) for body in self._leases.values()]
         return [lease for lease in found if lease.search == search_id and status in ("", lease.status)]
+
+    # --- agents ---
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        self._open()
+        body = pack(agent)
+        if agent.name in self._agents or await self.agent(agent.token_hash) is not None:
+            return False
+        self._agents[agent.name] = body
+        return True
+
+    async def agents(self) -> list[AgentRecord]:
+        self._open()
+        return [unpack(body, AgentRecord) for _, body in sorted(self._agents.items())]
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None:
+        return next((agent for agent in await self.agents() if agent.token_hash == token_hash), None)
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        counted = records.with_call(await self.agent(token_hash))
+        self._agents[counted.name] = pack(counted)
+        return counted
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        before = await self.agent(token_hash)
+        charged = records.with_browser_ms(before, browser_ms)
+        self._agents[charged.name] = pack(charged)
+        return charged.browser_ms - (before.browser_ms if before else 0)
+
+    async def remove_agent(self, name: str) -> bool:
+        self._open()
+        return self._agents.pop(name, None) is not None
 
     # --- witness log ---
 
