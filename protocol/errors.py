@@ -83,7 +83,10 @@ CODES: dict[str, Code] = {
         "Choose another port with `--listen`, or stop the program that holds it.",
     ),
     "control.unauthorised": Code(
-        _C, False, "The control token is missing or wrong.", "Run the command as the user that owns the data directory."
+        _C,
+        False,
+        "The control token is missing or wrong.",
+        "Run the command as the user that owns the data directory; an agent needs a token of `trailmesh agent add`.",
     ),
     "caller.refused": Code(
         _C,

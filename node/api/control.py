@@ -78,7 +78,7 @@ class ControlServer:
         if self._config.directory:
             return _trusted(Path(self._config.directory))
         directory = self._home / AGENTS_DIRECTORY
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(exist_ok=True)  # and never removed: a container that it is mounted in would lose the node
         directory.chmod(_MODES[self._config.access][0])
         return directory
 
@@ -91,11 +91,10 @@ class ControlServer:
         # A client that goes away (Ctrl-C) cancels its verb.
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2)
         await runner.setup()
-        path.unlink(missing_ok=True)
-        socket = _Socket(path, runner, os.open(path.parent, os.O_RDONLY))
+        socket = _Socket(path, runner, _free(path))
         self._sockets.append(socket)
         await web.UnixSite(runner, socket_path(path, socket.directory)).start()
-        path.chmod(mode)
+        os.chmod(path, mode)
 
     async def close(self) -> None:
         """Stop listening and withdraw the token."""
@@ -106,8 +105,6 @@ class ControlServer:
         for socket in sockets:
             await socket.runner.cleanup()
             os.close(socket.directory)
-        with contextlib.suppress(OSError):
-            (self._home / AGENTS_DIRECTORY).rmdir()
 
     # --- who calls ---------------------------------------------------------------------------------------------------
 
@@ -180,6 +177,12 @@ class _Socket(msgspec.Struct, frozen=True):
 @contextlib.asynccontextmanager
 async def _as_owner() -> AsyncIterator[Caller]:
     yield OWNER
+
+
+def _free(path: Path) -> int:
+    """The open directory of a socket, without the socket that a crash may have left there."""
+    path.unlink(missing_ok=True)
+    return os.open(path.parent, os.O_RDONLY)
 
 
 def _trusted(directory: Path) -> Path:

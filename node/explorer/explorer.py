@@ -168,8 +168,8 @@ class Explorer:
         """Follow a running search, or take up one that stopped: for ``seconds`` from now, or, if 0, for what it had left.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
-        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (peers take part and know nothing of
-        the caller's origins; or it is the owner who stopped it here).
+        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (peers take part and
+        know nothing of the caller's origins; or the owner has stopped it here).
         """
         self._searches.check_open()
         found = await self._record(search_id)

@@ -12,8 +12,8 @@ from protocol.trust.origin import ANY, common
 def guard_for(policy: PolicyConfig, allow: tuple[str, ...] = (), *, within: tuple[str, ...] = (ANY,)) -> GuardPolicy:
     """The network policy for whoever calls now; ``allow`` adds requests that a person approved.
 
-    within: origins that the work is for, as a peer's grant has them. Errors: ``policy.refused`` (those and the origins of the policy
-    have nothing in common), ``caller.refused`` (nor has what is left with the caller's).
+    within: origins that the work is for, as a peer's grant has them. Errors: ``policy.refused`` (the policy allows none of those),
+    ``caller.refused`` (nor any of the caller's).
     """
     origins = common(policy.origins or (ANY,), within)
     if not origins:  # an empty list would allow every origin

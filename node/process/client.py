@@ -1,7 +1,7 @@
 """How a command reaches its node: through the control API while the node runs, else in this process.
 
-Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``. Whoever has a token of
-an agent calls as that agent, over the socket for agents, and never opens the data directory: that would be to act as its owner.
+Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``. Whoever has a token
+of an agent calls as that agent, over the socket for agents, and never opens the data directory: that would be to act as its owner.
 """
 
 from __future__ import annotations
