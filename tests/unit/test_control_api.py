@@ -77,7 +77,7 @@ def _nothing(event: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer wrong", "Bearer \u00ff\u00fe", "Basic x"])
 async def test_a_wrong_token_is_refused_before_the_body_is_read(tmp_path: Path, verbs: Verbs, given: str) -> None:
-    """Guard: node/api/control.py, ControlServer._handle."""
+    """Guard: node/api/control.py, ControlServer._anybody."""
     status, answer = await _post(tmp_path, "no.such", b"{", Authorization=given)
     assert (status, answer["error"]["code"]) == (401, "control.unauthorised")
 
