@@ -13,10 +13,13 @@ from typing import Any, get_args
 
 import aiohttp
 import pytest
+from click.testing import CliRunner
 
 from node.api.control import ControlServer
 from node.api.node import Node
 from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_FILE
+from node.cli import main
+from node.cli.build import READERS
 from node.config import ControlConfig
 from node.process.client import AsAgent, as_agent, call, control_info
 from node.process.setup import init_home
@@ -25,6 +28,7 @@ from node.verbs import SCOPES, CallerKind
 from node.verbs.agent import Scope
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.trust.agent_token import make_token
 from tests.canaries import found_in
 from tests.unit.test_privileged import _CALLS as PRIVILEGED
 
@@ -269,3 +273,24 @@ async def test_an_agent_never_opens_the_data_directory_itself(served: Served, tm
         await call(other, "session.list", {}, nothing, agent=agent)
     assert refused.value.code == "node.not_serving"
     assert sorted(path.name for path in other.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", [["node", "doctor"], ["node", "serve"], ["node", "id"]], ids=" ".join)
+def test_what_works_on_the_data_directory_itself_is_refused_with_a_token_file(
+    tmp_path: Path, command: list[str]
+) -> None:
+    file = tmp_path / "t"
+    file.write_text(make_token("helper", bytes(32)))
+    before = sorted(path.name for path in tmp_path.iterdir())
+    done = CliRunner().invoke(main, ["--token-file", str(file), *command, "--home", str(tmp_path), "--json"])
+    assert json.loads(done.output)["error"]["code"] == "caller.refused"
+    assert done.exit_code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_times_are_typed_with_their_unit() -> None:
+    read = READERS["duration"]
+    assert [read("expires_s", text) for text in (None, "", "90m", "12h", "30d")] == [0, 0, 5_400, 43_200, 2_592_000]
+    for wrong in ("30", "d", "-1d", "0d", "1.5h", "1w", "१d", "9999999999d"):
+        with pytest.raises(MeshError, match="--expires wants a time"):
+            read("expires_s", wrong)
