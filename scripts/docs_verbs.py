@@ -62,7 +62,8 @@ def verbs_page(notice: str) -> str:
             lines += [*_parameters(verb), *_result(verb, given)]
     inner = [record for record in with_inner(given) if record not in given]
     lines += ["## Records", "", "What the fields above hold.", *tables(inner)]
-    return "\n".join(lines) + "\n"
+    page = "\n".join(lines) + "\n"
+    return page.replace("](ids.md)", "](protocol/ids.md)")  # the words of fields are written for docs/protocol
 
 
 def _help(text: str) -> Iterator[str]:

@@ -146,7 +146,7 @@ class ControlServer:
                 async with as_whom() as caller:
                     return {"result": await self._dispatch(request.match_info["verb"], body, tell, caller)}
             except MeshError as error:
-                return {"error": error.to_dict()}
+                return {"error": error.shown.to_dict()}
             finally:
                 events.put_nowait(None)
 
@@ -207,7 +207,8 @@ def _trusted(directory: Path) -> Path:
 
 
 def _refusal(error: MeshError) -> web.Response:
-    return web.json_response({"error": error.to_dict()}, status=http_status(error.code))
+    shown = error.shown
+    return web.json_response({"error": shown.to_dict()}, status=http_status(shown.code))
 
 
 def _line(value: dict[str, Any]) -> bytes:

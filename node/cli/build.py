@@ -246,12 +246,25 @@ def _duration(name: str, typed: str | None) -> int:
 
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
+
+def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
+    """Values by name."""
+    pairs = {}
+    for text in typed:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise MeshError("input.invalid", f"--{name} wants KEY=VALUE, not {text[:80]!r}")
+        pairs[key] = value
+    return pairs
+
+
 READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "file": _file,
     "path": _path,
     "id-or-path": _id_or_path,
     "secrets": _secrets,
     "duration": _duration,
+    "pairs": _pairs,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }
 """By ``reads`` of a parameter: the name of the parameter and what was typed, to what the verb is given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import agent, audit, distrust, explore, keys, log, node, pairing, session
+from node.verbs import agent, audit, distrust, explore, keys, live, log, node, pairing, session
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
@@ -15,6 +15,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     agent.VERBS,
     distrust.VERBS,
     session.VERBS,
+    live.VERBS,
     explore.VERBS,
     log.VERBS,
     audit.VERBS,
