@@ -220,6 +220,8 @@ class SearchRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The encoded ``protocol.messages.SearchSpec``."""
     state: bytes
     """What its owner keeps about it, encoded; opaque to the store."""
+    caller: str = ""
+    """Who had it started here, ``str`` of a ``node.verbs.Caller``; empty if that was not written down."""
 
 
 class DeltaRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,6 +250,29 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The signed result envelope, once there is one."""
     spend: Spend = Spend()
     """What its worker last said that it has cost."""
+    caller: str = ""
+    """Who asked for the work: at the coordinator, who runs the search; at a worker, the coordinator. Never sent to anybody."""
+
+
+class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent: a program that the owner made a token for. The token itself is not stored."""
+
+    name: str
+    token_hash: bytes
+    """SHA-256 of the token."""
+    scopes: tuple[str, ...]
+    origins: tuple[str, ...]
+    """Patterns of the only origins its browser runs may contact; empty for all that the configuration allows."""
+    created_ms: int
+    expires_ms: int
+    calls_max: int
+    """How many calls it may make; 0 for any number."""
+    browser_ms_max: int
+    """How long it may use a browser, all runs together; 0 for any time."""
+    calls: int = 0
+    """How many it has made."""
+    browser_ms: int = 0
+    """How long it has used a browser. What a run has not used of the time it took in advance is given back at its end."""
 
 
 PAGE_ROWS: Final = 1_000
@@ -393,6 +418,28 @@ class Store(Protocol):
     async def live(self, live_id: str) -> LiveRecord | None: ...
     async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
         """Newest first; an empty caller matches all."""
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        """Keep a new agent; False if one has its name or its token already, which stays."""
+
+    async def agents(self) -> list[AgentRecord]:
+        """By name."""
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None: ...
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        """Count a call of an agent before it is made; the agent as it is then. Durable when it returns.
+
+        Errors: ``input.not_found``, ``agent.budget`` (nothing is counted).
+        """
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        """Count time with a browser, before it is used: as much of ``browser_ms`` as is left (returned). Durable when it returns.
+
+        A negative time is given back. Errors: ``input.not_found``, ``agent.budget`` (nothing is left).
+        """
+
+    async def remove_agent(self, name: str) -> bool: ...
 
     async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
         """Add ``leaves`` to a log and replace its record, all or nothing; index 0 begins a log.

@@ -52,7 +52,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     what: _Short
     """Name of the action: a verb (``session.record``), a route (``branch/assign``), an event (``peer.paired``)."""
     who: _Short
-    """``owner``, ``node``, or the id of the peer that asked."""
+    """``owner``, ``node``, ``agent:NAME``, or the id of the peer that asked."""
     outcome: Outcome
     key: _Short
     """Id of the witness key that was current, hex."""

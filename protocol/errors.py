@@ -102,13 +102,31 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The token for the control API is missing or wrong.",
-        "Run the command as the user that owns the data directory, or read the token again from `control.json` there.",
+        "Run the command as the user that owns the data directory; an agent needs a token of `trailmesh agent add`.",
     ),
     "caller.refused": Code(
         _C,
         False,
         "This caller is not authorised for the operation: its token or schedule lacks the scope, or only the owner may do it.",
         "Run it as the owner, or create a token with the required scope: `trailmesh agent add --help`.",
+    ),
+    "agent.expired": Code(
+        _C,
+        False,
+        "The time of the agent's token is over.",
+        "Let the owner make a new one: `trailmesh agent rm NAME`, then `trailmesh agent add NAME`.",
+    ),
+    "agent.budget": Code(
+        _C,
+        False,
+        "The agent has used up the calls or the browser time that it was given.",
+        "`trailmesh agent ls` shows what it used; let the owner remove the agent and add it again with more.",
+    ),
+    "agent.busy": Code(
+        _C,
+        True,
+        "The agent has too many calls at a time, or too many wrong tokens are being tried.",
+        "Wait until a call has ended, then repeat this one.",
     ),
     "internal.fault": Code(
         _E,

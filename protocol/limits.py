@@ -106,6 +106,20 @@ NOTICES_PER_PEER_MAX: Final = 64
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
 LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
+CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens that are answered at once
+CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # for each that comes after them
+CONTROL_FAILURES_WAITING_MAX: Final = 16
+
+# Agents (docs/agents.md)
+AGENTS_MAX: Final = 64
+AGENT_TOKEN_BYTES: Final = 32
+AGENT_TOKEN_CHARS_MAX: Final = 128
+AGENT_DAYS_MAX: Final = 365
+AGENT_DAYS_USUAL: Final = 30
+AGENT_CALLS_MAX: Final = 1_000_000_000
+AGENT_BROWSER_SECONDS_MAX: Final = 100_000_000
+AGENT_CALLS_AT_ONCE_MAX: Final = 16
+AGENT_BROWSER_SLICE_MS: Final = 5_000  # taken in advance: what a crash can cost an agent of its browser time
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8

@@ -113,7 +113,12 @@ _LIVE: Final = (
     "CREATE INDEX live_by_end ON live (ended_ms, opened_ms, seq)",
 )
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _LISTS, _LIVE)
+# A token is looked up by its hash alone, with each call.
+_AGENTS: Final = (
+    "CREATE TABLE agents (name TEXT PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _LISTS, _LIVE, _AGENTS)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
-from adapters.ports import DeltaRecord
+from adapters.ports import AgentRecord, DeltaRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.session import Session, Step
@@ -84,6 +84,34 @@ def integer(value: int) -> int:
     if not -(2**63) <= value < 2**63:
         raise MeshError("input.invalid", "a number is outside of what can be stored")
     return value
+
+
+def with_call(agent: AgentRecord | None) -> AgentRecord:
+    """``agent`` with one call more. Errors: ``input.not_found``, ``agent.budget``."""
+    if agent is None:
+        raise _no_agent()
+    if agent.calls_max and agent.calls >= agent.calls_max:
+        raise MeshError("agent.budget", f"all of its {agent.calls_max} calls are made", agent=agent.name)
+    return msgspec.structs.replace(agent, calls=agent.calls + 1)
+
+
+def with_browser_ms(agent: AgentRecord | None, browser_ms: int) -> AgentRecord:
+    """``agent`` with as much of ``browser_ms`` more as it has left; less than nothing is given back.
+
+    Errors: ``input.not_found``, ``agent.budget``.
+    """
+    if agent is None:
+        raise _no_agent()
+    if agent.browser_ms_max and browser_ms > 0:
+        browser_ms = min(browser_ms, agent.browser_ms_max - agent.browser_ms)
+        if browser_ms <= 0:
+            told = f"all of its {agent.browser_ms_max // 1000} s with a browser are used"
+            raise MeshError("agent.budget", told, agent=agent.name)
+    return msgspec.structs.replace(agent, browser_ms=max(0, agent.browser_ms + browser_ms))
+
+
+def _no_agent() -> MeshError:
+    return MeshError("input.not_found", "no agent has this token")
 
 
 def search_text(session: Session) -> str:

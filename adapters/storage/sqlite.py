@@ -16,6 +16,7 @@ from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord,
 from adapters.ports import (
     PAGE_BYTES,
     PAGE_ROWS,
+    AgentRecord,
     ArtefactRecord,
     DeltaRecord,
     InviteRecord,
@@ -24,7 +25,16 @@ from adapters.ports import (
     PeerRecord,
     SearchRecord,
 )
-from adapters.storage import artefact_table, audit_table, live_table, log_tables, records, removal, search_tables
+from adapters.storage import (
+    agent_table,
+    artefact_table,
+    audit_table,
+    live_table,
+    log_tables,
+    records,
+    removal,
+    search_tables,
+)
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -281,6 +291,26 @@ class SqliteStore:
 
     async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
         return await self._database.read(lambda db: live_table.every(db, caller, open_only, limit))
+
+    # --- agents ---
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        return await self._database.write(lambda db: agent_table.add(db, agent))
+
+    async def agents(self) -> list[AgentRecord]:
+        return await self._database.read(agent_table.every)
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None:
+        return await self._database.read(lambda db: agent_table.find(db, token_hash))
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        return await self._database.write(lambda db: agent_table.count_call(db, token_hash))
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        return await self._database.write(lambda db: agent_table.charge(db, token_hash, browser_ms))
+
+    async def remove_agent(self, name: str) -> bool:
+        return await self._database.write(lambda db: agent_table.remove(db, name))
 
     # --- witness log ---
 

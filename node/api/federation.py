@@ -14,7 +14,7 @@ from adapters.ports import Clock
 from adapters.refusals import Refusals
 from node.api import routes
 from node.trust import PATH_PREFIX, ClockMark, TrustChanges
-from node.verbs import Handler
+from node.verbs import Caller, CallerKind, Handler, called_by
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
 from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
@@ -99,11 +99,12 @@ class FederationApi:
         await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)
         trail, declared = self._peers.trail, routes.ROUTES.get(route, routes.UNDECLARED)
-        if declared is None:
-            with trail.for_peer(caller):
+        with called_by(Caller(kind=CallerKind.PEER, name=caller)):
+            if declared is None:
+                with trail.for_peer(caller):
+                    return cbor.encode(await handler(caller, record))
+            async with trail.declared(route, declared, caller, record):
                 return cbor.encode(await handler(caller, record))
-        async with trail.declared(route, declared, caller, record):
-            return cbor.encode(await handler(caller, record))
 
     async def _charge(self, caller: str, route: str, kept_bytes: int) -> None:
         """Add to the caller's account what its request may leave here. Errors: ``peer.quota``."""

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from node import __version__
+from node.api.agents import Agents
 from node.api.federation import FederationApi
 from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
@@ -26,7 +27,7 @@ def _parts(rooms: Rooms) -> Parts:
     return Parts(rooms.explorer, rooms.sessions, rooms.peers, rooms.store, rooms.clock, rooms.config.name)
 
 
-def _bound(rooms: Rooms) -> Bound:
+def _bound(rooms: Rooms, agents: Agents) -> Bound:
     """Every verb with the function of its room."""
     return {
         **MeshVerbs(rooms).bound,
@@ -39,6 +40,7 @@ def _bound(rooms: Rooms) -> Bound:
         **rooms.distrust.bound,
         **rooms.notices.bound,
         **rooms.audit.bound,
+        **agents.bound,
     }
 
 
@@ -47,6 +49,8 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
+        self.agents = Agents(rooms.store, rooms.clock, rooms.refusals)
+        rooms.browsers.metered = self.agents.metered
         self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
@@ -59,7 +63,9 @@ class Node:
         }
         for route, handler in routes.items():
             self.federation.serve(route, handler)
-        self.verbs: dict[str, tuple[Verb, Run]] = {verb.name: (verb, run) for verb, run in _bound(rooms).items()}
+        self.verbs: dict[str, tuple[Verb, Run]] = {
+            verb.name: (verb, run) for verb, run in _bound(rooms, self.agents).items()
+        }
         """Everything that can be asked, by name."""
 
     async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER) -> Any:

@@ -16,6 +16,9 @@ _STATUS_BY_CODE: Final = {
     "live.not_found": 404,
     "input.too_large": 413,
     "control.unauthorised": 401,
+    "agent.expired": 401,
+    "agent.budget": 429,
+    "agent.busy": 429,
     "internal.fault": 500,
 }
 

@@ -233,6 +233,20 @@ def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
     return secrets
 
 
+def _duration(name: str, typed: str | None) -> int:
+    """``90m``, ``12h``, ``30d`` in seconds; 0 for nothing typed."""
+    if not typed:
+        return 0
+    number, unit = typed[:-1], typed[-1]
+    if not (number.isascii() and number.isdigit()) or int(number) == 0 or unit not in _SECONDS or len(number) > 9:
+        flag = name.removesuffix("_s").replace("_", "-")
+        raise MeshError("input.invalid", f"--{flag} wants a time such as 90m, 12h or 30d, not {typed!r}")
+    return int(number) * _SECONDS[unit]
+
+
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
 def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
     """Values by name."""
     pairs = {}
@@ -249,6 +263,7 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "path": _path,
     "id-or-path": _id_or_path,
     "secrets": _secrets,
+    "duration": _duration,
     "pairs": _pairs,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }

@@ -9,7 +9,7 @@ import click
 
 from node.base import counted
 from node.cli.build import Look, commands_of, parameter
-from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from node.cli.common import Result, common_options, emit, moment, run_verb, short_caller, table
 from node.verbs import explore as verbs
 from protocol.errors import MeshError
 
@@ -150,8 +150,11 @@ def _show_list(r: Result) -> None:
     if not r["searches"]:
         click.echo("no searches yet: `trailmesh explore run`")
         return
-    rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
-    table("searches", ["id", "status", "coordinator", "when (UTC)"], rows)
+    rows = [
+        [s["id"], s["status"], s["coordinator"][:7], short_caller(s["caller"]), moment(s["created_ms"])]
+        for s in r["searches"]
+    ]
+    table("searches", ["id", "status", "coordinator", "for", "when (UTC)"], rows)
 
 
 @group.command()

@@ -8,13 +8,14 @@ from node.config import settings
 from node.config.forms import in_words
 from node.config.passphrase import Ask, new_source, remembered, source
 from node.config.safe_yaml import Node, load
-from node.config.settings import CONFIG_FILE, BrowserConfig, Config, PolicyConfig, home_directory
+from node.config.settings import CONFIG_FILE, BrowserConfig, Config, ControlConfig, PolicyConfig, home_directory
 
 __all__ = [
     "CONFIG_FILE",
     "Ask",
     "BrowserConfig",
     "Config",
+    "ControlConfig",
     "Node",
     "PolicyConfig",
     "home_directory",

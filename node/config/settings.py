@@ -19,6 +19,8 @@ from protocol.recording.session import Profile
 CONFIG_FILE = "config.yaml"
 HOME_VARIABLE = "TRAILMESH_HOME"
 PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
+TOKEN_VARIABLE = "TRAILMESH_TOKEN_FILE"  # noqa: S105 (a name, no token)
+SOCKET_VARIABLE = "TRAILMESH_SOCKET"
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=NAME_PATTERN)]
@@ -117,6 +119,15 @@ class MetricsConfig(_Record, frozen=True, kw_only=True):
     """Must be true for a host that is not loopback: whoever reaches it reads the metrics."""
 
 
+class ControlConfig(_Record, frozen=True, kw_only=True):
+    """Where agents of other accounts and containers reach this node (docs/agents.md). Its owner has a socket of his own."""
+
+    directory: str = ""
+    """Absolute path of a directory that is there, for the socket of agents; empty makes ``control`` in the data directory."""
+    access: Literal["owner", "group", "all"] = "owner"
+    """Who may connect to it: this user, its group, or every account of this machine. Each call needs a token all the same."""
+
+
 class ExploreConfig(_Record, frozen=True, kw_only=True):
     """How much exploring this node does at once."""
 
@@ -138,6 +149,7 @@ class Config(_Record, frozen=True, kw_only=True):
     policy: PolicyConfig = PolicyConfig()
     explore: ExploreConfig = ExploreConfig()
     metrics: MetricsConfig = MetricsConfig()
+    control: ControlConfig = ControlConfig()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
@@ -199,6 +211,16 @@ def home_directory(given: str | None) -> Path:
     if from_environment := os.environ.get(HOME_VARIABLE):
         return Path(from_environment).expanduser().absolute()
     return Path(platformdirs.user_data_dir("trailmesh"))
+
+
+def token_file_from_environment() -> str:
+    """The file with the token of an agent; empty if the environment names none."""
+    return os.environ.get(TOKEN_VARIABLE, "")
+
+
+def socket_from_environment() -> str:
+    """The socket for agents of a node; empty if the environment names none."""
+    return os.environ.get(SOCKET_VARIABLE, "")
 
 
 def passphrase_file_from_environment() -> str:

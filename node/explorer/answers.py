@@ -122,6 +122,7 @@ class Answers:
                     updated_ms=self._clock.now_ms(),
                     spec=ask.spec,
                     state=b"",
+                    caller=caller,
                 )
                 await self._store.put_search(known)
             search = await self._searches.enter(known)

@@ -94,7 +94,7 @@ class Coordinator:
         self._work_locally = work_locally
         self._proofs = proofs
         self._tell = tell
-        self._desk = LeaseDesk(replica, store, clock)
+        self._desk = LeaseDesk(replica, store, clock, caller=record.caller)
         self._diligence = Diligence(self.progress, replica)
         self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node)
         self._results: set[str] = set()

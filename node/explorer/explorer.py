@@ -23,8 +23,10 @@ from node.explorer.replica import Replica
 from node.live import Browsers
 from node.signing import Witness
 from node.trust import Calls
-from node.verbs import Tell
+from node.verbs import OWNER as THE_OWNER
+from node.verbs import Caller, CallerKind, Tell, called_by, current_caller
 from protocol import ids
+from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
@@ -85,16 +87,20 @@ class Explorer:
         return sum(search.work.working for search in self._searches.all() if search.work is not None)
 
     async def start(self) -> None:
-        """Open again what was running when the node last stopped, without those whose expulsion it interrupted."""
+        """Open again what was running when the node last stopped, without those whose expulsion it interrupted.
+
+        What an agent or a schedule has had it run is stopped: what those may do ends with their call.
+        """
         for node in await self._expulsions.pending():
             await self.drop_peer(node)
         for found in [found async for found in every_search(self._store, status="running")]:
             try:
-                if found.coordinator != self._witness.node and not self._may_go_on(found):
+                own = found.coordinator == self._witness.node
+                if found.caller not in ("", OWNER) if own else not self._may_go_on(found):
                     await self._mark_stopped(found.id)
                     continue
                 search = await self._searches.enter(found)
-                if found.coordinator == self._witness.node:
+                if own:
                     self._coordinate(search, found)
                 log.info("search %s goes on", found.id)
             except MeshError as error:
@@ -123,9 +129,9 @@ class Explorer:
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
-        ``peers``: names; None takes every peer that lets us assign branches there. Nothing is kept of a search whose start page
-        does not open. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``, ``search.start_failed``,
-        ``browser.*``.
+        ``peers``: names; None takes every peer that lets us assign branches there. A caller who may visit some origins only
+        searches without peers. Nothing is kept of a search whose start page does not open. Errors: ``OpenSearches.check_open``;
+        ``input.*``, ``condition.invalid``, ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
         self._searches.check_open()
         if redact_url(start_url) != start_url:
@@ -133,7 +139,7 @@ class Explorer:
             raise MeshError("input.invalid", told)
         if one_line(goal) != goal:
             raise MeshError("input.invalid", "a goal is one line, without control characters")
-        chosen = self._participants(peers, start_url)
+        chosen = self._participants(_alone(peers), start_url)
         now_ms = self._clock.now_ms()
         search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         self._witness.trail.about(search_id)
@@ -161,6 +167,7 @@ class Explorer:
             updated_ms=now_ms,
             spec=signed.envelope,
             state=cbor.encode(Progress(limit_ms=seconds * 1000)),
+            caller=str(current_caller()),
         )
         await self._store.put_search(found)
         search = await self._searches.enter(found)
@@ -171,11 +178,16 @@ class Explorer:
         """Follow a running search, or take up one that stopped: for ``seconds`` from now, or, if 0, for what it had left.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
-        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``.
+        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (peers take part and
+        know nothing of the caller's origins; or the owner has stopped it here).
         """
         self._searches.check_open()
         found = await self._record(search_id)
+        if current_caller().origins and len(self._searches.spec_of(found.spec).participants) > 1:
+            raise MeshError("caller.refused", "the search has peers, which know nothing of your origins")
         if found.coordinator != self._witness.node:
+            if current_caller().kind is not CallerKind.OWNER:
+                raise MeshError("caller.refused", "the owner has stopped this search of a peer, and only he lifts that")
             return await self._searches.readmit(found)
         if found.status == "done":
             return found
@@ -186,7 +198,9 @@ class Explorer:
         progress.error = ""
         if seconds:
             progress.limit_ms = progress.used_ms + seconds * 1000
-        found = msgspec.structs.replace(found, status="running", state=cbor.encode(progress))
+        found = msgspec.structs.replace(
+            found, status="running", state=cbor.encode(progress), caller=str(current_caller())
+        )
         async with self._searches.admitting:
             await self._record(search_id)  # it may have been removed meanwhile
             await self._store.put_search(found)
@@ -319,11 +333,16 @@ class Explorer:
             for watcher in list(search.watchers):
                 watcher(event)
 
+        caller = _for_whom()
+
+        # Whoever brings the claim, or frees the place for the work: a browser runs for the one whose search it is.
         async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
-            return await self._pages.replay_claim(search.spec, path, peer)
+            with called_by(caller):
+                return await self._pages.replay_claim(search.spec, path, peer)
 
         async def work_locally(assignment: Assignment, after: AfterIteration) -> BranchResult:
-            return await self._pages.explore(search.replica, assignment, after)
+            with called_by(caller):
+                return await self._pages.explore(search.replica, assignment, after)
 
         search.coordinator = Coordinator(
             found,
@@ -398,6 +417,21 @@ class Explorer:
             if search.coordinator is None and silent_ms > (search.spec.seconds + _GRACE_S) * 1000:
                 await self._searches.leave(search)
                 await self._mark_stopped(search.spec.id)
+
+
+def _for_whom() -> Caller:
+    """For whom a search runs: who calls now, or, when the node itself goes on with it after a restart, its owner."""
+    caller = current_caller()
+    return caller if caller.kind is not CallerKind.NODE else THE_OWNER
+
+
+def _alone(peers: list[str] | None) -> list[str] | None:
+    """``peers``, or nobody for a caller who may visit some origins only: no peer would know of them. Errors: ``caller.refused``."""
+    if not current_caller().origins:
+        return peers
+    if peers:
+        raise MeshError("caller.refused", "peers know nothing of your origins: search without them")
+    return []
 
 
 def _checked(spec: SearchSpec) -> SearchSpec:

@@ -23,11 +23,13 @@ _NOTHING = Spend()
 class LeaseDesk:
     """The leases of one search. The book decides; tree and store only record its decisions."""
 
-    def __init__(self, replica: Replica, store: Store, clock: Clock) -> None:
+    def __init__(self, replica: Replica, store: Store, clock: Clock, *, caller: str = "") -> None:
+        """caller: who has the search run; written down with each lease."""
         self._search = replica.spec.id
         self._replica = replica
         self._store = store
         self._clock = clock
+        self._caller = caller
         self._book = LeaseBook()
         self._spend: dict[str, Spend] = {}
         """The last reported spend of live leases that may not be in the store yet."""
@@ -100,6 +102,7 @@ class LeaseDesk:
                 status=_status(lease),
                 expires_ms=lease.expires_ms,
                 assignment=assignment,
+                caller=self._caller,
             )
             self._replica.own.note_lease(lease.branch, lease.entry())
             await self._store.put_lease(record)

@@ -78,7 +78,8 @@ class ExploreVerbs:
         found = await self._parts.store.searches(limit=params.limit)
         return SearchList(
             searches=[
-                Listed(id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms) for f in found
+                Listed(id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms, caller=f.caller)
+                for f in found
             ]
         )
 

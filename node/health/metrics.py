@@ -115,8 +115,8 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
 
 
 def short(node: str) -> str:
-    """``node`` as a label: the short form of an id."""
-    return OTHERS if node == OTHERS else ids.short(node)
+    """``node`` as a label: the short form of an id; ``others`` and ``agent:NAME`` whole, as two agents may begin alike."""
+    return node if node == OTHERS or ":" in node else ids.short(node)
 
 
 def disk_by_peer(rooms: Rooms) -> dict[str, int]:

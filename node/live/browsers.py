@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from adapters.ports import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
+from node.live.metering import Metered, unmetered, until_spent
 from node.live.pool import Pool, Seat
 from protocol import limits
 from protocol.errors import MeshError
@@ -41,6 +42,8 @@ class Browsers:
         self._info: BrowserInfo | None = None
         self.waiting = 0
         """How many callers wait for a place."""
+        self.metered: Metered = unmetered
+        """Counts the time that a caller has a page or a live session open. Set by whoever knows the budgets of callers."""
 
     async def _start(self) -> Browser:
         browser = await self._open_browser()
@@ -112,12 +115,16 @@ class Browsers:
 
     @contextlib.asynccontextmanager
     async def page(self, profile: Profile, guard: GuardPolicy, *, wait_s: float | None = None) -> AsyncIterator[Page]:
-        """The one page of a fresh isolated context, closed at the end. Errors: those of ``context`` and ``Context.page``."""
-        context = await self.context(profile, guard, wait_s=wait_s)
-        try:
-            yield await context.page()
-        finally:
-            await context.close()
+        """The one page of a fresh isolated context, closed at the end.
+
+        Errors: those of ``context`` and ``Context.page``; those of ``metered``, also in the block, which then ends.
+        """
+        async with until_spent(self.metered):
+            context = await self.context(profile, guard, wait_s=wait_s)
+            try:
+                yield await context.page()
+            finally:
+                await context.close()
 
     async def close(self) -> None:
         """Stop every browser, also one that is being started. Whoever waits for a place, or comes later, is refused."""

@@ -32,7 +32,6 @@ from protocol.page.action import Extract, describe
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
-from protocol.risk.classes import GuardPolicy
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -53,10 +52,6 @@ class Sessions:
         self._peers = peers
         self._began_ms = clock.now_ms()
         self._replaying: Counter[str] = Counter()
-
-    def guard(self, allow: tuple[str, ...] = ()) -> GuardPolicy:
-        """This node's network policy; ``allow`` adds requests a person approved for one run."""
-        return guard_for(self._config.policy, allow)
 
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
@@ -96,7 +91,7 @@ class Sessions:
 
         for note in file.notes:
             tell({"note": note})
-        async with self._browsers.page(file.profile, self.guard(allow)) as page:
+        async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
@@ -141,7 +136,7 @@ class Sessions:
                 seen = {"matched": match.matched, "text": match.text, "error": match.error}
                 tell({"step": match.index, "of": total, **seen})
 
-            async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
+            async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._store.put_artefact(done.artefact)
             if out:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import audit, distrust, explore, keys, live, log, node, pairing, session
+from node.verbs import agent, audit, distrust, explore, keys, live, log, node, pairing, session
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     node.VERBS,
     keys.VERBS,
     pairing.VERBS,
+    agent.VERBS,
     distrust.VERBS,
     session.VERBS,
     live.VERBS,

@@ -122,6 +122,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     spend: tuple[PeerSpend, ...]
     reason: str = ""
     """Error code of why it did not reach its goal."""
+    caller: str = ""
+    """As ``Listed.caller``."""
     html: str = ""
     """Path of the report, if one was written."""
 
@@ -134,6 +136,8 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: str
     """Node id."""
     created_ms: int
+    caller: str = ""
+    """Who had it started here: ``owner``, ``agent:NAME``, the id of a peer; empty if that was not written down."""
 
 
 class SearchList(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord,
 from adapters.ports import (
     PAGE_BYTES,
     PAGE_ROWS,
+    AgentRecord,
     ArtefactRecord,
     DeltaRecord,
     InviteRecord,
@@ -49,6 +50,7 @@ class MemoryStore:
         self._deltas: dict[tuple[str, str, int, int], bytes] = {}
         self._leases: dict[str, bytes] = {}
         self._lives: dict[str, bytes] = {}
+        self._agents: dict[str, bytes] = {}
         self._logs: dict[int, bytes] = {}
         self._leaves: dict[int, list[LeafRecord]] = {}
         self._subtrees: dict[tuple[int, int, int], bytes] = {}
@@ -322,6 +324,38 @@ class MemoryStore:
         found = [unpack(body, LiveRecord) for body in reversed(self._lives.values())]
         found = [live for live in found if caller in ("", live.caller) and not (open_only and live.ended_ms)]
         return sorted(found, key=lambda live: -live.opened_ms)[:count]
+
+    # --- agents ---
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        self._open()
+        body = pack(agent)
+        if agent.name in self._agents or await self.agent(agent.token_hash) is not None:
+            return False
+        self._agents[agent.name] = body
+        return True
+
+    async def agents(self) -> list[AgentRecord]:
+        self._open()
+        return [unpack(body, AgentRecord) for _, body in sorted(self._agents.items())]
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None:
+        return next((agent for agent in await self.agents() if agent.token_hash == token_hash), None)
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        counted = records.with_call(await self.agent(token_hash))
+        self._agents[counted.name] = pack(counted)
+        return counted
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        before = await self.agent(token_hash)
+        charged = records.with_browser_ms(before, browser_ms)
+        self._agents[charged.name] = pack(charged)
+        return charged.browser_ms - (before.browser_ms if before else 0)
+
+    async def remove_agent(self, name: str) -> bool:
+        self._open()
+        return self._agents.pop(name, None) is not None
 
     # --- witness log ---
 

@@ -63,6 +63,8 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.knock": {"address": f"https://{SECRET}@127.0.0.1:1", "public_key": "00"},
     "node.distrust": {"peer": "nobody", "reason": "lost"},
     "node.trust": {"peer": "nobody", "notify": True},
+    "agent.add": {"name": "helper", "scopes": ["read"]},
+    "agent.remove": {"name": "nobody"},
     "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": SECRET}, "approve_class": 5},
     "session.export": {"session": "ses-x", "out": "/nowhere/x"},
     "session.import": {"path": "/nowhere/x"},

@@ -15,11 +15,13 @@ from adapters.ports import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.audit import Draft, Outcome
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
+from tests.contract.test_store_agents import agent
 from tests.contract.test_store_live import live
 
 SMALL: Final = {
     "peers": "limits.PEERS_MAX",
     "invites": "limits.INVITES_OPEN_MAX",
+    "agents": "limits.AGENTS_MAX",
     "logs": "one for each time a log was renewed",
     "log_heads": "one of each peer",
     "log_cosigned": "one of each peer",
@@ -62,6 +64,7 @@ async def fill(store: Store) -> None:
     await store.append_delta(delta())
     await store.put_lease(lease())
     await store.put_live(live())
+    await store.add_agent(agent())
     await _logs(store)
     await _audit(store)
 
@@ -110,6 +113,12 @@ async def _everything(store: Store) -> None:
     await store.live("liv-1")
     for caller, open_only in itertools.product(("", "owner"), (False, True)):
         await store.lives(caller=caller, open_only=open_only)
+    await store.add_agent(agent("other", b"o" * 32))
+    await store.agents()
+    await store.agent(b"o" * 32)
+    await store.count_agent_call(b"o" * 32)
+    await store.charge_agent(b"o" * 32, 1)
+    await store.remove_agent("other")
     await store.lease("lea-1")
     await _logs(store)
     await store.drop_cosigned("A")
