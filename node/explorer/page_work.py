@@ -27,7 +27,7 @@ _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
 
 
 class PageWork:
-    """Pages of one node, under its own policy whoever asked for the work."""
+    """Pages of one node, always under its own policy, whichever node asked for the work."""
 
     def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers) -> None:
         self._witness = witness
@@ -48,7 +48,7 @@ class PageWork:
         return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=() if ANY in origins else origins)
 
     async def try_start(self, spec: SearchSpec) -> None:
-        """Open the start page once, so that a search that cannot begin says why.
+        """Open the start page once, so that a search that cannot begin fails with the reason.
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
