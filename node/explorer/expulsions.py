@@ -36,7 +36,7 @@ class Expulsions:
         return list(await self._read(_PENDING_KEY))
 
     async def begin(self, peer: str, code: str) -> None:
-        """Record that ``peer`` is being expelled from every search. If interrupted, it continues at the next start. Errors: ``store.*``."""
+        """Record that ``peer`` is being expelled from every search, so that the next start continues. Errors: ``store.*``."""
         await self._add(_PENDING_KEY, peer, code)
 
     async def finish(self, peer: str) -> None:
