@@ -53,6 +53,20 @@ async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell, passph
     return await _remote(home, info, verb, params, tell)
 
 
+async def ask(home: Path, verb: str, params: dict[str, Any]) -> Any:
+    """Run ``verb`` on the node that serves ``home``, never in this process.
+
+    Errors: those of the verb, ``node.not_serving``, ``node.stopped``.
+    """
+    info = control_info(home)
+    if info is not None:
+        try:
+            return await _remote(home, info, verb, params, lambda event: None)
+        except aiohttp.ClientConnectorError:
+            pass  # its node died without a word
+    raise MeshError("node.not_serving", f"no node serves {home}")
+
+
 async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
     """``node.recover`` on the node of ``home``, also when its witness key is lost. Errors: those of ``call``."""
     try:
