@@ -91,6 +91,12 @@ CODES: dict[str, Code] = {
         "The caller may not do this: its token or schedule was not granted it, or only the owner may.",
         "Let the owner run it, or make a token with the scope it needs: `trailmesh agent add --help`.",
     ),
+    "feed.gap": Code(
+        _O,
+        False,
+        "The feed does not go on after this number: what followed it was cut off, or was never written.",
+        "Look at what there is now (`session ls`, `node peers`, `explore show`), and read the feed on without `--since`.",
+    ),
     "internal.fault": Code(
         _E, False, "A defect of trailmesh itself.", "Please report it with the log line of this moment."
     ),

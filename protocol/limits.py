@@ -178,6 +178,11 @@ AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
 AUDIT_ANCHOR_EVERY_S: Final = 600
 
+# Feed of changes (docs/adr/0029-change-feed.md)
+FEED_ROWS_MAX: Final = 10_000
+FEED_LIST_ROWS_MAX: Final = 1_000
+FEED_WAIT_S_MAX: Final = 60
+
 # Browser
 PAUSED_REQUESTS_MAX: Final = 2_000
 WINDOWS_KEPT_MAX: Final = 16

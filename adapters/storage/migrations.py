@@ -81,7 +81,14 @@ _AUDIT_TRAIL: Final = (
 # Scopes were granted for every origin; invites do not outlive the process that listens for them.
 _GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS)
+# AUTOINCREMENT: a number is never given again, also when every row was cut off.
+_FEED: Final = (
+    """CREATE TABLE feed (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, ids TEXT NOT NULL,
+        who TEXT NOT NULL) STRICT""",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _FEED)
 VERSION: Final = len(MIGRATIONS)
 
 

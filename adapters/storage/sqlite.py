@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import Final
 
 from adapters.audit_records import AuditLine, AuditQuery
+from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import audit_table, log_tables, records, removal, search_tables
+from adapters.storage import audit_table, feed_table, log_tables, records, removal, search_tables
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
+from adapters.storage.feed_table import told
 from adapters.storage.records import pack, unpack
 from adapters.storage.usage import usage_of
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
+from protocol.feed import Change, News
 from protocol.recording.session import Session, Step
 
 DATABASE_FILE: Final = "store.db"
@@ -72,7 +75,7 @@ class SqliteStore:
 
         await self._database.write(work)
 
-    async def put_peer(self, peer: PeerRecord) -> None:
+    async def put_peer(self, peer: PeerRecord, news: News | None = None) -> None:
         def work(db: sqlite3.Connection) -> None:
             db.execute(
                 "INSERT INTO peers (node, paired_ms, body) VALUES (?, ?, ?)"
@@ -80,7 +83,7 @@ class SqliteStore:
                 (peer.node, peer.paired_ms, pack(peer)),
             )
 
-        await self._database.write(work)
+        await self._database.write(told(work, news))
 
     async def peers(self) -> list[PeerRecord]:
         def work(db: sqlite3.Connection) -> list[PeerRecord]:
@@ -134,17 +137,23 @@ class SqliteStore:
         await self._database.write(work)
         self._fresh -= {step.snapshot, step.screenshot}
 
-    async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
+    async def commit_session(
+        self, session: Session, artefacts: Sequence[ArtefactRecord], news: News | None = None
+    ) -> None:
         def work(db: sqlite3.Connection) -> None:
             _put_session(db, session)
             for artefact in artefacts:
                 _put_artefact(db, artefact)
 
-        await self._database.write(work)
+        await self._database.write(told(work, news))
         self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
 
     async def import_session(
-        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+        self,
+        session: Session,
+        steps: Sequence[Step],
+        artefacts: Sequence[ArtefactRecord],
+        news: News | None = None,
     ) -> None:
         def work(db: sqlite3.Connection) -> None:
             records.check_whole(session, steps)
@@ -155,16 +164,16 @@ class SqliteStore:
             for artefact in artefacts:
                 _put_artefact(db, artefact)
 
-        await self._database.write(work)
+        await self._database.write(told(work, news))
         self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
         self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
 
-    async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
+    async def remove_session(self, session_id: str, remains: bytes = b"", news: News | None = None) -> bool:
         return await self._database.write(
-            lambda db: removal.remove_session(db, session_id, remains),
+            told(lambda db: removal.remove_session(db, session_id, remains), news),
             then=lambda db: removal.sweep(db, self._blobs, self._fresh),
         )
 
@@ -193,8 +202,8 @@ class SqliteStore:
 
         return await self._database.read(work)
 
-    async def put_artefact(self, artefact: ArtefactRecord) -> None:
-        await self._database.write(lambda db: _put_artefact(db, artefact))
+    async def put_artefact(self, artefact: ArtefactRecord, news: News | None = None) -> None:
+        await self._database.write(told(lambda db: _put_artefact(db, artefact), news))
 
     async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
         def work(db: sqlite3.Connection) -> list[ArtefactRecord]:
@@ -210,8 +219,8 @@ class SqliteStore:
 
     # --- searches, deltas, leases ---
 
-    async def put_search(self, search: SearchRecord) -> None:
-        await self._database.write(lambda db: search_tables.put_search(db, search))
+    async def put_search(self, search: SearchRecord, news: News | None = None) -> None:
+        await self._database.write(told(lambda db: search_tables.put_search(db, search), news))
 
     async def search(self, search_id: str) -> SearchRecord | None:
         return await self._database.read(lambda db: search_tables.search(db, search_id))
@@ -219,8 +228,8 @@ class SqliteStore:
     async def searches(self, *, status: str = "") -> list[SearchRecord]:
         return await self._database.read(lambda db: search_tables.searches(db, status))
 
-    async def remove_search(self, search_id: str) -> bool:
-        return await self._database.write(lambda db: removal.remove_search(db, search_id))
+    async def remove_search(self, search_id: str, news: News | None = None) -> bool:
+        return await self._database.write(told(lambda db: removal.remove_search(db, search_id), news))
 
     async def search_removed(self, search_id: str) -> bool:
         return await self.get_meta(removal.removed_key(search_id)) is not None
@@ -234,8 +243,8 @@ class SqliteStore:
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         return await self._database.write(lambda db: search_tables.drop_deltas(db, search_id, peer, before_epoch))
 
-    async def put_lease(self, lease: LeaseRecord) -> None:
-        await self._database.write(lambda db: search_tables.put_lease(db, lease))
+    async def put_lease(self, lease: LeaseRecord, news: News | None = None) -> None:
+        await self._database.write(told(lambda db: search_tables.put_lease(db, lease), news))
 
     async def lease(self, lease_id: str) -> LeaseRecord | None:
         return await self._database.read(lambda db: search_tables.lease(db, lease_id))
@@ -296,6 +305,14 @@ class SqliteStore:
 
     async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
         return await self._database.read(lambda db: audit_table.find(db, query))
+
+    # --- feed ---
+
+    async def append_feed(self, news: News) -> Change:
+        return await self._database.write(lambda db: feed_table.append(db, news))
+
+    async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:
+        return await self._database.read(lambda db: feed_table.page(db, after, limit, kind))
 
     async def usage(self) -> dict[str, int]:
         return await self._database.read(usage_of)

@@ -37,6 +37,7 @@ def _bound(rooms: Rooms) -> Bound:
         **rooms.distrust.bound,
         **rooms.notices.bound,
         **rooms.audit.bound,
+        **rooms.witness.feed.bound,
     }
 
 

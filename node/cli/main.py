@@ -14,6 +14,7 @@ _GROUPS = {
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show who did what with this node: privileged actions, append-only."),
     "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
+    "events": ("node.cli.events", "List what changed on this node, or follow it."),
 }
 
 

@@ -14,6 +14,7 @@ from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
+from node.explorer.kept import put_search
 from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
@@ -24,6 +25,7 @@ from node.trust import Calls
 from node.verbs import Tell
 from protocol import ids
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.goal.condition import Condition, check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 from protocol.page.redaction import redact_url
@@ -152,7 +154,7 @@ class Explorer:
             spec=signed.envelope,
             state=cbor.encode(Progress(limit_ms=seconds * 1000)),
         )
-        await self._store.put_search(found)
+        await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
         search = await self._searches.enter(found)
         tell({"search": spec.id, "participants": list(spec.participants)})
         return await self._follow(search, found, tell)
@@ -179,7 +181,7 @@ class Explorer:
         found = msgspec.structs.replace(found, status="running", state=cbor.encode(progress))
         async with self._searches.admitting:
             await self._record(search_id)  # it may have been removed meanwhile
-            await self._store.put_search(found)
+            await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
         return await self._follow(await self._searches.enter(found), found, tell)
 
     async def stop(self, search_id: str) -> SearchRecord:

@@ -16,6 +16,7 @@ from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
+from node.feed import Feed
 from node.signing import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -61,6 +62,11 @@ class Replica:
         self._merging = asyncio.Lock()
 
     # --- opening -----------------------------------------------------------------------------------------------------
+
+    @property
+    def feed(self) -> Feed:
+        """What changes on this node."""
+        return self._witness.feed
 
     async def load(self, find_key: envelope.KeyFinder, public_keys: Mapping[str, bytes]) -> None:
         """Read back every stored delta, and open the next own epoch with the own share.

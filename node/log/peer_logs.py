@@ -17,6 +17,7 @@ from node.trust import Calls
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.log import log_proof, merkle, note, witness_log
 from protocol.log.log_proof import Equivocation, key_of
 from protocol.log.note import Note
@@ -138,11 +139,13 @@ class PeerLogs:
         self._peers.freeze(node, code)  # before the row: a full disk must not keep trust alive
         if self._peers.frozen[node] != before:
             await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=code)
+            await self._peers.feed.tell(Kind.PEER_FROZEN, node)
 
     async def _thaw(self, node: str) -> None:
         if self._peers.frozen.get(node) == "log.unproven":
             await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
             self._peers.thaw(node)
+            await self._peers.feed.tell(Kind.PEER_UNFROZEN, node)
 
     async def _found(self, node: str, one: Signed, other: Signed, link: Link) -> NoReturn:
         """Two checkpoints that contradict each other: keep them and freeze their node. Errors: ``log.equivocation``."""

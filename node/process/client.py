@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NoReturn
 
 import aiohttp
 import msgspec
@@ -17,8 +18,11 @@ import msgspec
 from node.base import CONTROL_FILE, ControlInfo, from_dict, plain, socket_path
 from node.config import Ask, remembered
 from node.verbs import Tell
+from protocol import limits
 from protocol.errors import MeshError
 
+_AWAY: Final = frozenset({"node.not_serving", "node.stopped"})
+_RECONNECT_S: Final = 0.5
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -86,6 +90,31 @@ async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
         if not does_not_open or control_info(home) is not None:
             raise
         return plain(await examine_apart(home, error, ask, browser=browser))
+
+
+async def follow(home: Path, params: dict[str, Any], show: Callable[[Any], None], away: Callable[[], None]) -> NoReturn:
+    """Hand every result of ``events.list`` to ``show``, each after the one before, until cancelled.
+
+    params: its parameters; ``since`` in them is always the number up to which changes were shown. away: called while no node
+    serves ``home``, again and again. The data directory is left alone then, or no node could take it up. Errors: ``feed.gap``,
+    ``input.invalid``, ``store.*``, ``control.unauthorised``.
+    """
+    while True:
+        info = control_info(home)
+        try:
+            if info is None:
+                raise MeshError("node.not_serving", home=str(home))
+            asked = {**params, "wait_s": limits.FEED_WAIT_S_MAX}
+            page = await _remote(home, info, "events.list", asked, lambda event: None)
+        except (aiohttp.ClientConnectorError, MeshError) as error:
+            restarted = control_info(home) != info  # with a token of its own, which was not known when we asked
+            if isinstance(error, MeshError) and error.code not in _AWAY and not restarted:
+                raise
+            away()
+            await asyncio.sleep(_RECONNECT_S)
+            continue
+        show(page)
+        params["since"] = page["last"]
 
 
 async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, Any], tell: Tell) -> Any:

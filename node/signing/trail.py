@@ -140,7 +140,7 @@ class Trail:
             Draft(
                 at_ms=self._clock.now_ms(),
                 what=what,
-                who=who or (within.who if within else NODE),
+                who=who or self.who,
                 outcome=outcome,
                 key=key_id(self._identity.public_key).hex(),
                 key_events=len(self._identity.log),
@@ -152,6 +152,12 @@ class Trail:
                 note=audit.notes(note or {}),
             )
         )
+
+    @property
+    def who(self) -> str:
+        """For whom this task works: ``owner``, another caller, the id of a peer that asked, or ``node``."""
+        within = _doing.get()
+        return within.who if within else NODE
 
     def about(self, subject: str) -> None:
         """Name what the privileged action is done to, once that is known."""

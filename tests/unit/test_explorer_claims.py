@@ -10,6 +10,7 @@ import pytest
 
 from node.explorer.claims import Claims
 from node.explorer.progress import Progress, Verified
+from node.feed import Feed
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
@@ -32,6 +33,7 @@ from tests.mesh_searches import (
     search_of,
 )
 from tests.twins.browser import MemoryPage
+from tests.twins.storage import MemoryStore
 
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
@@ -303,7 +305,7 @@ async def test_a_claim_that_a_full_disk_keeps_from_being_checked_is_not_held_aga
             raise MeshError(left.pop(0))
         return Verified(path=path, claimed_by=worker, session="s")
 
-    claims = Claims(progress, clock, verify, told.append, "anna")
+    claims = Claims(progress, clock, verify, told.append, "anna", Feed(MemoryStore(), clock, lambda: "node"))
     result = BranchResult(search="s", lease="l", branch=b"", outcome="claim", spend=Spend(), claim=(b"step",))
     with pytest.raises(MeshError) as caught:
         await claims.judge("bruno", result)
