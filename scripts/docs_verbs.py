@@ -12,6 +12,7 @@ from msgspec import inspect as types
 from node.base import CONTROL_FILE, SOCKET_FILE
 from node.verbs import SCOPES, CallerKind, Verb
 from node.verbs.catalogue import CATALOGUE
+from protocol.feed import ABOUT
 from scripts.docs_records import default_of, field_notes, row, sentences, tables, title_of, with_inner, words
 
 _INTRODUCTION = f"""\
@@ -46,6 +47,7 @@ done, and one that says how it ended.
 {{scopes}}
 """
 
+_IDS = {"node": "node", "ses": "session", "rep": "replay report", "sea": "search", "lea": "lease"}
 _OTHERS = {CallerKind.AGENT: "an agent", CallerKind.SCHEDULE: "a schedule"}
 
 
@@ -59,9 +61,19 @@ def verbs_page(notice: str) -> str:
         for verb in verbs:
             lines += [f"### {verb.name}", "", *_help(verb.help), _terms(verb), ""]
             lines += [*_parameters(verb), *_result(verb, given)]
+    lines += _kinds()
     inner = [record for record in with_inner(given) if record not in given]
     lines += ["## Records", "", "What the fields above hold.", *tables(inner)]
     return "\n".join(lines) + "\n"
+
+
+def _kinds() -> Iterator[str]:
+    """What the feed tells of."""
+    yield from ("## Kinds of changes", "", "What `events.list` gives. The ids of a change are in this order.", "")
+    yield from ("| kind | ids | |", "|---|---|---|")
+    for kind, about in ABOUT.items():
+        yield f"| `{kind.value}` | {', '.join(_IDS[form] for form in about.ids)} | {about.meaning} |"
+    yield ""
 
 
 def _help(text: str) -> Iterator[str]:
