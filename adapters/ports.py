@@ -220,7 +220,7 @@ class Store(Protocol):
     async def get_meta(self, key: str) -> bytes | None: ...
     async def put_meta(self, key: str, value: bytes) -> None: ...
 
-    async def put_peer(self, peer: PeerRecord, news: News | None = None) -> None:
+    async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
         """Insert or replace."""
 
     async def peers(self) -> list[PeerRecord]:
@@ -241,7 +241,7 @@ class Store(Protocol):
         """Add the next step. Errors: ``input.not_found``, ``input.invalid`` (its index is not the next one)."""
 
     async def commit_session(
-        self, session: Session, artefacts: Sequence[ArtefactRecord], news: News | None = None
+        self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None
     ) -> None:
         """Replace the container and keep its artefacts, both or neither."""
 
@@ -250,6 +250,7 @@ class Store(Protocol):
         session: Session,
         steps: Sequence[Step],
         artefacts: Sequence[ArtefactRecord],
+        *,
         news: News | None = None,
     ) -> None:
         """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id."""
@@ -259,7 +260,7 @@ class Store(Protocol):
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         """Newest first; ``text`` is searched in title, start address and id, without regard to case."""
 
-    async def remove_session(self, session_id: str, remains: bytes = b"", news: News | None = None) -> bool:
+    async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
         """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one.
 
         remains: what is kept of it, for ``session_remains``.
@@ -268,16 +269,16 @@ class Store(Protocol):
     async def session_remains(self, session_id: str) -> bytes | None:
         """What was kept of a session when it was removed; None of one that never was."""
 
-    async def put_artefact(self, artefact: ArtefactRecord, news: News | None = None) -> None: ...
+    async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None: ...
     async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
         """Oldest first; an empty filter matches all."""
 
-    async def put_search(self, search: SearchRecord, news: News | None = None) -> None: ...
+    async def put_search(self, search: SearchRecord, *, news: News | None = None) -> None: ...
     async def search(self, search_id: str) -> SearchRecord | None: ...
     async def searches(self, *, status: str = "") -> list[SearchRecord]:
         """Newest first."""
 
-    async def remove_search(self, search_id: str, news: News | None = None) -> bool:
+    async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
         """Forget a search, its deltas, its leases and every meta value whose key begins with ``search/<id>/``; whether there
         was one. That it was removed is remembered."""
 
@@ -292,7 +293,7 @@ class Store(Protocol):
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         """Forget a peer's deltas (all, or those of earlier epochs); how many there were."""
 
-    async def put_lease(self, lease: LeaseRecord, news: News | None = None) -> None: ...
+    async def put_lease(self, lease: LeaseRecord, *, news: News | None = None) -> None: ...
     async def lease(self, lease_id: str) -> LeaseRecord | None: ...
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]: ...
 

@@ -75,7 +75,7 @@ class SqliteStore:
 
         await self._database.write(work)
 
-    async def put_peer(self, peer: PeerRecord, news: News | None = None) -> None:
+    async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
         def work(db: sqlite3.Connection) -> None:
             db.execute(
                 "INSERT INTO peers (node, paired_ms, body) VALUES (?, ?, ?)"
@@ -138,7 +138,7 @@ class SqliteStore:
         self._fresh -= {step.snapshot, step.screenshot}
 
     async def commit_session(
-        self, session: Session, artefacts: Sequence[ArtefactRecord], news: News | None = None
+        self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None
     ) -> None:
         def work(db: sqlite3.Connection) -> None:
             _put_session(db, session)
@@ -153,6 +153,7 @@ class SqliteStore:
         session: Session,
         steps: Sequence[Step],
         artefacts: Sequence[ArtefactRecord],
+        *,
         news: News | None = None,
     ) -> None:
         def work(db: sqlite3.Connection) -> None:
@@ -171,7 +172,7 @@ class SqliteStore:
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
 
-    async def remove_session(self, session_id: str, remains: bytes = b"", news: News | None = None) -> bool:
+    async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
         return await self._database.write(
             told(lambda db: removal.remove_session(db, session_id, remains), news),
             then=lambda db: removal.sweep(db, self._blobs, self._fresh),
@@ -202,7 +203,7 @@ class SqliteStore:
 
         return await self._database.read(work)
 
-    async def put_artefact(self, artefact: ArtefactRecord, news: News | None = None) -> None:
+    async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None:
         await self._database.write(told(lambda db: _put_artefact(db, artefact), news))
 
     async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
@@ -219,7 +220,7 @@ class SqliteStore:
 
     # --- searches, deltas, leases ---
 
-    async def put_search(self, search: SearchRecord, news: News | None = None) -> None:
+    async def put_search(self, search: SearchRecord, *, news: News | None = None) -> None:
         await self._database.write(told(lambda db: search_tables.put_search(db, search), news))
 
     async def search(self, search_id: str) -> SearchRecord | None:
@@ -228,7 +229,7 @@ class SqliteStore:
     async def searches(self, *, status: str = "") -> list[SearchRecord]:
         return await self._database.read(lambda db: search_tables.searches(db, status))
 
-    async def remove_search(self, search_id: str, news: News | None = None) -> bool:
+    async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
         return await self._database.write(told(lambda db: removal.remove_search(db, search_id), news))
 
     async def search_removed(self, search_id: str) -> bool:
@@ -243,7 +244,7 @@ class SqliteStore:
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         return await self._database.write(lambda db: search_tables.drop_deltas(db, search_id, peer, before_epoch))
 
-    async def put_lease(self, lease: LeaseRecord, news: News | None = None) -> None:
+    async def put_lease(self, lease: LeaseRecord, *, news: News | None = None) -> None:
         await self._database.write(told(lambda db: search_tables.put_lease(db, lease), news))
 
     async def lease(self, lease_id: str) -> LeaseRecord | None:

@@ -221,7 +221,7 @@ class OpenSearches:
             if running or (now is not None and now.status == "running"):
                 raise MeshError("search.state", f"it runs: `trailmesh explore stop {found.id}` first", search=found.id)
             await self._witness.feed.along(
-                lambda news: self._store.remove_search(found.id, news), Kind.SEARCH_REMOVED, found.id
+                lambda news: self._store.remove_search(found.id, news=news), Kind.SEARCH_REMOVED, found.id
             )
 
     async def part(self, peer: str) -> None:

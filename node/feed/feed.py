@@ -35,9 +35,12 @@ class Feed:
 
     # --- telling -----------------------------------------------------------------------------------------------------
 
-    async def tell(self, kind: Kind, *ids: str) -> None:
-        """Add a change that has just happened; the ids that ``kind`` names. Never fails: what goes wrong is logged."""
-        news = self._news(kind, ids)
+    async def tell(self, kind: Kind, *ids: str, who: str = "") -> None:
+        """Add a change that has just happened; the ids that ``kind`` names. Never fails: what goes wrong is logged.
+
+        who: had it done, if it is not for whom this task works.
+        """
+        news = self._news(kind, ids, who)
         if news is None:
             return
         try:
@@ -47,19 +50,19 @@ class Feed:
         finally:
             self._wake()  # also for a caller who no longer waits: what he wrote is stored all the same
 
-    async def along(self, write: Callable[[News | None], Awaitable[T]], kind: Kind, *ids: str) -> T:
-        """What ``write`` returned, which hands the change to the store together with what it changes: both stay, or neither.
+    async def along(self, write: Callable[[News | None], Awaitable[T]], kind: Kind, *ids: str, who: str = "") -> T:
+        """What ``write`` returned, which hands the change to the store together with what it changes: one transaction.
 
-        Errors: those of ``write``.
+        who: as for ``tell``. Errors: those of ``write``.
         """
         try:
-            return await write(self._news(kind, ids))
+            return await write(self._news(kind, ids, who))
         finally:
             self._wake()  # also for a caller who no longer waits: what he wrote is stored all the same
 
-    def _news(self, kind: Kind, ids: tuple[str, ...]) -> News | None:
+    def _news(self, kind: Kind, ids: tuple[str, ...], who: str) -> News | None:
         try:
-            return News(at_ms=self._clock.now_ms(), kind=kind, ids=check_ids(kind, ids), who=self._who())
+            return News(at_ms=self._clock.now_ms(), kind=kind, ids=check_ids(kind, ids), who=who or self._who())
         except MeshError as error:
             log.warning("%s is not in the feed: %s", kind.value, error)
             return None

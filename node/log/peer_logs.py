@@ -139,13 +139,13 @@ class PeerLogs:
         self._peers.freeze(node, code)  # before the row: a full disk must not keep trust alive
         if self._peers.frozen[node] != before:
             await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=code)
-            await self._peers.feed.tell(Kind.PEER_FROZEN, node)
+            await self._peers.feed.tell(Kind.PEER_FROZEN, node, who=NODE)
 
     async def _thaw(self, node: str) -> None:
         if self._peers.frozen.get(node) == "log.unproven":
             await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
             self._peers.thaw(node)
-            await self._peers.feed.tell(Kind.PEER_UNFROZEN, node)
+            await self._peers.feed.tell(Kind.PEER_UNFROZEN, node, who=NODE)
 
     async def _found(self, node: str, one: Signed, other: Signed, link: Link) -> NoReturn:
         """Two checkpoints that contradict each other: keep them and freeze their node. Errors: ``log.equivocation``."""

@@ -97,8 +97,12 @@ async def follow(home: Path, params: dict[str, Any], show: Callable[[Any], None]
 
     params: its parameters; ``since`` in them is always the number up to which changes were shown. away: called while no node
     serves ``home``, again and again. The data directory is left alone then, or no node could take it up. Errors: ``feed.gap``,
-    ``input.invalid``, ``store.*``, ``control.unauthorised``.
+    ``node.not_initialised``, ``input.invalid``, ``store.*``, ``control.unauthorised``.
     """
+    from node.signing import LOG_FILE
+
+    if not (home / LOG_FILE).exists():
+        raise MeshError("node.not_initialised", home=str(home))
     while True:
         info = control_info(home)
         try:

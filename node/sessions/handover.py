@@ -64,7 +64,7 @@ async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     await store.put_blob(manifest)
     signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.claims)
     await feed.along(
-        lambda news: store.import_session(bundle.session, steps, [signature], news),
+        lambda news: store.import_session(bundle.session, steps, [signature], news=news),
         Changed.SESSION_IMPORTED,
         bundle.session.id,
     )

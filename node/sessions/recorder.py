@@ -211,7 +211,7 @@ class Recorder:
         digest = await self._store.put_blob(manifest)
         signed = await self._signer.artefact(KIND, session.id, digest)
         await self._signer.feed.along(
-            lambda news: self._store.commit_session(session, [signed], news), Changed.SESSION_RECORDED, session.id
+            lambda news: self._store.commit_session(session, [signed], news=news), Changed.SESSION_RECORDED, session.id
         )
         self.session = session
         return session

@@ -146,7 +146,7 @@ class Sessions:
             async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
-                lambda news: self._store.put_artefact(done.artefact, news),
+                lambda news: self._store.put_artefact(done.artefact, news=news),
                 Changed.SESSION_REPLAYED,
                 session_id,
                 done.report.id,
@@ -185,7 +185,7 @@ class Sessions:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
         remains = await remains_of(self._store, session, self._clock.now_ms())
         removed = await self._witness.feed.along(
-            lambda news: self._store.remove_session(session.id, cbor.encode(remains), news),
+            lambda news: self._store.remove_session(session.id, cbor.encode(remains), news=news),
             Changed.SESSION_REMOVED,
             session.id,
         )

@@ -176,8 +176,11 @@ class Trail:
             note={"did": type(action).__name__.lower(), "reason": risk.reason},
         )
 
-    async def paired(self, node: str, name: str, scopes: Sequence[str], before: Sequence[str] | None) -> None:
-        """A pairing is about to be kept. before: the scopes the peer had, None if it was no peer."""
+    async def paired(self, node: str, name: str, scopes: Sequence[str], before: Sequence[str] | None) -> str:
+        """Who had it done, once it is on the trail that a pairing is about to be kept.
+
+        before: the scopes the peer had, None if it was no peer.
+        """
         granted, removed = sorted(set(scopes) - set(before or ())), sorted(set(before or ()) - set(scopes))
         note = {
             "name": name,
@@ -190,4 +193,5 @@ class Trail:
         if joining:
             self.about(node)
         # Who follows an invite comes when the command that made it is over; its row is ``of`` that one all the same.
-        await self.write("peer.paired", who="" if joining else node, subject=node, note=note)
+        row = await self.write("peer.paired", who="" if joining else node, subject=node, note=note)
+        return row.who

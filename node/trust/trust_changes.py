@@ -39,12 +39,12 @@ class TrustChanges:
         self.ended: Callable[[str], None] = lambda node: None
         """Called when a peer was just learned to have revoked itself, or to have a key log that contradicts itself."""
 
-    async def _keep(self, record: PeerRecord, kind: Kind) -> None:
-        """Keep a record, then act by it; the caller holds ``_writing``. kind: what the feed says. Errors: ``store.*``."""
-        await to_its_end(self._put(record, kind))
+    async def _keep(self, record: PeerRecord, kind: Kind, who: str = "") -> None:
+        """Keep a record, then act by it; the caller holds ``_writing``. kind, who: what the feed says. Errors: ``store.*``."""
+        await to_its_end(self._put(record, kind, who))
 
-    async def _put(self, record: PeerRecord, kind: Kind) -> None:
-        await self.peers.feed.along(lambda news: self._store.put_peer(record, news), kind, record.node)
+    async def _put(self, record: PeerRecord, kind: Kind, who: str) -> None:
+        await self.peers.feed.along(lambda news: self._store.put_peer(record, news=news), kind, record.node, who=who)
         self.peers.use(record)
 
     # --- pairing -----------------------------------------------------------------------------------------------------
@@ -65,8 +65,8 @@ class TrustChanges:
             )
             before = self.peers.record(paired.node)
             had = each_in_words(before.grants) if before else None
-            await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
-            await self._keep(record, Kind.PEER_PAIRED)
+            who = await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
+            await self._keep(record, Kind.PEER_PAIRED, who)
         replaced = f" again: it could do {in_words(before.grants)} here" if before else ""
         log.info(
             "paired with %s (%s)%s, may do %s", record.name, ids.short(record.node), replaced, in_words(record.grants)
@@ -127,7 +127,7 @@ class TrustChanges:
             became = "frozen" if merged.frozen else "another key" if merged.active else "revoked"
             note = {"became": became, "events": str(len(merged))}
             await self.peers.trail.write("peer.keys", who=record.node, subject=record.node, note=note)
-            await self._keep(record, Kind.PEER_KEYS)
+            await self._keep(record, Kind.PEER_KEYS, record.node)
         state = "is frozen" if merged.frozen else "has revoked itself" if not merged.active else "changed its key"
         log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
         if not merged.active:

@@ -77,23 +77,23 @@ async def test_a_change_is_written_with_what_it_tells_of(store: Store) -> None:
     session = sample_session(())
     search = SearchRecord(id="s", coordinator="N", status="done", created_ms=1, updated_ms=1, spec=b"", state=b"")
     lease = LeaseRecord(id="l", search="s", branch=b"", worker="N", status="live", expires_ms=1, assignment=b"")
-    await store.put_peer(peer("A"), news())
-    await store.commit_session(session, (), news())
-    await store.import_session(session, (), (), news())
-    await store.put_search(search, news())
-    await store.put_lease(lease, news())
-    assert await store.remove_session(session.id, b"", news())
-    assert await store.remove_search("s", news())
+    await store.put_peer(peer("A"), news=news())
+    await store.commit_session(session, (), news=news())
+    await store.import_session(session, (), (), news=news())
+    await store.put_search(search, news=news())
+    await store.put_lease(lease, news=news())
+    assert await store.remove_session(session.id, news=news())
+    assert await store.remove_search("s", news=news())
     assert await numbers(store, 0) == [1, 2, 3, 4, 5, 6, 7]
     await store.put_peer(peer("B"))
     assert (await store.feed(after=0)).newest == 7
 
 
 async def test_what_changed_nothing_is_not_told(store: Store) -> None:
-    assert not await store.remove_session("ses-none", b"", news())
-    assert not await store.remove_search("sea-none", news())
+    assert not await store.remove_session("ses-none", news=news())
+    assert not await store.remove_search("sea-none", news=news())
     with pytest.raises(MeshError):
-        await store.put_peer(msgspec.structs.replace(peer("A"), paired_ms=2**70), news())
+        await store.put_peer(msgspec.structs.replace(peer("A"), paired_ms=2**70), news=news())
     assert (await store.feed(after=0)).newest == 0
 
 
@@ -119,7 +119,7 @@ async def test_a_feed_that_cannot_be_written_stops_nothing(tmp_path: Path, caplo
     db.execute("DROP TABLE feed")
     db.commit()
     db.close()
-    await store.put_peer(peer("A"), news())
+    await store.put_peer(peer("A"), news=news())
     assert [kept.node for kept in await store.peers()] == ["A"]
     assert "search.removed is not in the feed" in caplog.text
     await store.close()

@@ -67,7 +67,7 @@ class MemoryStore:
         self._open()
         self._meta[_text(key)] = value
 
-    async def put_peer(self, peer: PeerRecord, news: News | None = None) -> None:
+    async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
         self._open()
         integer(peer.paired_ms)
         self._peers[peer.node] = pack(peer)
@@ -111,7 +111,7 @@ class MemoryStore:
         self._fresh -= {step.snapshot, step.screenshot}
 
     async def commit_session(
-        self, session: Session, artefacts: Sequence[ArtefactRecord], news: News | None = None
+        self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None
     ) -> None:
         self._open()
         # All is packed, and so refused, before anything is kept.
@@ -127,19 +127,20 @@ class MemoryStore:
         session: Session,
         steps: Sequence[Step],
         artefacts: Sequence[ArtefactRecord],
+        *,
         news: News | None = None,
     ) -> None:
         self._open()
         records.check_whole(session, steps)
         bodies = [pack(step) for step in steps]
-        await self.commit_session(session, artefacts, news)
+        await self.commit_session(session, artefacts, news=news)
         self._steps[session.id] = bodies
         self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
 
-    async def remove_session(self, session_id: str, remains: bytes = b"", news: News | None = None) -> bool:
+    async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
         self._open()
         if self._sessions.pop(session_id, None) is None:
             return False
@@ -181,7 +182,7 @@ class MemoryStore:
         found = [session for session in found if wanted in records.search_text(session)]
         return sorted(found, key=lambda session: -session.created_ms)[:count]
 
-    async def put_artefact(self, artefact: ArtefactRecord, news: News | None = None) -> None:
+    async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None:
         self._open()
         self._keep({artefact.digest: _packed_artefact(artefact)}, [artefact])
         self._feed.tell(news)
@@ -194,7 +195,7 @@ class MemoryStore:
 
     # --- searches, deltas, leases ---
 
-    async def put_search(self, search: SearchRecord, news: News | None = None) -> None:
+    async def put_search(self, search: SearchRecord, *, news: News | None = None) -> None:
         self._open()
         integer(search.created_ms)
         self._searches[search.id] = pack(search)
@@ -211,7 +212,7 @@ class MemoryStore:
         found = [search for search in found if status in ("", search.status)]
         return sorted(found, key=lambda search: -search.created_ms)
 
-    async def remove_search(self, search_id: str, news: News | None = None) -> bool:
+    async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
         self._open()
         if self._searches.pop(search_id, None) is None:
             return False
@@ -255,7 +256,7 @@ class MemoryStore:
             del self._deltas[key]
         return len(gone)
 
-    async def put_lease(self, lease: LeaseRecord, news: News | None = None) -> None:
+    async def put_lease(self, lease: LeaseRecord, *, news: News | None = None) -> None:
         self._open()
         self._leases[lease.id] = pack(lease)
         self._feed.tell(news)

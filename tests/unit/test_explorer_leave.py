@@ -19,7 +19,7 @@ def _work() -> list[str]:
 
 
 async def test_a_full_disk_keeps_no_part_of_a_search_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def full(record: LeaseRecord, news: News | None = None) -> None:
+    async def full(record: LeaseRecord, *, news: News | None = None) -> None:
         raise MeshError("store.full")
 
     async with memory_mesh("anna", "bela", workers=2) as (anna, bela):
@@ -39,8 +39,8 @@ async def test_a_branch_that_is_being_taken_ends_with_its_search(monkeypatch: py
     async with memory_mesh("anna", "bela") as (anna, bela):
         put = bela.store.put_lease
 
-        async def slowly(record: LeaseRecord, news: News | None = None) -> None:
-            await put(record, news)
+        async def slowly(record: LeaseRecord, *, news: News | None = None) -> None:
+            await put(record, news=news)
             if record.status == "live":
                 taken.set()
                 await go_on.wait()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
+from node.cli import main
 from node.feed import Feed
 from node.verbs.events import Listed, ListParams
 from protocol import ids, limits
@@ -163,3 +167,8 @@ async def test_a_number_of_another_feed_and_a_kind_that_is_none_are_refused() ->
     assert (await refused(feed, kind="sess")).code == "input.invalid"
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"wait_s": limits.FEED_WAIT_S_MAX + 1}, ListParams)
+
+
+def test_a_follower_of_a_place_without_a_node_is_not_left_waiting(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["events", "--follow", "--json", "--home", str(tmp_path)])
+    assert (done.exit_code, json.loads(done.stdout)["error"]["code"]) == (2, "node.not_initialised")

@@ -57,7 +57,8 @@ async def test_what_happens_to_a_peer_is_told_with_its_id_by_who_did_it(village:
         Kind.PEER_KEYS,
     ]
     assert {change.ids for change in seen} == {(other,)}
-    assert {change.who for change in seen if change.kind == Kind.PEER_KEYS} == {other}
+    who = {change.kind: change.who for change in seen}
+    assert (who[Kind.PEER_KEYS], who[Kind.PEER_PAIRED], who[Kind.PEER_FROZEN]) == (other, other, "node")
     there = await told(bruno)
     assert [(change.kind, change.ids) for change in there] == [
         (Kind.PEER_PAIRED, (one,)),
