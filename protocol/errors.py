@@ -184,6 +184,12 @@ CODES: dict[str, Code] = {
         "The peer does not answer at its address.",
         "Check that it runs (`trailmesh node status` there) and that its address is reachable.",
     ),
+    "peer.failed": Code(
+        _P,
+        False,
+        "The peer answered with an error of its own: `detail.peer` says who, `detail.code` what it answered.",
+        "Its owner has to look into it there; `trailmesh node doctor` says whether something on this side is the reason.",
+    ),
     "peer.refused_us": Code(
         _P,
         False,
@@ -198,6 +204,12 @@ CODES: dict[str, Code] = {
     ),
     "peer.protocol": Code(
         _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
+    ),
+    "peer.version": Code(
+        _P,
+        False,
+        "The two nodes speak different versions of the protocol, so they ask and tell each other nothing but their status.",
+        "Install the same version of trailmesh on both machines; `trailmesh node doctor` says which one the peer speaks.",
     ),
     "peer.quota": Code(
         _P,
@@ -360,6 +372,12 @@ CODES: dict[str, Code] = {
         "The peer's log could not be shown to continue what was seen of it: it is suspended until it is.",
         "`trailmesh log audit --peer NAME` asks again.",
     ),
+    "log.silent": Code(
+        _P,
+        True,
+        "The peer does not show its log, or an older state of it than is held; by the policy of this node it is frozen until it does.",
+        "`trailmesh log audit --peer NAME` asks again; `policy.log_silence: warn` in the configuration only tells you.",
+    ),
     "log.not_logged": Code(
         _O,
         False,
@@ -450,6 +468,32 @@ CODES: dict[str, Code] = {
         "The step writes, and an earlier step of the replay did not match its recording: it was not performed.",
         "Look at the step that did not match. `session replay --on-mismatch go` performs the steps after it all the same.",
     ),
+    # live sessions
+    "live.not_found": Code(
+        _C,
+        False,
+        "The caller has no live session with this id.",
+        "`trailmesh live ls --all` shows those that there are; open one with `trailmesh live open`.",
+    ),
+    "live.ended": Code(
+        _O,
+        False,
+        "The live session has ended; `detail.reason` says why. What was done in it is kept.",
+        "Open another one: `trailmesh live open`. `trailmesh live show` names the recorded sessions.",
+    ),
+    "live.stale_ref": Code(
+        _O,
+        True,
+        "The ref is of an older observation, or its page has changed since: nothing was done.",
+        "Look again (`trailmesh live snapshot`), and use a ref of that observation.",
+    ),
+    "live.busy": Code(
+        _E,
+        True,
+        "No room for the call now: as many browser contexts or live sessions as allowed are open, or an earlier call still runs.",
+        "Call again later, close a live session that is done (`trailmesh live ls`, `trailmesh live close`), or raise "
+        "`browser.contexts_max`.",
+    ),
     # session, bundle, report
     "session.not_committed": Code(
         _C,
@@ -491,6 +535,12 @@ CODES: dict[str, Code] = {
     "search.start_failed": Code(
         _E, True, "The start page of the search could not be opened.", "Check the address and that the site is up."
     ),
+    "search.full": Code(
+        _E,
+        True,
+        "All open searches of the node together hold as many pages as it keeps in memory.",
+        "End a search on that node: `trailmesh explore show` lists them, `trailmesh explore stop` ends one; then try again.",
+    ),
     "delta.invalid": Code(
         _P, False, "The delta is not a change this protocol emits.", "Both nodes should run the same protocol version."
     ),
@@ -504,6 +554,12 @@ CODES: dict[str, Code] = {
         "Its share of the search is dropped for good; find out who else holds its key.",
     ),
     "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
+    "lease.spend": Code(
+        _P,
+        False,
+        "What a worker says it spent is more than its lease allows, or more than there was time for.",
+        "Nothing of it is counted; if the clocks of both nodes are right, both should run the same protocol version.",
+    ),
     "lease.busy": Code(
         _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
     ),
@@ -528,7 +584,7 @@ class MeshError(Exception):
     ``code`` is in ``CODES``; ``detail`` holds plain values (text, integers, lists of them) and never a secret.
     """
 
-    def __init__(self, code: str, message: str = "", **detail: Any) -> None:
+    def __init__(self, code: str, message: str = "", /, **detail: Any) -> None:
         assert code in CODES, f"unregistered error code {code}"
         self.code = code
         self.message = message or CODES[code].meaning
@@ -550,6 +606,11 @@ class MeshError(Exception):
         """One sentence a person can act on."""
         return CODES[self.code].remedy
 
+    @property
+    def shown(self) -> MeshError:
+        """The error as everybody outside of this process is told it; another one for what a peer answered."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The one error form of every interface: JSON of the CLI, control API, peer API."""
         return {
@@ -560,3 +621,26 @@ class MeshError(Exception):
             "remedy": self.remedy,
             "detail": self.detail,
         }
+
+
+class PeerError(MeshError):
+    """What a peer answered in place of what it was asked for.
+
+    Its ``code`` and ``detail`` decide how the two nodes go on with each other. People and other nodes are told ``shown``: a code
+    of this node would say that the fault is here, and bring its remedy and exit code.
+    """
+
+    def __init__(self, code: str, message: str = "", /, *, peer: str, name: str = "", **detail: Any) -> None:
+        """peer: node id of who answered. name: what it is called here."""
+        super().__init__(code, message, **detail, peer=peer)
+        self._peer, self._name = peer, name or peer.partition("-")[0]
+        self.args = (self.shown.message,)
+
+    def called(self, name: str) -> PeerError:
+        """This error, of the peer that is called ``name`` here."""
+        return PeerError(self.code, self.message, name=name, **self.detail)
+
+    @property
+    def shown(self) -> MeshError:
+        told = f"{self._name} answered {self.code}: {self.message}"
+        return MeshError("peer.failed", told, peer=self._peer, code=self.code)

@@ -40,6 +40,8 @@ class Kind(StrEnum):
     SESSION_REPLAYED = "session.replayed"
     SESSION_IMPORTED = "session.imported"
     SESSION_REMOVED = "session.removed"
+    LIVE_OPENED = "live.opened"
+    LIVE_ENDED = "live.ended"
     SEARCH_STARTED = "search.started"
     SEARCH_ENDED = "search.ended"
     SEARCH_REMOVED = "search.removed"
@@ -71,8 +73,10 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.PEER_KEYS: About(
         ("node",), "A peer changed its key, revoked itself, or has a key log that contradicts itself."
     ),
-    Kind.PEER_FROZEN: About(("node",), "What a peer may do here is frozen: its witness log is not in order."),
-    Kind.PEER_UNFROZEN: About(("node",), "The witness log of a peer is in order again."),
+    Kind.PEER_FROZEN: About(
+        ("node",), "What a peer may do here is frozen: its witness log is not in order, or not shown."
+    ),
+    Kind.PEER_UNFROZEN: About(("node",), "The witness log of a peer is in order again, and shown."),
     Kind.PEER_DISTRUSTED: About(("node",), "The owner distrusts a peer."),
     Kind.PEER_TRUSTED: About(("node",), "The owner trusts a peer again."),
     Kind.SESSION_RECORDED: About(
@@ -81,6 +85,11 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.SESSION_REPLAYED: About(("ses", "rep"), "A session was replayed; the report says what matched."),
     Kind.SESSION_IMPORTED: About(("ses",), "A session came in with a bundle that verified."),
     Kind.SESSION_REMOVED: About(("ses",), "A session was removed."),
+    Kind.LIVE_OPENED: About(("liv",), "A live session was opened; its first page is about to load."),
+    Kind.LIVE_ENDED: About(
+        ("liv",),
+        "A live session has ended: closed, due, or failed, or the node was stopped or killed while it was open.",
+    ),
     Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
     Kind.SEARCH_ENDED: About(("sea", "node"), "A search runs here no longer: done, failed, stopped or declined."),
     Kind.SEARCH_REMOVED: About(("sea",), "A search was removed."),

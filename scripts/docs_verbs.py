@@ -47,7 +47,14 @@ done, and one that says how it ended.
 {{scopes}}
 """
 
-_IDS = {"node": "node", "ses": "session", "rep": "replay report", "sea": "search", "lea": "lease"}
+_IDS = {
+    "node": "node",
+    "ses": "session",
+    "liv": "live session",
+    "rep": "replay report",
+    "sea": "search",
+    "lea": "lease",
+}
 _OTHERS = {CallerKind.AGENT: "an agent", CallerKind.SCHEDULE: "a schedule"}
 
 
@@ -64,7 +71,8 @@ def verbs_page(notice: str) -> str:
     lines += _kinds()
     inner = [record for record in with_inner(given) if record not in given]
     lines += ["## Records", "", "What the fields above hold.", *tables(inner)]
-    return "\n".join(lines) + "\n"
+    page = "\n".join(lines) + "\n"
+    return page.replace("](ids.md)", "](protocol/ids.md)")  # the words of fields are written for docs/protocol
 
 
 def _kinds() -> Iterator[str]:

@@ -71,7 +71,7 @@ async def give_back(
     result = BranchResult(
         search=assignment.search, lease=assignment.lease, branch=assignment.branch, spend=spend or Spend(), **fields
     )
-    sealed = node.identity.artefact(KIND_RESULT, assignment.lease, result).envelope
+    sealed = (await node.witness.artefact(KIND_RESULT, assignment.lease, result)).envelope
     await node.calls.call(to.id, "branch/return", BranchReturn(search=assignment.search, result=sealed), Done)
 
 

@@ -45,8 +45,8 @@ def page(db: sqlite3.Connection, after: int | None, limit: int, kind: str) -> Fe
         rows = db.execute(AFTER, (count, kind, records.integer(after))).fetchall()
     # The sequence remembers the last number also when no row is left.
     last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'feed'").fetchone()
-    newest = int(last[0]) if last else 0
-    oldest = db.execute("SELECT min(number) FROM feed").fetchone()[0]
+    newest = _number(last[0]) if last else 0
+    oldest = db.execute("SELECT min(number) FROM feed").fetchone()[0]  # by the rowid, always an integer
     changes = tuple(_change(row) for row in rows)
     return FeedPage(changes=changes, oldest=newest + 1 if oldest is None else oldest, newest=newest)
 
@@ -77,10 +77,18 @@ def _beside(db: sqlite3.Connection, news: News) -> None:
     db.execute("RELEASE feed")
 
 
-def _change(row: tuple[int, int, str, str, str]) -> Change:
+def _number(value: object) -> int:
+    """Errors: ``store.corrupt``."""
+    if not isinstance(value, int):
+        raise MeshError("store.corrupt", f"the last number of the feed is {type(value).__name__}")
+    return value
+
+
+def _change(row: tuple[object, ...]) -> Change:
     """Errors: ``store.corrupt``."""
     number, at_ms, kind, ids, who = row
-    fields = {"number": number, "at_ms": at_ms, "kind": kind, "ids": ids.split(), "who": who}
+    named = ids.split() if isinstance(ids, str) else ids  # a damaged page gives values of any type
+    fields = {"number": number, "at_ms": at_ms, "kind": kind, "ids": named, "who": who}
     try:
         return msgspec.convert(fields, Change)
     except msgspec.ValidationError as error:

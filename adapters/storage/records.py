@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -39,12 +39,44 @@ def pack(record: msgspec.Struct) -> bytes:
     return body
 
 
+def blob(value: object) -> bytes:
+    """``value``, once it is bytes: a damaged page gives values of any type, whatever the schema says. Errors: ``store.corrupt``."""
+    if not isinstance(value, bytes):
+        raise MeshError("store.corrupt", f"the store holds {type(value).__name__} where bytes belong")
+    return value
+
+
 def unpack(body: bytes, record: type[T]) -> T:
     """The record that ``pack`` made ``body`` of. Errors: ``store.corrupt``."""
     try:
-        return cbor.decode_as(body, record, **_BOUNDS)
+        return cbor.decode_as(blob(body), record, **_BOUNDS)
     except MeshError as error:
         raise MeshError("store.corrupt", f"a stored {record.__name__} cannot be read: {error.message}") from error
+
+
+def of_columns(record: type[T], row: Sequence[object]) -> T:
+    """The record whose fields are the columns of ``row``. Errors: ``store.corrupt`` for one of another type."""
+    try:
+        return msgspec.convert(dict(zip(record.__struct_fields__, row, strict=True)), record, builtin_types=(bytes,))
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise MeshError("store.corrupt", f"a stored {record.__name__} cannot be read: {error}"[:200]) from error
+
+
+def fitting(deltas: Iterable[DeltaRecord], bytes_max: int) -> list[DeltaRecord]:
+    """As many of ``deltas``, from the front, as have ``bytes_max`` bytes together, one at least; no more are read than that."""
+    found: list[DeltaRecord] = []
+    total = 0
+    for delta in deltas:
+        total += len(delta.envelope)
+        if found and total > bytes_max:
+            break
+        found.append(delta)
+    return found
+
+
+def where(conditions: Sequence[str]) -> str:
+    """The clause of a statement that holds ``conditions``, none of which comes from outside."""
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def integer(value: int) -> int:

@@ -412,6 +412,8 @@ class MeshClient:
             ) as response:
                 if "Content-Encoding" in response.headers:
                     raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
+                if response.headers.get("Content-Type", "") != answers.MEDIA_TYPE:
+                    raise MeshError("peer.protocol", "an answer of another media type", peer=peer.node)
                 return response.status, await self._read(response, peer.node)
         except aiohttp.ClientError as error:
             raise translate(error, peer.node) from error

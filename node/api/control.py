@@ -83,7 +83,7 @@ class ControlServer:
             try:
                 return {"result": await self._dispatch(request.match_info["verb"], body, tell)}
             except MeshError as error:
-                return {"error": error.to_dict()}
+                return {"error": error.shown.to_dict()}
             finally:
                 events.put_nowait(None)
 
@@ -103,7 +103,8 @@ class ControlServer:
 
 
 def _refusal(error: MeshError) -> web.Response:
-    return web.json_response({"error": error.to_dict()}, status=http_status(error.code))
+    shown = error.shown
+    return web.json_response({"error": shown.to_dict()}, status=http_status(shown.code))
 
 
 def _line(value: dict[str, Any]) -> bytes:

@@ -1,8 +1,9 @@
 """The peer API: what other nodes may ask of this one.
 
-Every request passes, in order: the channel (who calls), the route, the scope of the caller, the size, the envelope (signed by the
-caller, for this node, for this route, fresh, not seen before), the record of the route, the caller's account of disk, a row of the
-audit trail if the route is privileged. Only then a handler sees it. What is refused is counted.
+Every request passes, in order: the channel (who calls), the route, the protocol the caller speaks, the scope of the caller, the
+size, the envelope (signed by the caller, for this node, for this route, fresh, not seen before), the record of the route, the
+caller's account of disk, a row of the audit trail if the route is privileged. Only then a handler sees it. What is refused is
+counted.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class FederationApi:
         try:
             return await (self._answer(caller, route, body) if caller else self._introduced(route, body))
         except MeshError as error:
-            self._refusals.count(route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.code)
+            self._refusals.count(
+                route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.shown.code
+            )
             raise
 
     async def _introduced(self, route: str, body: bytes) -> bytes:
@@ -75,6 +78,7 @@ class FederationApi:
         handler = self._handlers.get(route)
         if known is None or handler is None:
             raise MeshError("input.not_found", f"no route {route}")
+        self._peers.check_version(caller, route)
         self._peers.require(caller, known.scope)
         if len(body) > known.bytes_max:
             raise MeshError("input.too_large", f"a message over {route} has at most {known.bytes_max} bytes")

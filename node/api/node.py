@@ -11,9 +11,10 @@ from node import __version__
 from node.api.federation import FederationApi
 from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
+from node.live import LiveVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
-from node.sessions import SessionVerbs
+from node.sessions import SessionVerbs, read_step
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
@@ -31,6 +32,7 @@ def _bound(rooms: Rooms) -> Bound:
         **MeshVerbs(rooms).bound,
         **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
         **SessionVerbs(rooms.sessions).bound,
+        **LiveVerbs(rooms.live, read_step).bound,
         **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
         **rooms.own_keys.bound,
         **rooms.logs.bound,

@@ -43,6 +43,8 @@ ROUTES: Final[Mapping[str, Row | None]] = {
     "branch/return": None,
     "deltas/push": None,
     "deltas/pull": None,
+    "deltas/show": None,
+    "deltas/proof": None,
     "log/checkpoint": None,
     "log/consistency": None,
     "log/prove": None,

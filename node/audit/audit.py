@@ -17,6 +17,7 @@ import msgspec
 
 from adapters.audit_records import AuditLine, AuditQuery, check_stored
 from adapters.ports import ArtefactRecord, Store
+from node.base import every_artefact
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound
@@ -92,7 +93,7 @@ class Audit:
 
     async def _anchors(self) -> tuple[dict[int, str], tuple[int, ...]]:
         """Heads by count of rows, and the counts of those that the witness log holds and the store does not."""
-        kept = await self._store.artefacts(kind=KIND_AUDIT_HEAD)
+        kept = [found async for found in every_artefact(self._store, kind=KIND_AUDIT_HEAD)]
         found, digests = await asyncio.to_thread(self._believed, kept)
         lost = [
             int(leaf.subject.rpartition("/")[2])

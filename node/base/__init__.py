@@ -6,9 +6,11 @@ Owns nothing that is stored. Never knows what a session, a peer or a search is.
 from node.base.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
 from node.base.files import write_atomic, write_private
 from node.base.loop_watch import LoopWatch
+from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
 from node.base.serving import Serving
 from node.base.statuses import exit_code, from_dict, http_status
+from node.base.stored_ids import find_stored
 from node.base.tasks import Tasks, either, to_its_end
 from node.base.terminal import LineFormatter, json_text, one_lined
 
@@ -22,7 +24,11 @@ __all__ = [
     "Tasks",
     "counted",
     "either",
+    "every_artefact",
+    "every_delta",
+    "every_search",
     "exit_code",
+    "find_stored",
     "from_dict",
     "http_status",
     "json_text",

@@ -233,11 +233,23 @@ def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
     return secrets
 
 
+def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
+    """Values by name."""
+    pairs = {}
+    for text in typed:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise MeshError("input.invalid", f"--{name} wants KEY=VALUE, not {text[:80]!r}")
+        pairs[key] = value
+    return pairs
+
+
 READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "file": _file,
     "path": _path,
     "id-or-path": _id_or_path,
     "secrets": _secrets,
+    "pairs": _pairs,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }
 """By ``reads`` of a parameter: the name of the parameter and what was typed, to what the verb is given."""

@@ -147,6 +147,7 @@ def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
 
 def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     """Print the one form of an error and leave with its exit code."""
+    error = error.shown
     if as_json:
         click.echo(json_text({"error": error.to_dict()}))
     else:

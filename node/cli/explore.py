@@ -157,11 +157,12 @@ def _show_list(r: Result) -> None:
 @group.command()
 @parameter(verbs.SHOW, "search", needed=False)
 @parameter(verbs.SHOW, "html")
+@parameter(verbs.LIST, "limit")
 @common_options
-def show(home: str | None, search: str | None, html: str, as_json: bool) -> None:
-    """Show a search; without SEARCH, list them."""
+def show(home: str | None, search: str | None, html: str, limit: int, as_json: bool) -> None:
+    """Show a search; without SEARCH, list them, newest first."""
     if not search:
-        emit(run_verb(home, verbs.LIST.name, {}), as_json=as_json, text=_show_list)
+        emit(run_verb(home, verbs.LIST.name, {"limit": limit}), as_json=as_json, text=_show_list)
         return
     path = str(Path(html).absolute()) if html else ""
     emit(run_verb(home, verbs.SHOW.name, {"search": search, "html": path}), as_json=as_json, text=show_summary)

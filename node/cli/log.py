@@ -13,6 +13,15 @@ from node.cli.common import BUNDLE_SUFFIX, Result, common_options, emit, moment,
 from node.verbs import log as verbs
 from protocol.errors import MeshError
 
+_STANDINGS: Final = {
+    "current": "it showed a head that continues what was seen",
+    "silent": "it answered and showed no head of its log",
+    "behind": "it showed an older head than is held",
+    "unproven": "it showed a head that does not continue what was seen",
+    "contradicting": "it has signed two histories of its log",
+    "unreachable": "it did not answer",
+}
+
 
 @click.group(name="log", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
@@ -111,8 +120,16 @@ def _show_finding(r: Result) -> None:
 
 
 def _show_peer_audit(r: Result) -> None:
-    grown = f", continues size {r['size_before']}" if r["size_before"] else ", seen for the first time"
-    click.echo(f"{r['log']}: size {r['size']}{grown}\nroot  {r['root']}")
+    why = f" [{r['code']}]" if r["code"] else ""
+    click.echo(f"{r['standing']}: {_STANDINGS[r['standing']]}{why}")
+    if r["log"]:
+        grown = f", continues size {r['size_before']}" if r["size_before"] else ", seen for the first time"
+        click.echo(f"{r['log']}: size {r['size']}{grown if r['sound'] else ' is held'}\nroot  {r['root']}")
+    if not r["sound"] and r["seen_ms"]:
+        click.echo(f"it last showed a current head on {moment(r['seen_ms'])} UTC")
+    if r["renewed_ms"]:
+        lost = ", and said that it had lost entries" if r["restored"] else ""
+        click.echo(f"it opened this log on {moment(r['renewed_ms'])} UTC{lost}")
 
 
 def _show_audit(r: Result) -> None:
@@ -141,14 +158,19 @@ for _command in commands_of(verbs.VERBS, LOOKS):
 @group.command(
     help=f"""{verbs.AUDIT.help}
 
-    With --peer, have the peer show that its log continues what was seen of it. Exit code 1 when a fault is found.
+    With --peer, have the peer show that its log continues what was seen of it. Its standing is one of: current, silent (it answered
+    and showed no head), behind (an older head than is held), unproven, contradicting, unreachable; only current is sound. Exit code
+    1 when a fault is found or the peer is not sound.
     """
 )
 @parameter(verbs.AUDIT_PEER, "peer", needed=False)
 @common_options
 def audit(home: str | None, peer: str, as_json: bool) -> None:
     if peer:
-        emit(run_verb(home, verbs.AUDIT_PEER.name, {"peer": peer}), as_json=as_json, text=_show_peer_audit)
+        result = run_verb(home, verbs.AUDIT_PEER.name, {"peer": peer})
+        emit(result, as_json=as_json, text=_show_peer_audit)
+        if not result["sound"]:
+            raise SystemExit(1)
         return
     result = run_verb(home, verbs.AUDIT.name, {})
     emit(result, as_json=as_json, text=_show_audit)

@@ -11,6 +11,7 @@ from node.cli.common import Program
 _GROUPS = {
     "node": ("node.cli.node", "Create, run, pair and check this node."),
     "session": ("node.cli.session", "Record, verify, hand over and replay browser sessions."),
+    "live": ("node.cli.live", "Open a browser session and act in it, call by call."),
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show who did what with this node: privileged actions, append-only."),
     "explore": ("node.cli.explore", "Search a site for a goal together with peers."),

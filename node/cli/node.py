@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any, Final
 
 import click
 
+from node.base import counted
 from node.cli import distrust, keys, pairing
 from node.cli.build import Look, commands_of, given, takes
 from node.cli.common import (
@@ -117,6 +119,10 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     from node.process.runtime import serve as run
 
     def ready(info: Result) -> None:
+        # What is there now stays until the process ends. Each full collection of garbage would look through it, and stop the
+        # event loop for as long.
+        gc.collect()
+        gc.freeze()
         emit(
             info,
             as_json=as_json,
@@ -148,9 +154,21 @@ def _show_peers(r: Result) -> None:
         click.echo(f"  connection       {_way(p['reach'])}")
         click.echo(f"  may do here      {p['standing'] or in_words(p['grants'])}")
         click.echo(f"  we may do there  {in_words(p['granted_us'])}")
+        click.echo(f"  log              {_log_in_words(p['log'])}")
     notices = [notice for p in r["peers"] for notice in p["notices"]]
     if notices:
         click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
+
+
+def _log_in_words(log: Result) -> str:
+    """What a peer showed of its log, in a few words."""
+    if log["number"] is None:
+        return log["trouble"] or "not seen yet"
+    words = [f"log {log['number']}, size {log['size']}, last shown {moment(log['current_ms'])} UTC"]
+    if log["renewed_ms"]:
+        lost = ", having lost entries" if log["restored"] else ""
+        words.append(f"opened on {moment(log['renewed_ms'])} UTC{lost}")
+    return "; ".join([*words, *([log["trouble"]] if log["trouble"] else [])])
 
 
 def _way(reach: Result) -> str:
@@ -198,6 +216,8 @@ def _show_status(r: Result) -> None:
         click.echo("log is older than what a peer holds of it: nothing is signed until `trailmesh log renew`", err=True)
     if r["peers_frozen"]:
         click.echo(f"{'peers frozen':<17} {r['peers_frozen']} (`trailmesh node peers`)")
+    if r["peers_silent"]:
+        click.echo(f"{'logs not shown':<17} {counted(r['peers_silent'], 'peer')} (`trailmesh node peers`)")
     click.echo(f"{'audit rows':<17} {r['audit_rows']}")
     _show_refusals(r["refusals"])
     for node, count in r["peer_disk"].items():

@@ -7,7 +7,7 @@ from node.config import settings
 from node.config.forms import in_words
 from node.config.passphrase import Ask, new_source, remembered, source
 from node.config.safe_yaml import Node, load
-from node.config.settings import CONFIG_FILE, BrowserConfig, Config, home_directory
+from node.config.settings import CONFIG_FILE, BrowserConfig, Config, PolicyConfig, home_directory
 
 __all__ = [
     "CONFIG_FILE",
@@ -15,6 +15,7 @@ __all__ = [
     "BrowserConfig",
     "Config",
     "Node",
+    "PolicyConfig",
     "home_directory",
     "in_words",
     "load",

@@ -75,6 +75,16 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
     step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
     navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
+    contexts_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_MAX
+    """Browser contexts that may be open at once, whoever uses them; each with one page costs about 60 MB."""
+    contexts_per_browser_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_PER_BROWSER_MAX
+    """How many of them share a browser, and end with it if it crashes. Fewer cost more: a browser takes about 230 MB."""
+    queue_max: Annotated[int, msgspec.Meta(ge=0, le=1_024)] = limits.CONTEXT_QUEUE_MAX
+    """How many callers may wait for a context when all are in use; more are refused with ``live.busy``."""
+    queue_seconds: Annotated[int, msgspec.Meta(ge=0, le=600)] = limits.CONTEXT_QUEUE_S
+    """How long a caller waits for a context, until ``live.busy``."""
+    idle_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = limits.BROWSER_IDLE_S
+    """A browser without a context is closed after this long; the next one takes about half a second to start."""
     profile: Profile = Profile()
 
 
@@ -90,6 +100,11 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     """Highest risk class performed without an approval; 4 and above never are."""
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
     """How much of the store one peer may fill, in MiB; more is refused."""
+    log_silence: Literal["warn", "freeze"] = "warn"
+    """What happens to a peer that does not show its log, shows an older state of it, or says it has lost entries: ``warn`` tells
+    the owner; ``freeze`` also lets the peer do nothing here until it shows it, or the owner trusts it again (``node trust``)."""
+    log_age_s: Annotated[int, msgspec.Meta(ge=300, le=31_536_000)] = 86_400
+    """How long ago a peer may have shown its log last, in seconds, before it counts as one that does not."""
 
 
 class MetricsConfig(_Record, frozen=True, kw_only=True):
@@ -136,7 +151,9 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
     try:
         check_events(text)
-        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}
+        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
+        if plain is None:  # a file that lost its content must not allow what it had forbidden
+            raise MeshError("config.invalid", "it is empty: write {} to take every default")
         return msgspec.convert(plain, Config)
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error

@@ -73,6 +73,7 @@ class Distrust:
         """Errors: ``input.not_found``, ``input.invalid``, ``keylog.*``, ``peer.limit``, ``store.*``."""
         record = await self._changes.trust(self._peers.find_met(params.peer).node)
         await self._exchange.peer_logs.recall(record.node)
+        await self._exchange.peer_logs.accept(record.node)
         told, not_told = await self._say(record, lifted=True) if params.notify else ([], [])
         return Trusted(
             node=record.node,

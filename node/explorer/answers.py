@@ -30,8 +30,11 @@ from protocol.messages import (
     BranchRevoke,
     DeltaBatch,
     DeltaHave,
+    DeltaProof,
     DeltaPull,
     DeltaPush,
+    DeltaShow,
+    DeltaShown,
     Done,
     SearchClose,
     SearchOpen,
@@ -64,6 +67,8 @@ class Answers:
             "branch/return": self.on_return,
             "deltas/push": self.on_push,
             "deltas/pull": self.on_pull,
+            "deltas/show": self.on_show,
+            "deltas/proof": self.on_proof,
         }
 
     def _entered(self, caller: str, search_id: str, scope: Scope) -> Open:
@@ -187,11 +192,23 @@ class Answers:
     async def on_push(self, caller: str, ask: DeltaPush) -> DeltaHave:
         """A participant's own deltas. Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.*``."""
         search = self._entered(caller, ask.search, Scope.DELTAS_WRITE)
-        for sealed in ask.deltas:
-            await search.replica.receive(caller, self._peers.genesis_key(caller), sealed, self._peers.find_key)
+        await search.exchange.receive(caller, ask.deltas)
         epoch, seq = search.replica.have(caller)
         return DeltaHave(epoch=epoch, seq=seq)
 
     async def on_pull(self, caller: str, ask: DeltaPull) -> DeltaBatch:
         """Our own deltas, for a participant. Errors: ``input.not_found``, ``peer.scope``."""
-        return await self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.answer_pull(ask)
+        return await self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.answer_pull(caller, ask)
+
+    async def on_show(self, caller: str, ask: DeltaShow) -> DeltaShown:
+        """What a third writer told us under a number. Errors: ``input.not_found``, ``peer.scope``."""
+        heads = self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.heads
+        return DeltaShown(delta=await heads.show(ask.writer, ask.epoch, ask.seq))
+
+    async def on_proof(self, caller: str, ask: DeltaProof) -> Done:
+        """Two deltas of a writer under one number.
+
+        Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.invalid``.
+        """
+        await self._entered(caller, ask.search, Scope.DELTAS_WRITE).exchange.heads.take(ask)
+        return Done()

@@ -12,6 +12,7 @@ from adapters.ports import Clock, LeaseRecord, Store
 from node.base import either
 from node.config import Config
 from node.explorer.kept import put_lease
+from node.explorer.log_proofs import LogProofs
 from node.explorer.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
@@ -52,6 +53,7 @@ class BranchWork:
         store: Store,
         clock: Clock,
         config: Config,
+        proofs: LogProofs,
         *,
         explore: Explore,
     ) -> None:
@@ -61,6 +63,7 @@ class BranchWork:
         self._store = store
         self._clock = clock
         self._config = config
+        self._proofs = proofs
         self._explore = explore
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._keepers: dict[str, _Keeper] = {}
@@ -153,6 +156,9 @@ class BranchWork:
         keeper = self._keepers[lease.id] = _Keeper(self._calls, self._clock, self._spec.coordinator, assignment)
         renewing = asyncio.create_task(keeper.run(), name=f"renew {lease.id}")
         try:
+            signed = (self._spec.coordinator, self._spec.id, KIND_ASSIGNMENT)
+            if self._proofs.is_due(*signed):
+                await self._proofs.check_patiently(*signed, lease.assignment)
             result = await self._explore(assignment, keeper.after_iteration)
         except MeshError as error:
             log.warning("branch %s failed: %s", lease.id, error)

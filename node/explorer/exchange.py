@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from adapters.ports import Clock, DeltaRecord, Store
 from node.base import Tasks
+from node.explorer.log_proofs import DeltaProofs, LogProofs
 from node.explorer.replica import Replica
+from node.explorer.share_heads import ShareHeads
 from node.trust import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -21,7 +24,9 @@ _PAUSE_S = 0.5
 _PAUSE_MAX_S = 8.0
 _PAUSE_REFUSED_S = 30.0
 """After a refusal that people or time may mend: a key not heard of yet, a clock that is wrong, a scope not granted."""
-_FOR_GOOD = frozenset({"delta.invalid", "delta.equivocation", "peer.unknown"})
+_COMPARE_EVERY_S = 10.0
+"""How soon others hear of a share that has grown here."""
+_FOR_GOOD = frozenset({"delta.invalid", "delta.equivocation", "log.not_logged", "peer.unknown"})
 """Refusals that last as long as the search: our share was dropped there, or the peer is none of ours any more."""
 _BATCH_BYTES_MAX = limits.PEER_BODY_BYTES_MAX // 2
 
@@ -29,7 +34,7 @@ _BATCH_BYTES_MAX = limits.PEER_BODY_BYTES_MAX // 2
 class Exchange:
     """One search's traffic with its other participants."""
 
-    def __init__(self, replica: Replica, calls: Calls, store: Store, clock: Clock) -> None:
+    def __init__(self, replica: Replica, calls: Calls, store: Store, clock: Clock, proofs: LogProofs) -> None:
         self._replica = replica
         self._calls, self._peers = calls, calls.peers
         self._store = store
@@ -37,6 +42,12 @@ class Exchange:
         self._wake: dict[str, asyncio.Event] = {}
         self._pushing: dict[str, asyncio.Task[None]] = {}
         self._tasks = Tasks()
+        self.heads = ShareHeads(replica, calls, store)
+        self._proofs = DeltaProofs(proofs, replica.spec.id, clock, self._expel)
+
+    async def _expel(self, peer: str, code: str) -> None:
+        self.drop(peer)
+        await self._replica.drop(peer, code)
 
     def start(self) -> None:
         """Begin pushing to every participant that is a peer of this node."""
@@ -47,13 +58,15 @@ class Exchange:
                 self._wake[peer].set()
                 self._pushing[peer] = self._tasks.start(self._push_to(peer), f"push {ids.short(peer)}")
         self._tasks.start(self._wake_all(), "deltas")
+        self._tasks.start(self._compare_all(), "heads of shares")
 
     async def close(self) -> None:
         """Stop pushing. What was not delivered is stored and goes out when the search is opened again."""
         await self._tasks.close()
 
     def drop(self, peer: str) -> None:
-        """Push nothing more to ``peer``, and pull nothing from it."""
+        """Push nothing more to ``peer``, pull nothing from it, demand nothing of it."""
+        self._proofs.drop(peer)
         if peer in self._pushing:
             self._pushing.pop(peer).cancel()
 
@@ -68,6 +81,23 @@ class Exchange:
             self._replica.changed.clear()
             for event in self._wake.values():
                 event.set()
+
+    async def _compare_all(self) -> None:
+        """Tell every reader where the shares end here, whenever that has changed, and hear the same of it."""
+        while True:
+            await self._clock.sleep(_COMPARE_EVERY_S)
+            due = [peer for peer in self.pushes_to if self.heads.are_news(peer)]
+            await asyncio.gather(*(self.pull_from(peer) for peer in sorted(due)))
+
+    async def receive(self, peer: str, deltas: Sequence[bytes]) -> None:
+        """Keep and merge deltas of their writer, and demand by sample that they are in its log.
+
+        Errors: those of ``Replica.receive``; ``log.unproven`` while a proof is owed for too long.
+        """
+        self._proofs.check(peer)
+        for sealed in deltas:
+            await self._replica.receive(peer, self._peers.genesis_key(peer), sealed, self._peers.find_key)
+        self._proofs.sample(peer, deltas, self._tasks)
 
     async def _push_to(self, peer: str) -> None:
         epoch, seq, pause_s = 0, 0, _PAUSE_S
@@ -103,10 +133,14 @@ class Exchange:
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""
         after = seq if epoch == self._replica.epoch else 0
-        stored = await self._store.deltas(
-            self._replica.spec.id, peer=self._peers.me, epoch=self._replica.epoch, after_seq=after
+        return await self._store.deltas(
+            self._replica.spec.id,
+            peer=self._peers.me,
+            epoch=self._replica.epoch,
+            after_seq=after,
+            limit=limits.DELTAS_PER_MESSAGE_MAX,
+            bytes_max=_BATCH_BYTES_MAX,
         )
-        return bounded(stored)
 
     async def pull_from(self, peer: str) -> None:
         """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later.
@@ -118,32 +152,27 @@ class Exchange:
             while more:
                 self._peers.require(peer, Scope.DELTAS_WRITE, self._replica.spec.start_url)
                 epoch, seq = self._replica.have(peer)
-                ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq)
+                heads = self.heads.tell(peer)
+                ask = DeltaPull(search=self._replica.spec.id, epoch=epoch, after_seq=seq, heads=heads)
                 batch = await self._calls.call(peer, "deltas/pull", ask, DeltaBatch)
                 await self._peers.usage.admit(peer, sum(map(len, batch.deltas)))
-                for sealed in batch.deltas:
-                    await self._replica.receive(peer, self._peers.genesis_key(peer), sealed, self._peers.find_key)
+                await self.receive(peer, batch.deltas)
+                await self.heads.compare(peer, batch.heads, self.pushes_to)
                 more = batch.more and self._replica.have(peer) != (epoch, seq)
         except MeshError as error:
             log.debug("nothing pulled from %s: %s", ids.short(peer), error)
 
-    async def answer_pull(self, ask: DeltaPull) -> DeltaBatch:
-        """Our own deltas after a point, for a peer that asks."""
+    async def answer_pull(self, caller: str, ask: DeltaPull) -> DeltaBatch:
+        """Our own deltas after a point, for a peer that asks; what it heard of others is compared beside."""
+        if ask.heads:
+            self._tasks.start(self.heads.compare(caller, ask.heads, self.pushes_to), f"heads of {ids.short(caller)}")
         batch = await self._after(ask.epoch, ask.after_seq)
         last = batch[-1].seq if batch else self._replica.seq
-        return DeltaBatch(deltas=tuple(item.envelope for item in batch), more=last < self._replica.seq)
+        return DeltaBatch(
+            deltas=tuple(item.envelope for item in batch), more=last < self._replica.seq, heads=self.heads.tell(caller)
+        )
 
 
 def _count(value: Any, otherwise: int) -> int:
     """What a peer's refusal says is wanted; a peer may say anything."""
     return value if isinstance(value, int) and value >= otherwise else otherwise
-
-
-def bounded(records: list[DeltaRecord]) -> list[DeltaRecord]:
-    """As many of ``records``, from the front, as fit one message."""
-    total = 0
-    for count, record in enumerate(records[: limits.DELTAS_PER_MESSAGE_MAX]):
-        total += len(record.envelope)
-        if total > _BATCH_BYTES_MAX and count:
-            return records[:count]
-    return records[: limits.DELTAS_PER_MESSAGE_MAX]

@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
+from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
+from node.explorer.log_proofs import Demand, LogProofs
 from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
@@ -53,6 +55,7 @@ class Explorer:
         browsers: Browsers,
         calls: Calls,
         new_writer: NewTreeWriter,
+        demand: Demand,
     ) -> None:
         self._witness = witness
         self._store = store
@@ -61,7 +64,10 @@ class Explorer:
         self._calls, self._peers = calls, calls.peers
         self._pages = PageWork(witness, config, store, clock, browsers)
         self._expulsions = Expulsions(store)
-        self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer)
+        proofs = LogProofs(demand, clock)
+        self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
+        self._tasks = Tasks()
+        calls.peers.standing_changed = self._on_standing
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
         """Handlers of the peer API, by route."""
 
@@ -84,7 +90,7 @@ class Explorer:
         """Open again what was running when the node last stopped, without those whose expulsion it interrupted."""
         for node in await self._expulsions.pending():
             await self.drop_peer(node)
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             try:
                 if found.coordinator != self._witness.node and not self._may_go_on(found):
                     await self._mark_stopped(found.id)
@@ -96,8 +102,12 @@ class Explorer:
             except MeshError as error:
                 log.error("search %s cannot go on: %s", found.id, error)
 
+    def _on_standing(self, node: str) -> None:
+        self._tasks.start(self._searches.weigh(node), f"standing of {ids.short(node)}")
+
     async def close(self) -> None:
         """Stop working; running searches stay resumable."""
+        await self._tasks.close()
         await self._searches.close()
 
     # --- verbs -------------------------------------------------------------------------------------------------------
@@ -241,9 +251,8 @@ class Explorer:
         await self._searches.part(node)
         count = 0
         opened = self._searches.get
-        for found in sorted(
-            await self._store.searches(), key=lambda found: opened(found.id) is None
-        ):  # what runs comes first
+        every = [found async for found in every_search(self._store)]
+        for found in sorted(every, key=lambda found: opened(found.id) is None):  # what runs comes first
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
@@ -279,7 +288,7 @@ class Explorer:
         return found.status != "done" and len(self._searches.spec_of(found.spec).participants) > 1
 
     async def _record(self, search_id: str) -> SearchRecord:
-        found = await self._store.search(ids.parse_id("sea", search_id))
+        found = await find_stored("sea", search_id, self._store.search, self._store.searches)
         if found is None:
             raise MeshError("input.not_found", f"no search {search_id}", id=search_id)
         return found
@@ -327,6 +336,7 @@ class Explorer:
             config=self._config,
             verify_claim=verify_claim,
             work_locally=work_locally,
+            proofs=self._searches.proofs,
             tell=tell,
         )
         search.task = asyncio.create_task(self._conduct(search), name=f"search {found.id}")
@@ -357,7 +367,7 @@ class Explorer:
         searches it loses the leases it may not accept any more. What was merged stays. Errors: ``store.*``.
         """
         ended = []
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             if found.coordinator == peer and not self._may_go_on(found):
                 search = self._searches.get(found.id)
                 if search is not None:

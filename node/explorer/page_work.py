@@ -10,8 +10,7 @@ from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
-from node.live import Browsers, Driver, Gate
-from node.sessions import Recording, record
+from node.live import Browsers, Driver, Gate, Recording, record
 from node.signing import Witness
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
@@ -24,6 +23,8 @@ from protocol.trust.origin import ANY, common
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
+_CLAIM_WAIT_S = 10
+"""How long a claim waits for a browser context: the time for its replay runs meanwhile, and must not be used up here."""
 
 
 class PageWork:
@@ -87,7 +88,7 @@ class PageWork:
             search=spec.id,
         )
         async with (
-            self._browsers.page(spec.profile, self._guard()) as page,
+            self._browsers.page(spec.profile, self._guard(), wait_s=_CLAIM_WAIT_S) as page,
             record(self._store, page, self._clock, self._witness, plan) as recorder,
         ):
             for action in actions:

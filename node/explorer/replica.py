@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
+from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
@@ -20,10 +21,10 @@ from node.feed import Feed
 from node.signing import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.messages import SearchSpec
+from protocol.messages import SearchSpec, ShareHead
 from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
 from protocol.search.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
-from protocol.search.tree import CLOSED, VISITS, SearchTree
+from protocol.search.tree import CLOSED, VISITS, CheckRoom, SearchTree
 from protocol.search.uct import Uct
 from protocol.wire import envelope
 
@@ -38,9 +39,16 @@ _DECODED_HERE_BYTES_MAX = 16 * limits.KIB
 class Replica:
     """A search as this node knows it. Its writer belongs to one flush at a time; merging happens between awaits."""
 
-    def __init__(self, spec: SearchSpec, witness: Witness, store: Store, new_writer: NewTreeWriter) -> None:
+    def __init__(
+        self,
+        spec: SearchSpec,
+        witness: Witness,
+        store: Store,
+        new_writer: NewTreeWriter,
+        check_room: CheckRoom = lambda count: None,
+    ) -> None:
         self.spec = spec
-        self.tree = SearchTree(spec.id)
+        self.tree = SearchTree(spec.id, check_room)
         self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
         self.own = OwnShare(self.root)
@@ -48,6 +56,8 @@ class Replica:
         self.seq = 0
         self.expelled: dict[str, str] = {}
         """Peers that are out of this search, and the error code that put them there."""
+        self.aside: dict[str, str] = {}
+        """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
         self._witness = witness
@@ -89,15 +99,21 @@ class Replica:
         me = self._witness.node
         trusted = {**public_keys, me: self._witness.genesis_key}
         self.expelled = await self._expulsions.of(self.spec.id)
-        for record in await self._store.deltas(self.spec.id):
-            if record.peer not in trusted or record.peer in self.expelled:
+        await self._read(every_delta(self._store, self.spec.id), find_key, trusted)
+
+    async def _read(
+        self, records: AsyncIterator[DeltaRecord], find_key: envelope.KeyFinder, trusted: Mapping[str, bytes]
+    ) -> None:
+        me = self._witness.node
+        async for record in records:
+            if record.peer not in trusted or record.peer in self.expelled or record.peer in self.aside:
                 continue
             await asyncio.sleep(0)  # thousands of small ones are as long as one large one
             try:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 await self._merge(record.peer, trusted[record.peer], opened.payload)
             except MeshError as error:
-                if record.peer == me:
+                if record.peer == me or error.code == "search.full":  # which is nobody's fault
                     raise
                 if error.code == "delta.gap":
                     continue  # nobody's fault: the peer will send from there again
@@ -195,6 +211,8 @@ class Replica:
         """Nothing, unless ``peer`` was put out of this search. Errors: the code of the reason."""
         if peer in self.expelled:
             raise MeshError(self.expelled[peer], "you were put out of this search, and your share with you")
+        if peer in self.aside:
+            raise MeshError(self.aside[peer], "your share of this search counts for nothing while you are frozen")
 
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Keep and merge one delta of ``peer``; a repeated one does no harm.
@@ -240,6 +258,18 @@ class Replica:
         async with self._merging:  # what has been merged just now is stored before it goes
             await self._expel(peer, code)
 
+    async def set_aside(self, peer: str, code: str) -> None:
+        """Take the share of ``peer``, which is frozen because of ``code``, out of the tree; what is stored of it stays."""
+        self.aside[peer] = code
+        async with self._merging:  # what is being merged just now goes with the rest
+            await self._forget(peer)
+
+    async def take_back(self, peer: str, public_key: bytes, find_key: envelope.KeyFinder) -> None:
+        """Merge the stored share of a ``peer`` that was set aside, and is frozen no longer. Errors: ``store.*``."""
+        async with self._merging:
+            del self.aside[peer]
+            await self._read(every_delta(self._store, self.spec.id, peer=peer), find_key, {peer: public_key})
+
     async def _expel(self, peer: str, code: str) -> None:
         self.expelled.setdefault(peer, code)
         await self._expulsions.add(self.spec.id, peer, code)
@@ -275,6 +305,21 @@ class Replica:
         """The newest (epoch, sequence number) merged from ``peer``."""
         reader = self._readers.get(peer)
         return (reader.epoch, reader.next_seq - 1) if reader else (0, 0)
+
+    def heads(self) -> list[ShareHead]:
+        """Where the share of each writer ends here."""
+        ends = [(peer, reader, reader.next_seq - 1) for peer, reader in self._readers.items()]
+        return [
+            ShareHead(writer=peer, epoch=reader.epoch, seq=seq, digest=reader.digest(reader.epoch, seq) or b"")
+            for peer, reader, seq in ends
+            if seq
+        ]
+
+    def contradicts(self, head: ShareHead) -> bool:
+        """Whether another delta stands here under the number of ``head``."""
+        reader = self._readers.get(head.writer)
+        digest = reader.digest(head.epoch, head.seq) if reader else None
+        return digest not in (None, head.digest)
 
     # --- reading, by key ---------------------------------------------------------------------------------------------
 

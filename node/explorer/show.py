@@ -171,8 +171,8 @@ async def _signed(parts: Parts, spec: SearchSpec, summary: Summary) -> tuple[Sig
     ]
     for lease in await parts.store.leases(spec.id):
         sealed += [(f"lease {lease.id}", data) for data in (lease.assignment, lease.result) if data]
-    last = {record.peer: record for record in await parts.store.deltas(spec.id)}
-    sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last.values()]
+    last = await parts.store.newest_deltas(spec.id)
+    sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last]
     for artefact, data in sealed:
         rows.append(_signed_row(parts, artefact, data))
     return tuple(rows)

@@ -24,7 +24,7 @@ from protocol.search.entry import decode_action
 
 _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""
-BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
+BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable", "live.busy"})
 """Errors that say nothing about a page: this node's own browser is what fails."""
 _LOOKS_CLOSED = frozenset(
     {

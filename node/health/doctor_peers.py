@@ -16,14 +16,30 @@ from protocol.wire.clocks import apart_in_words
 
 _AGREE_MS = 2_000
 """Clocks that differ by less are not worth a word."""
+_RENEWAL_TOLD_MS = 7 * 86_400_000
+"""How long after a peer opened another log its owner here is told."""
 
 
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
     """From here to the peer; then, if the peer answers and this node runs, from the peer to here."""
     outward = await _outward(rooms, peer, f"peer {name}"[:32], name)
+    shown = _log(rooms, peer, name)
     if rooms.calls.contacts.of(peer).error or outward.status == "fault" or not rooms.serving:
-        return [outward]
-    return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name)]
+        return [outward, *shown]
+    return [outward, await _inward(rooms, peer, f"{name} → here"[:32], name), *shown]
+
+
+def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
+    """What the peer does not show of its log, or that it has opened another one lately; nothing when all is well."""
+    watch, title = rooms.logs.watch, f"log of {name}"[:32]
+    remedy = f"trailmesh log audit --peer {quote(name)} --home {quote(str(rooms.home))}"
+    if trouble := watch.in_words(peer):
+        return [Check(name=title, status="warn", finding=trouble, remedy=remedy)]
+    known = watch.of(peer)
+    if not known.renewed_ms or rooms.clock.now_ms() - known.renewed_ms > _RENEWAL_TOLD_MS:
+        return []
+    lost = ", as it had lost entries: ask its owner" if known.restored else ""
+    return [Check(name=title, status="warn", finding=f"it has opened another log{lost}", remedy=remedy)]
 
 
 async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
@@ -34,8 +50,8 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         return Check(
             name=title,
             status="warn" if error.code == "peer.unreachable" else "fault",  # that it is down is its trouble, not ours
-            finding=f"{_why(rooms, peer, error)} [{error.code}]",
-            remedy=for_peer(rooms, name, error.code),
+            finding=f"{_why(rooms, peer, error)} [{error.shown.code}]",
+            remedy=for_peer(rooms, name, error),
         )
     ended_ms = rooms.clock.now_ms()
     apart_ms = answer.now_ms - (started_ms + ended_ms) // 2
@@ -60,8 +76,8 @@ async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         if error.code == "input.not_found":
             finding = "cannot be asked to call back"
             return Check(name=title, status="warn", finding=finding, remedy=SAME_VERSION)
-        remedy = for_peer(rooms, name, error.code)
-        return Check(name=title, status="fault", finding=f"{error.message} [{error.code}]", remedy=remedy)
+        remedy = for_peer(rooms, name, error)
+        return Check(name=title, status="fault", finding=f"{error.shown.message} [{error.shown.code}]", remedy=remedy)
     if told.reached:
         way = "the connection this node keeps open" if told.way == "held" else told.way
         return Check(name=title, status="ok", finding=f"reaches this node in {told.milliseconds} ms over {way}")
@@ -77,9 +93,9 @@ def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
     """The error, and when a connection this node keeps open is tried next."""
     hold = rooms.reach.holds.get(peer)
     if hold is None or hold.state != "waiting":
-        return error.message
+        return error.shown.message
     wait_s = max(0, hold.next_try_ms - rooms.clock.now_ms()) // 1000
-    return f"{error.message}; {hold.failures} failures in a row, next try in {wait_s} s"
+    return f"{error.shown.message}; {hold.failures} failures in a row, next try in {wait_s} s"
 
 
 def inward_remedy(rooms: Rooms, name: str, code: str) -> str:

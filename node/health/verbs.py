@@ -66,6 +66,7 @@ class MeshVerbs:
             paired_ms=record.paired_ms,
             seen_ms=record.seen_ms,
             reach=self._rooms.reach.report(record.node),
+            log=self._rooms.logs.describe(record.node),
             **self._rooms.distrust.describe(record),
         )
 
@@ -84,7 +85,7 @@ class MeshVerbs:
             **rooms.logs.status(),
             peers=len(rooms.peers.records()),
             **rooms.distrust.status(),
-            sessions=len(await rooms.store.sessions(limit=1_000_000)),
+            sessions=await rooms.store.count_sessions(),
             searches_running=rooms.explorer.running,
             audit_rows=(await rooms.store.audit_head()).number,
             refusals=metrics.refusals_in_words(rooms),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,14 +18,15 @@ import msgspec
 from adapters.log_records import CosignedRecord
 from adapters.ports import Clock, Store
 from node.base import Tasks
+from node.log.log_watch import Shown
 from node.log.peer_logs import PeerLogs
 from node.signing import Witness
 from node.trust import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.log import log_proof, witness_log
+from protocol.log import log_proof, note, witness_log
 from protocol.log.log_proof import key_of
-from protocol.log.witness_log import Checkpoint, acquaintance
+from protocol.log.witness_log import TAG_BYTES, Checkpoint, acquaintance
 from protocol.messages import (
     KeyHead,
     LogConsistency,
@@ -51,9 +52,12 @@ class LogExchange:
         self.peer_logs = PeerLogs(calls, store, clock)
         self._holds: dict[str, Checkpoint] = {}
         """What each peer was last heard to hold of our log."""
-        self._tags: dict[str, frozenset[bytes]] = {}
+        self._tags: dict[str, bytes] = {}
+        """What each peer said whom it knows: its tags, one behind the other. As objects, those of 1,000 peers would be a million,
+        and each full garbage collection would stop the loop for 100 ms."""
         self._heads_told: dict[str, dict[bytes, bytes]] = {}
         """By peer and tag, where it said that key logs of nodes we both know end."""
+        self._composing = asyncio.Lock()
         self._told: Counter[str] = Counter()
         """How often each peer was told of others."""
         self._tasks = Tasks()
@@ -74,7 +78,7 @@ class LogExchange:
 
     def acquainted(self, node: str) -> list[str]:
         """The other peers that said they know ``node``."""
-        return [peer for peer in self._others(node) if self._tag(peer, node) in self._tags.get(peer, frozenset())]
+        return [peer for peer in self._others(node) if self._knows(peer, node)]
 
     # --- calling -----------------------------------------------------------------------------------------------------
 
@@ -82,14 +86,21 @@ class LogExchange:
         """Sync with every peer that can be called. What goes wrong with one does not concern the others."""
         called = [r.node for r in self._peers.records() if r.addresses and self._peers.acts(r.node)]
         called = [node for node in called if not self.peer_logs.proof(node)]
-        results = await asyncio.gather(*(self.sync(node) for node in called), return_exceptions=True)
-        for node, result in zip(called, results, strict=True):
-            if isinstance(result, MeshError):
+        waiting = iter(called)
+        await asyncio.gather(*(self._sync_some(waiting) for _ in range(limits.LOG_SYNCS_AT_ONCE_MAX)))
+
+    async def _sync_some(self, waiting: Iterator[str]) -> None:
+        """Sync with one of ``waiting`` after the other; several do so at once, so that one who is away holds up nobody."""
+        for node in waiting:
+            try:
+                await self.sync(node)
+            except MeshError as error:
                 log.log(
-                    logging.DEBUG if result.retryable else logging.WARNING, "sync with %s: %s", ids.short(node), result
+                    logging.DEBUG if error.retryable else logging.WARNING, "sync with %s: %s", ids.short(node), error
                 )
-            elif isinstance(result, BaseException):
-                log.error("defect in the sync with %s", ids.short(node), exc_info=result)
+            except Exception:
+                log.exception("defect in the sync with %s", ids.short(node))
+        await self.peer_logs.watch.weigh_all()
 
     def soon(self) -> None:
         """Begin a round beside what else is done now, such as opening a search."""
@@ -104,32 +115,73 @@ class LogExchange:
 
         Errors: ``log.rollback``, ``log.equivocation``, ``log.unproven``, ``log.invalid``, ``peer.*``, the peer's own.
         """
-        for _ in range(_TRIES):
-            shown = self._witness.log.checkpoint if node in self._holds else None
-            answer = await self._calls.call(node, "log/checkpoint", await self._message(node), LogSync)
-            await self._take(node, answer)
-            if self._holds.get(node) == shown:
-                break
+        heard, told = Shown.SILENT, (0, 0)
+        try:
+            for _ in range(_TRIES):
+                shown = self._witness.log.checkpoint if node in self._holds else None
+                answer = await self._ask(node)
+                heard, told = await self._take(node, answer), _size_in(answer)
+                if self._holds.get(node) == shown and heard is Shown.CURRENT:
+                    break
+        except MeshError as error:
+            if error.code in ("log.equivocation", "log.invalid"):
+                heard = Shown.CONTRADICTING if error.code == "log.equivocation" else Shown.UNPROVEN
+                await self.peer_logs.watch.note(node, heard)
+            raise
+        await self.peer_logs.watch.note(node, heard, told)
         await self.peer_logs.settle_claims(node)
         frozen = self._peers.frozen.get(node)
         if frozen is not None:
             raise MeshError(frozen, node=node)
 
+    async def demand(self, node: str, digest: bytes) -> None:
+        """Nothing, once ``node`` has proved that the artefact with this SHA-256 is in its log: the one this node holds.
+
+        Errors: ``log.not_logged``, ``log.invalid``; ``log.equivocation``, ``log.unproven``, ``log.rollback``, ``peer.*``, the
+        peer's own.
+        """
+        told = await self._calls.call(node, "log/prove", LogProveAsk(digest=digest), LogProven)
+        proof = log_proof.decode(told.proof)
+        if not isinstance(proof, log_proof.InclusionProof) or (proof.digest, proof.signer.node) != (digest, node):
+            raise MeshError("log.invalid", "the peer proved something else", node=node)
+        finding = log_proof.check_inclusion(proof)
+        held = self.peer_logs.held(node)
+        if held is None or witness_log.parse_origin(finding.log)[1] > held[0].number:
+            await self.sync(node)
+        await self.peer_logs.connect(node, proof.checkpoint.encode())
+
+    async def _ask(self, node: str) -> LogSync:
+        """The peer's answer. One that is no more than a refusal shows nothing of its log."""
+        try:
+            return await self._calls.call(node, "log/checkpoint", await self._composed(node), LogSync)
+        except MeshError as error:
+            if not error.retryable and not error.code.startswith(("peer.", "keylog.", "envelope.")):
+                await self.peer_logs.watch.note(node, Shown.SILENT)
+            raise
+
     async def on_sync(self, caller: str, ask: LogSync) -> LogSync:
         """A peer's sync. Errors: ``log.rollback``, ``log.equivocation``, ``log.invalid``, ``envelope.*``."""
         if self.peer_logs.proof(caller):
             raise MeshError("log.equivocation", node=caller)
-        await self._take(caller, ask)
-        return await self._message(caller)
+        if await self._take(caller, ask) is Shown.CURRENT:
+            await self.peer_logs.watch.note(caller, Shown.CURRENT)
+        return await self._composed(caller)
 
     async def on_consistency(self, caller: str, ask: LogConsistencyAsk) -> LogConsistency:
-        """A peer asks how our log grew. Errors: ``input.invalid``."""
+        """A peer asks how our log grew. Errors: ``input.invalid``; ``log.rollback``: we do not know any more."""
+        if self._witness.rollback:
+            raise MeshError("log.rollback")
         link = await self._witness.link(ask.log, ask.old_size, ask.new_size)
         return LogConsistency(old_root=link.base_root, hashes=link.proof)
 
     async def on_prove(self, caller: str, ask: LogProveAsk) -> LogProven:
         """A peer asks for the proof of one of our artefacts; who asks knows it already. Errors: ``log.not_logged``."""
-        return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
+        try:
+            return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
+        except MeshError:
+            if self._witness.rollback:
+                raise MeshError("log.rollback") from None  # it may have been: this node does not know any more
+            raise
 
     @property
     def routes(self) -> dict[str, Callable[[str, Any], Awaitable[msgspec.Struct]]]:
@@ -140,10 +192,17 @@ class LogExchange:
             "log/prove": self.on_prove,
         }
 
+    async def _composed(self, node: str) -> LogSync:
+        """One message at a time, and a turn for everybody else before each: with many peers one takes milliseconds."""
+        async with self._composing:
+            await asyncio.sleep(0)
+            return await self._message(node)
+
     async def _message(self, node: str) -> LogSync:
         """What ``node`` is to hear now."""
         tags = {self._tag(node, other): other for other in self._peers.everybody() if other != node}
-        mutual = [other for tag, other in tags.items() if tag in self._tags.get(node, frozenset())]
+        shared = self._tags_of(node)
+        mutual = [other for tag, other in tags.items() if tag in shared]
         proofs = [proof for other in mutual if (proof := self.peer_logs.proof(other))]
         notes = [
             held[1].encode()
@@ -152,8 +211,10 @@ class LogExchange:
         ]
         turn = self._told[node]
         self._told[node] += 1
+        yours, later = self._yours(node)
         said = LogSync(
-            yours=self._yours(node),
+            yours=yours,
+            later=later,
             tags=tuple(tags)[: limits.PEERS_MAX],
             key_heads=self._key_heads(node, mutual),
             key_logs=self._key_logs(node, mutual),
@@ -165,6 +226,7 @@ class LogExchange:
         if base is None or self._witness.rollback:
             return said
         base_size = base.size if base.number == own.checkpoint.number else 1
+        former = await self._witness.former(base)
         link = await self._witness.link(own.checkpoint.number, base_size, own.checkpoint.size)
         return LogSync(
             head=own.signed.encode(),
@@ -172,7 +234,11 @@ class LogExchange:
             base_size=link.base_size,
             base_root=link.base_root,
             hashes=link.proof,
+            openings=await self._witness.openings(base.number, own.checkpoint.number),
+            former_size=former.base_size,
+            former_hashes=former.proof,
             yours=said.yours,
+            later=said.later,
             tags=said.tags,
             notes=said.notes,
             proofs=said.proofs,
@@ -197,32 +263,49 @@ class LogExchange:
     def _others(self, node: str) -> list[str]:
         return [record.node for record in self._peers.records() if record.node != node]
 
+    def _knows(self, peer: str, node: str) -> bool:
+        tag, tags = self._tag(peer, node), self._tags.get(peer, b"")
+        place = tags.find(tag)
+        while place % TAG_BYTES and place > 0:  # across two tags
+            place = tags.find(tag, place + 1)
+        return place >= 0
+
+    def _tags_of(self, node: str) -> frozenset[bytes]:
+        tags = self._tags.get(node, b"")
+        return frozenset(tags[start : start + TAG_BYTES] for start in range(0, len(tags), TAG_BYTES))
+
     def _tag(self, node: str, other: str) -> bytes:
         return acquaintance(self._peers.me, node, other)
 
-    def _yours(self, node: str) -> bytes:
-        """The reader's checkpoint, cosigned; one of a later log that others showed us, as it is."""
+    def _yours(self, node: str) -> tuple[bytes, bytes]:
+        """The reader's checkpoint, cosigned; and one of a later log that others showed us, as it is."""
         held = self.peer_logs.held(node)
         later = self.peer_logs.later(node, held[0].number if held else -1)
-        if later is not None:
-            return later[1].encode()
-        return held[1].with_line(self._witness.cosign(held[1])).encode() if held else b""
+        cosigned = held[1].with_line(self._witness.cosign(held[1])).encode() if held else b""
+        return cosigned, later[1].encode() if later else b""
 
     # --- hearing -----------------------------------------------------------------------------------------------------
 
-    async def _take(self, node: str, said: LogSync) -> None:
-        """Everything a peer said, in order: about us, about itself, about others. Errors: those of ``on_sync``."""
-        self._tags[node] = frozenset(said.tags)
+    async def _take(self, node: str, said: LogSync) -> Shown:
+        """Everything a peer said, in order: about us, about itself, about others; what it showed of itself.
+
+        Errors: those of ``on_sync``.
+        """
+        self._tags[node] = b"".join(said.tags)
         self._heads_told[node] = {told.tag: told.head for told in said.key_heads}
         for data in said.key_logs:
             await self._hear_keys(data)
         await self._hear_of_us(node, said.yours)
-        if said.head:
-            await self.peer_logs.hear(node, said)
+        if said.later:
+            await self._witness.compare(
+                *witness_log.open_checkpoint(said.later, self._peers.me, *self._witness.public_keys)
+            )
+        shown = await self.peer_logs.hear(node, said) if said.head else Shown.SILENT
         for data in said.proofs:
             await self.peer_logs.hear_proof(data)
         for data in said.notes:
             await self.peer_logs.hear_claim(data)
+        return shown
 
     async def _hear_of_us(self, node: str, data: bytes) -> None:
         """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …
@@ -264,6 +347,12 @@ class LogExchange:
         except MeshError as error:
             log.debug("a key log that a peer passed on is left aside: %s", error)
         await asyncio.sleep(0)  # checking a long one takes some ten milliseconds
+
+
+def _size_in(said: LogSync) -> tuple[int, int]:
+    """Number and size of the head that a peer showed, which was opened; (0, 0) if it showed none."""
+    told = witness_log.peek(note.parse(said.head)) if said.head else None
+    return (told.number, told.size) if told else (0, 0)
 
 
 def _share(told: Sequence[bytes], count_max: int, turn: int) -> tuple[bytes, ...]:

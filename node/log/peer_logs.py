@@ -1,33 +1,46 @@
 """What this node holds of the logs of its peers: judged, and frozen with proof where a log contradicts itself.
 
 A checkpoint comes from its own node, with the proof that it continues what is held; or others show it, and its node is asked to
-connect it. What cannot be connected is no proof of anything, but its node is not relied on until it is.
+connect it. What cannot be connected is no proof of anything, but its node is not relied on until it is. A log that replaces another
+is held once its openings account for what was held (``protocol/log/log_renewal.py``); of the former ones the last
+checkpoints are kept.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import NoReturn
 
 from adapters.log_records import EquivocationRecord, HeadRecord
 from adapters.ports import Clock, Store
+from node.log.log_watch import LogWatch, Shown
 from node.signing import open_opening
 from node.trust import Calls
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.log import log_proof, merkle, note, witness_log
+from protocol.log import log_proof, log_renewal, merkle, note, witness_log
 from protocol.log.log_proof import Equivocation, key_of
+from protocol.log.log_renewal import Signed
 from protocol.log.note import Note
 from protocol.log.witness_log import Checkpoint, Link, Standing, judge
 from protocol.messages import LogConsistency, LogConsistencyAsk, LogSync
 
 log = logging.getLogger(__name__)
 
-
-Signed = tuple[Checkpoint, Note]
+_SHOWN = {
+    Standing.SAME: Shown.CURRENT,
+    Standing.AHEAD: Shown.CURRENT,
+    Standing.BEHIND: Shown.BEHIND,
+    Standing.REPLACED: Shown.BEHIND,
+    Standing.UNCONNECTED: Shown.UNPROVEN,
+    Standing.UNPROVEN: Shown.UNPROVEN,
+    Standing.CONTRADICTS: Shown.CONTRADICTING,
+}
+_NO_LINK = Link(base_size=0, base_root=b"", proof=())
 
 
 class PeerLogs:
@@ -37,6 +50,8 @@ class PeerLogs:
         self._calls, self._peers = calls, calls.peers
         self._store = store
         self._clock = clock
+        self.watch = LogWatch(self._peers, store, clock)
+        """What each peer showed, and since when."""
         self._held: dict[str, Signed] = {}
         self._claims: dict[str, dict[tuple[int, int, bytes], Signed]] = {}
         """Checkpoints that others showed us and that their own node has not connected yet with what we hold."""
@@ -45,7 +60,13 @@ class PeerLogs:
 
     async def load(self) -> None:
         """Take up what the store holds. A checkpoint of a node that is no peer any more is left where it is."""
+        await self.watch.load()
         await self.recall()
+        for node in self._peers.everybody():
+            if self.watch.of(node).suspended:
+                self._peers.freeze(node, "log.unproven")
+                for claim in self._still_its_own(node, self.watch.of(node).claims):
+                    self._keep_claim(node, claim)
         for found in await self._store.equivocations():
             self._proofs[found.node] = found.proof
             self._peers.freeze(found.node, "log.equivocation")
@@ -59,6 +80,7 @@ class PeerLogs:
     def _take_up(self, head: HeadRecord) -> None:
         """Hold what was stored, unless its key was disowned since: a thief's, or one of before the theft."""
         try:
+            self.watch.current_ms[head.node] = head.seen_ms
             keys = self._peers.public_keys_of(head.node)
             self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
         except MeshError as error:
@@ -84,6 +106,15 @@ class PeerLogs:
         """The proof that ``node`` has signed two histories; empty if there is none."""
         return self._proofs.get(node, b"")
 
+    def past(self, node: str) -> list[Signed]:
+        """The last checkpoints known of a peer's former logs, oldest first; none of a key that was disowned since."""
+        return self._still_its_own(node, self.watch.of(node).past)
+
+    def _still_its_own(self, node: str, notes: Sequence[bytes]) -> list[Signed]:
+        keys = self._peers.public_keys_of(node) if notes and self._peers.knows(node) else ()
+        parsed = [note.parse(data) for data in notes]
+        return [(witness_log.peek(signed), signed) for signed in parsed if witness_log.is_signed(signed, *keys)]
+
     def later(self, node: str, number: int) -> Signed | None:
         """A checkpoint of a later log of ``node`` than ``number``, shown to us by others."""
         later = [claim for claim in self._claims.get(node, {}).values() if claim[0].number > number]
@@ -91,8 +122,8 @@ class PeerLogs:
 
     # --- what the node itself says -----------------------------------------------------------------------------------
 
-    async def hear(self, node: str, said: LogSync) -> None:
-        """A peer's own checkpoint: judge it and hold it, or act on what is wrong with it.
+    async def hear(self, node: str, said: LogSync) -> Shown:
+        """A peer's own checkpoint: judge it and hold it, or act on what is wrong with it. What it comes to.
 
         Errors: ``log.invalid``, ``envelope.*``; ``log.equivocation`` and ``log.unproven`` once the peer is frozen for it.
         """
@@ -101,21 +132,76 @@ class PeerLogs:
         begun = witness_log.beginning(node, said.opening, opening)
         if begun.number != told.number:
             raise MeshError("log.invalid", "the opening is of another log than the checkpoint")
+        openings = [open_opening(sealed, node, self._peers.find_key) for sealed in said.openings]
+        keys = self._peers.public_keys_of(node)
+        named = [one for each in (*openings, opening) for one in log_renewal.named_by(each, node, *keys)]
         link = Link(base_size=said.base_size, base_root=said.base_root, proof=said.hashes)
         async with self._judging:
             held = self.held(node)
             known = held is not None and held[0].number >= told.number
+            if held is not None and not known:
+                replaced = await self._account(node, held, told, named, said)
+                if replaced is not Shown.CURRENT:
+                    return replaced
             standing = judge(held[0] if known and held else begun, told, link)
             if self.later(node, told.number) is not None:
                 standing = Standing.UNPROVEN  # others hold a later log of it, which it does not own up to
             if standing is Standing.CONTRADICTS and not known:
                 standing = Standing.UNPROVEN  # of its opening the node has signed no checkpoint that we hold
             if standing in (Standing.SAME, Standing.AHEAD):
+                if not known:
+                    restored = any(each.others for each in (*openings, opening))
+                    await self._replace(node, held, named, restored=restored)
                 await self._hold(told, signed)
             elif standing is Standing.CONTRADICTS and held is not None:
                 await self._found(node, held, (told, signed), link)
             elif standing is Standing.UNPROVEN:
                 await self._suspend(node)
+        return _SHOWN[standing]
+
+    async def _account(
+        self, node: str, held: Signed, told: Checkpoint, named: Sequence[Signed], said: LogSync
+    ) -> Shown:
+        """CURRENT once ``named`` accounts for what is held of the log that is to be replaced. Errors: ``log.equivocation``."""
+        for before in (held, *self.past(node)):
+            for one in named:
+                if (one[0].number, one[0].size) == (before[0].number, before[0].size) and one[0].root != before[0].root:
+                    await self._found(node, before, one, _NO_LINK)
+        link = Link(base_size=said.former_size, base_root=b"", proof=said.former_hashes)
+        standing, _ = log_renewal.account(held[0], told.number, [one for one, _ in named], link)
+        if standing is Standing.UNPROVEN:
+            await self._suspend(node)
+        return _SHOWN[standing]
+
+    async def _replace(self, node: str, held: Signed | None, named: Sequence[Signed], *, restored: bool) -> None:
+        """Keep the last checkpoints of the former logs. One that has lost entries is told, or suspended by the policy.
+
+        No word of its own lifts a suspension: a peer that was suspended as it lost entries waits for the owner of this node.
+        """
+        keys = self._peers.public_keys_of(node)
+        notes = [signed for _, signed in (*self.past(node), *([held] if held else ()), *named)]
+        past = tuple(dict.fromkeys(witness_log.bare(signed, *keys).encode() for signed in notes))
+        past = past[-limits.LOG_PAST_KEPT_MAX :]
+        if held is None:
+            await self.watch.change(node, past=past)
+            return
+        await self.watch.renewed(node, past, restored=restored)
+        if restored and (self._peers.policy.log_silence == "freeze" or self.watch.of(node).suspended):
+            await self._suspend(node, by_owner=True)
+
+    async def accept(self, node: str) -> None:
+        """The owner of this node takes ``node`` back as its log is now: a suspension ends. What was held of former logs stays.
+
+        Equivocation is not forgiven. Errors: ``store.*``.
+        """
+        async with self._judging:
+            if not self.watch.of(node).suspended:
+                return
+            held = self._held.pop(node, None)
+            self._claims.pop(node, None)
+            past = (*self.watch.of(node).past, *([held[1].encode()] if held else ()))
+            await self.watch.change(node, by_owner=False, past=tuple(dict.fromkeys(past))[-limits.LOG_PAST_KEPT_MAX :])
+            await self._thaw(node)
 
     async def _hold(self, told: Checkpoint, signed: Note) -> None:
         kept = witness_log.bare(signed, *self._peers.public_keys_of(told.node))
@@ -123,15 +209,15 @@ class PeerLogs:
         await self._store.put_head(head)
         self._held[told.node] = (told, kept)
         claims = self._claims.get(told.node, {})
-        open_claims = {
-            key: claim for key, claim in claims.items() if claim[0].number >= told.number and claim[0] != told
-        }
+        open_claims = {key: claim for key, claim in claims.items() if claim[0] != told}
         self._claims[told.node] = open_claims
         if not open_claims:
             await self._thaw(told.node)
 
-    async def _suspend(self, node: str) -> None:
+    async def _suspend(self, node: str, *, by_owner: bool = False) -> None:
         log.warning("the log of %s could not be shown to continue what was seen of it", ids.short(node))
+        claims = tuple(signed.encode() for _, signed in self._claims.get(node, {}).values())
+        await self.watch.change(node, suspended=True, by_owner=by_owner or self.watch.of(node).by_owner, claims=claims)
         await self._freeze(node, "log.unproven")
 
     async def _freeze(self, node: str, code: str) -> None:
@@ -142,6 +228,9 @@ class PeerLogs:
             await self._peers.feed.tell(Kind.PEER_FROZEN, node, who=NODE)
 
     async def _thaw(self, node: str) -> None:
+        if self.watch.of(node).by_owner:
+            return
+        await self.watch.change(node, suspended=False, claims=())
         if self._peers.frozen.get(node) == "log.unproven":
             await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
             self._peers.thaw(node)
@@ -194,40 +283,77 @@ class PeerLogs:
             return  # by a key that we have not heard of yet, or that was disowned
         async with self._judging:
             held = self.held(node)
-            if held is not None and (claim[0].number < held[0].number or claim[0] == held[0]):
+            former = held is not None and claim[0].number < held[0].number
+            known = self._of_log(node, claim[0].number)
+            if claim[0] in (one for one, _ in known) or (former and not known):
                 return
-            if held is not None and (claim[0].number, claim[0].size) == (held[0].number, held[0].size):
-                nothing = Link(base_size=0, base_root=b"", proof=())
+            against = next((one for one in known if one[0].size == claim[0].size), None)
+            if against is not None:
                 try:
-                    await self._found(node, held, claim, nothing)
+                    await self._found(node, against, claim, _NO_LINK)
                 except MeshError:
                     return  # of a third node: who told us is not to blame
-            claims = self._claims.setdefault(node, {})
-            if len(claims) < limits.LOG_CLAIMS_PER_NODE_MAX:
-                claims[claim[0].number, claim[0].size, claim[0].root] = claim
+            self._keep_claim(node, claim)
+
+    def _keep_claim(self, node: str, claim: Signed) -> None:
+        claims = self._claims.setdefault(node, {})
+        if len(claims) < limits.LOG_CLAIMS_PER_NODE_MAX:
+            claims[claim[0].number, claim[0].size, claim[0].root] = claim
+
+    def _of_log(self, node: str, number: int) -> list[Signed]:
+        """What is held or was last known of log ``number`` of a peer, by size."""
+        held = self.held(node)
+        known = [*self.past(node), *([held] if held else ())]
+        return sorted((one for one in known if one[0].number == number), key=lambda one: one[0].size)
 
     async def settle_claims(self, node: str) -> None:
         """Have ``node`` connect what others showed of its log with what it showed us.
 
         Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
         """
-        held = self.held(node)
         for key, claim in list(self._claims.get(node, {}).items()):
-            if held is None or claim[0].number != held[0].number:
+            held, known = self.held(node), self._of_log(node, claim[0].number)
+            if held is None or claim[0].number > held[0].number:
                 continue
-            first, second = sorted((held, claim), key=lambda signed: signed[0].size)
-            link = await self._ask_link(node, first[0], second[0])
-            async with self._judging:
-                if self.held(node) is None:
-                    return  # meanwhile its key was disowned, or the peer itself
-                if link.base_root != first[0].root:
-                    await self._found(node, first, second, link)
+            if not known or claim[0] in (one for one, _ in known):
                 self._claims.get(node, {}).pop(key, None)
-                if second is claim and self.held(node) is held:
-                    await self._hold(*claim)
-                held = self.held(node)
-        if held is not None and not self._claims.get(node):
+                continue
+            await self._connect(node, known[-1], claim)
+            if self.held(node) is None:
+                return
+            self._claims.get(node, {}).pop(key, None)
+        held = self.held(node)
+        # Claims alone are settled here: whose own head was not connected stays suspended until one is.
+        if held is not None and not self._claims.get(node) and self.watch.of(node).shown is Shown.CURRENT:
             await self._thaw(node)
+
+    async def connect(self, node: str, data: bytes) -> None:
+        """Nothing, once ``data``, a checkpoint that ``node`` itself shows, is connected with what is held of that log.
+
+        Errors: ``log.invalid``, ``log.equivocation``, ``log.unproven``, ``peer.*``.
+        """
+        shown = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
+        known = self._of_log(node, shown[0].number)
+        if not known:
+            raise MeshError("log.unproven", "nothing is held of that log", node=node)
+        if shown[0] not in (one for one, _ in known):
+            await self._connect(node, known[-1], shown)
+
+    async def _connect(self, node: str, known: Signed, claim: Signed) -> None:
+        """Have ``node`` show that ``claim`` belongs with what is known of that log; the larger one is held.
+
+        Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
+        """
+        first, second = sorted((known, claim), key=lambda signed: signed[0].size)
+        link = await self._ask_link(node, first[0], second[0])
+        async with self._judging:
+            held = self.held(node)
+            if held is None:
+                return  # meanwhile its key was disowned, or the peer itself
+            if link.base_root != first[0].root:
+                await self._found(node, first, second, link)
+            if second is claim and known is held:
+                await self._hold(*claim)
 
     async def _ask_link(self, node: str, first: Checkpoint, second: Checkpoint) -> Link:
         """How ``node`` says the first became the second; the proof holds, the root may be another. Errors: ``log.unproven``, …"""
@@ -241,6 +367,10 @@ class PeerLogs:
         except MeshError as error:
             if error.retryable:
                 raise
+            if error.code == "log.rollback":  # it says that it was restored from a copy, and signs nothing
+                raise MeshError(
+                    "log.unproven", "asked for its log, the peer says it lost entries", node=node
+                ) from error
             await self._suspend(node)
             raise MeshError("log.unproven", f"asked for its log, the peer answered: {error.code}", node=node) from error
         if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):

@@ -9,11 +9,13 @@ from typing import Any
 from adapters.ports import Store
 from node.base import write_atomic
 from node.log.checkpoints import LogExchange
+from node.log.log_watch import Shown
 from node.signing import Witness, audit_own, signed_manifest
 from node.trust import Calls
 from node.verbs import Bound
 from node.verbs import log as verbs
 from node.verbs.log import OwnAudit, PeerAudit, Proven, ShownCosignature, ShownLog
+from node.verbs.node import PeerLog
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.log import log_proof
@@ -23,6 +25,7 @@ from protocol.messages import LogProveAsk, LogProven
 from protocol.recording.bundle import open_bundle
 
 _DIGEST_CHARS = 64
+_STANDINGS = {"log.equivocation": Shown.CONTRADICTING, "log.unproven": Shown.UNPROVEN, "log.invalid": Shown.UNPROVEN}
 
 
 class Logs:
@@ -34,6 +37,8 @@ class Logs:
         self._calls, self._peers = calls, calls.peers
         self._store = store
         self._name = name
+        self.watch = exchange.peer_logs.watch
+        """What each peer showed of its log."""
         self.bound: Bound = {
             verbs.SHOW: lambda params, tell: self.show(params.peer, params.out),
             verbs.PROVE: lambda params, tell: self.prove(params.target, params.out),
@@ -50,7 +55,22 @@ class Logs:
             "log_size": now.size,
             "log_rollback": bool(self._witness.rollback),
             "peers_frozen": len(self._peers.frozen),
+            "peers_silent": sum(self.watch.silent(record.node) for record in self._peers.records()),
         }
+
+    def describe(self, node: str) -> PeerLog:
+        """What `node peers` says of the log of a peer."""
+        known, held = self.watch.of(node), self._exchange.peer_logs.held(node)
+        return PeerLog(
+            number=held[0].number if held else None,
+            size=held[0].size if held else 0,
+            shown=known.shown.value,
+            since_ms=known.since_ms,
+            current_ms=self.watch.current_ms.get(node, 0),
+            renewed_ms=known.renewed_ms,
+            restored=known.restored,
+            trouble=self.watch.in_words(node),
+        )
 
     def _name_of(self, node: str) -> str:
         return self._peers.name_of(node)
@@ -126,7 +146,7 @@ class Logs:
             return signed.digest, signed.issuer
         if len(target) == _DIGEST_CHARS and not set(target.lower()) - set("0123456789abcdef"):
             digest = bytes.fromhex(target)
-            kept = next((item for item in await self._store.artefacts() if item.digest == digest), None)
+            kept = await self._store.artefact(digest)
             return digest, kept.issuer if kept else ""
         return await asyncio.to_thread(self._bundle_target, Path(target))
 
@@ -144,21 +164,35 @@ class Logs:
         return await audit_own(self._store, self._witness.node, self._witness.public_keys)
 
     async def audit_peer(self, peer: str) -> PeerAudit:
-        """Have a peer show that its log continues what is held of it. Errors: ``log.*``, ``peer.*``, ``input.*``."""
+        """Have a peer show that its log continues what is held of it; silence is no assurance.
+
+        Errors: ``peer.*`` but ``peer.unreachable``, ``keylog.*``, ``log.rollback`` (of this node), ``input.*``.
+        """
         node = self._peers.find(peer).node
         before = self._exchange.peer_logs.held(node)
-        await self._exchange.sync(node)
-        held = self._exchange.peer_logs.held(node)
-        if held is None:
-            raise MeshError("log.unproven", "the peer showed no checkpoint that could be held", node=node)
-        same_log = before is not None and before[0].number == held[0].number
+        code = ""
+        try:
+            await self._exchange.sync(node)
+        except MeshError as error:
+            own_trouble = error.code == "log.rollback" and bool(self._witness.rollback)
+            if own_trouble or not (error.code.startswith("log.") or error.code == "peer.unreachable"):
+                raise
+            code = error.code
+        shown, held = self.watch.of(node).shown, self._exchange.peer_logs.held(node)
+        same_log = before is not None and held is not None and before[0].number == held[0].number
+        standing = _STANDINGS.get(code, shown).value or Shown.SILENT.value
         return PeerAudit(
-            sound=True,
+            sound=not code and held is not None and shown is Shown.CURRENT,
             node=node,
-            log=origin(node, held[0].number),
-            size=held[0].size,
-            root=held[0].root.hex(),
+            standing="unreachable" if code == "peer.unreachable" else standing,
+            code=code,
+            log=origin(node, held[0].number) if held else "",
+            size=held[0].size if held else 0,
+            root=held[0].root.hex() if held else "",
             size_before=before[0].size if before is not None and same_log else 0,
+            seen_ms=self.watch.current_ms.get(node, 0),
+            renewed_ms=self.watch.of(node).renewed_ms,
+            restored=self.watch.of(node).restored,
         )
 
     async def renew(self) -> ShownLog:

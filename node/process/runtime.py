@@ -83,6 +83,9 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         scheduler.add_job(
             _anchor, "interval", (rooms,), seconds=limits.AUDIT_ANCHOR_EVERY_S, max_instances=1, coalesce=True
         )
+        scheduler.add_job(
+            rooms.refusal_book.keep, "interval", seconds=limits.REFUSALS_KEEP_EVERY_S, max_instances=1, coalesce=True
+        )
         scheduler.start()
         ready(
             {

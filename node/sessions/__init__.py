@@ -3,13 +3,12 @@
 Owns sessions, their steps and replay reports. Never opens a browser itself and never stores a secret.
 """
 
-from node.sessions.recorder import Recording, record
+from node.sessions.action_files import read_step
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 
 __all__ = [
-    "Recording",
     "SessionVerbs",
     "Sessions",
-    "record",
+    "read_step",
 ]

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from node.config import in_words
-from node.sessions.arrivals import Arrival
+from node.live import Arrival
 from node.sessions.devtools_keys import Keys
 from protocol import limits
 from protocol.errors import MeshError

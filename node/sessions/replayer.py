@@ -9,8 +9,7 @@ from typing import Literal
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.live import Driver, Gate
-from node.sessions.recorder import Signer
+from node.live import Driver, Gate, Signer
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

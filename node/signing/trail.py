@@ -65,7 +65,7 @@ class Doing:
         self.over = True
         outcome, code = Outcome.DONE, ""
         if isinstance(error, MeshError):
-            outcome, code = Outcome.FAILED, error.code
+            outcome, code = Outcome.FAILED, error.shown.code
         elif isinstance(error, Exception):
             outcome, code = Outcome.FAILED, "internal.fault"
         elif error is not None:

@@ -17,6 +17,7 @@ import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, Clock, Store
+from node.base import every_artefact
 from node.feed import Feed
 from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
@@ -60,8 +61,13 @@ class Witness:
         self._waiting: list[tuple[ArtefactRecord, asyncio.Future[None]]] = []
         self._appending: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
-        self.rollback = b""
-        """A checkpoint of this node's own that its log does not continue; empty when all is well."""
+        self._lost: list[bytes] = []
+        """Checkpoints of this node's own that its logs do not continue, as signed notes."""
+
+    @property
+    def rollback(self) -> bytes:
+        """The largest of this node's own checkpoints that its logs do not continue; empty when all is well."""
+        return max(self._lost, key=lambda data: _order(witness_log.peek(note.parse(data))), default=b"")
 
     @property
     def node(self) -> str:
@@ -105,7 +111,8 @@ class Witness:
 
         Errors: ``store.corrupt`` when the log is not the one that was signed.
         """
-        self.rollback = await self._store.get_meta(_ROLLBACK_KEY) or b""
+        lost = await self._store.get_meta(_ROLLBACK_KEY)
+        self._lost = list(cbor.decode_as(lost, _Lost).notes) if lost else []
         if await self._store.logs():
             self._log = await self._read()
             return
@@ -123,35 +130,40 @@ class Witness:
             raise MeshError("store.corrupt", f"log {record.number} is not what its checkpoint says")
         return OwnLog(checkpoint=checkpoint, signed=signed, opening=openings[0].envelope, frontier=frontier)
 
-    async def _open(self, number: int, *, previous: bytes, earlier: Sequence[ArtefactRecord] = ()) -> None:
+    async def _open(
+        self, number: int, *, previous: bytes, others: tuple[bytes, ...] = (), earlier: Sequence[ArtefactRecord] = ()
+    ) -> None:
         """Begin log ``number``. The opening is stored first: a log without one could not be shown to anybody."""
         name = origin(self.node, number)
         stored = await self._store.artefacts(subject=name, kind=KIND_OPENING)
         if stored:
             opening = stored[0]  # of a crash before its log began
         else:
-            said = Opening(log=name, previous=previous, opened_ms=self._clock.now_ms())
+            said = Opening(log=name, previous=previous, others=others, opened_ms=self._clock.now_ms())
             opening = self.identity.artefact(KIND_OPENING, name, said)
             await self._store.put_artefact(opening)
-        others = [artefact for artefact in earlier if artefact.digest != opening.digest]
-        self._log = await self._append(number, Frontier(), opening.envelope, [opening, *others])
+        rest = [artefact for artefact in earlier if artefact.digest != opening.digest]
+        self._log = await self._append(number, Frontier(), opening.envelope, [opening, *rest])
         log.info("log %s is open", name)
 
     async def renew(self) -> Checkpoint:
         """Open the next log, which names the largest known checkpoint of the one it replaces. The new log's first checkpoint.
 
-        Its number is above every one a peer has shown us, so that no log is ever written twice.
+        Its number is above every one a peer has shown us, so that no log is ever written twice. What peers hold and this node has
+        lost is named besides, and the end of the log that was being written.
         Errors: ``keylog.revoked``, ``keylog.fork``, ``store.*``.
         """
         self.identity.check_active()
         async with self._writing:
-            previous = self.log.signed
-            if self.rollback:
-                seen = note.parse(self.rollback)
-                previous = max(previous, seen, key=lambda signed: _order(witness_log.peek(signed)))
-            await self._open(witness_log.peek(previous).number + 1, previous=previous.encode())
+            ends = sorted(
+                (self.log.signed, *(note.parse(data) for data in self._lost)),
+                key=lambda signed: _order(witness_log.peek(signed)),
+            )
+            previous, others = ends.pop(), tuple(signed.encode() for signed in ends[-limits.LOG_OTHERS_MAX :])
+            number = witness_log.peek(previous).number + 1
+            await self._open(number, previous=previous.encode(), others=others)
             await self._store.put_meta(_ROLLBACK_KEY, b"")
-            self.rollback = b""
+            self._lost = []
             return self.log.checkpoint
 
     # --- signing -----------------------------------------------------------------------------------------------------
@@ -299,27 +311,62 @@ class Witness:
     # --- what others hold of us --------------------------------------------------------------------------------------
 
     async def compare(self, seen: Checkpoint, signed: Note) -> None:
-        """Nothing, if our log continues ``seen``: a checkpoint we once signed (checked by the caller).
+        """Nothing, if our logs continue ``seen``, a checkpoint we once signed (checked by the caller), or an opening names it.
 
-        Checks, in order: an earlier log's number; a later one; larger than ours; the root we had at that size. What fails
-        shows that our store was restored from a copy: it is written down, and nothing is signed until ``renew``.
+        Checks, in order: no larger than our log of that number; the root we had at that size; named by a later opening. What
+        fails shows that our store was restored from a copy: it is written down, and nothing is signed until ``renew``.
         Errors: ``log.rollback``.
         """
-        now = self.log.checkpoint
-        if seen.number < now.number:
+        if await self._continues(seen):
             return
-        if (
-            seen.number == now.number
-            and seen.size <= now.size
-            and await self.root_at(seen.number, seen.size) == seen.root
-        ):
-            return
-        kept = witness_log.peek(note.parse(self.rollback)) if self.rollback else now
-        if not self.rollback or _order(seen) > _order(kept):
-            self.rollback = witness_log.bare(signed, *self.public_keys).encode()
-            await self._store.put_meta(_ROLLBACK_KEY, self.rollback)
+        lost = witness_log.bare(signed, *self.public_keys).encode()
+        if lost not in self._lost and len(self._lost) < limits.LOG_OTHERS_MAX:
+            self._lost.append(lost)
+            await self._store.put_meta(_ROLLBACK_KEY, cbor.encode(_Lost(notes=tuple(self._lost))))
             log.error("a peer holds entry %d of our log %d, we do not: nothing is signed", seen.size, seen.number)
-        self._check_rollback()
+        raise MeshError("log.rollback", log=origin(seen.node, seen.number), size=seen.size)
+
+    async def _continues(self, seen: Checkpoint) -> bool:
+        sizes = {record.number: record.size for record in await self._store.logs()}
+        if seen.size <= sizes.get(seen.number, 0) and await self.root_at(seen.number, seen.size) == seen.root:
+            return True
+        return seen.number < self.log.checkpoint.number and seen in await self._named()
+
+    async def _named(self) -> list[Checkpoint]:
+        """Every checkpoint that an opening of ours names."""
+        openings = [cbor.decode_as(envelope.peek(sealed).payload, Opening) for _, sealed in await self._openings()]
+        notes = [data for said in openings for data in (said.previous, *said.others) if data]
+        return [witness_log.peek(note.parse(data)) for data in notes]
+
+    async def _openings(self) -> list[tuple[int, bytes]]:
+        """Number and opening of each log of ours, oldest first."""
+        made = [
+            opening async for opening in every_artefact(self._store, kind=KIND_OPENING) if opening.issuer == self.node
+        ]
+        return sorted((witness_log.parse_origin(artefact.subject)[1], artefact.envelope) for artefact in made)
+
+    async def openings(self, after: int, before: int) -> tuple[bytes, ...]:
+        """The openings of our logs between two numbers, for a reader that holds log ``after``, -1 for none: the oldest first."""
+        if after in (-1, before):
+            return ()
+        between = [sealed for number, sealed in await self._openings() if after < number < before]
+        return tuple(between[: limits.LOG_OPENINGS_SHOWN_MAX])
+
+    async def former(self, held: Checkpoint) -> Link:
+        """How a former log, of which a reader holds ``held``, went on to its end; from size 0 when there is nothing to show."""
+        if held.number == self.log.checkpoint.number:
+            return Link(base_size=0, base_root=b"", proof=())
+        sizes = {record.number: record.size for record in await self._store.logs()}
+        size = sizes.get(held.number, 0)
+        if held.size > size:
+            return Link(base_size=0, base_root=b"", proof=())
+        return await self.link(held.number, held.size, size)
+
+
+class _Lost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is stored of checkpoints whose entries this node has lost."""
+
+    notes: tuple[bytes, ...]
 
 
 def _order(checkpoint: Checkpoint) -> tuple[int, int]:

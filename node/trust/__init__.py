@@ -9,6 +9,7 @@ from node.trust.discover import announcement, discover
 from node.trust.own_keys import OwnKeys, describe
 from node.trust.peers import Peers
 from node.trust.reach import Reach
+from node.trust.refusal_book import RefusalBook
 from node.trust.trust_changes import TrustChanges
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "OwnKeys",
     "Peers",
     "Reach",
+    "RefusalBook",
     "TrustChanges",
     "announcement",
     "describe",

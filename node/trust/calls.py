@@ -18,12 +18,13 @@ from node.signing import Witness
 from node.trust.contacts import Contacts
 from node.trust.trust_changes import TrustChanges
 from protocol import ids, limits
-from protocol.errors import MeshError
+from protocol.errors import MeshError, PeerError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import (
     INTRODUCE,
     KIND_DELTA,
     KIND_MESSAGE,
+    VERSIONLESS,
     DeltaPush,
     Done,
     GrantsPush,
@@ -55,6 +56,7 @@ TURNED_AWAY = frozenset(
         "keylog.revoked",
         "log.equivocation",
         "log.unproven",
+        "log.silent",
     }
 )
 """How a node refuses a caller that it does not trust, or not with this: before any handler has seen what is asked."""
@@ -81,11 +83,15 @@ class Calls:
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
         """The peer's answer to one signed message. A peer that answers under another key is asked for its key log first.
 
-        Errors: ``peer.unknown``, ``peer.distrusted``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``,
+        Errors: ``peer.unknown``, ``peer.distrusted``, ``peer.version``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``,
         ``peer.refused_us``, ``peer.clock``, ``peer.protocol``, or the code the peer answered; ``envelope.time`` says which clock
         is ahead, and by how much.
         """
         known = self._known(node)
+        if route not in VERSIONLESS and not self.peers.is_version_known(node) and node not in self.peers.frozen:
+            with contextlib.suppress(PeerError):  # who refuses to say it is asked all the same, and may refuse that
+                await self.call(node, "status", StatusAsk(), StatusTell)
+        self.peers.check_version(node, route)
         frozen = self.peers.frozen.get(node)
         if frozen is not None and route not in _ROUTES_OF_FROZEN:
             raise MeshError(frozen, node=node)
@@ -103,15 +109,16 @@ class Calls:
         await self.changes.saw(node)
         told = _decode(raw, answer, known.name, route)
         if isinstance(told, StatusTell):
+            self.peers.heard_version(node, told.protocol)
             self.contacts.compare_clocks(node, told.now_ms - self._clock.now_ms())
             await self.changes.heard_grants(node, told.grants)
         return told
 
     async def _mend(self, known: PeerRecord, error: MeshError) -> bool:
         """Whether a call that ended with ``error`` is worth another try: one of both sides has learned the key of the other."""
-        if error.code == "peer.identity":
+        if error.code == "peer.identity" and not isinstance(error, PeerError):
             return await self.follow(known.node)
-        return error.code == "peer.refused_us" and await self._introduce(known, known.public_key)
+        return _hung_up(error) and await self._introduce(known, known.public_key)
 
     def _known(self, node: str) -> PeerRecord:
         """The record of a peer that is not distrusted. Errors: ``peer.unknown``, ``peer.distrusted``."""
@@ -192,7 +199,7 @@ class Calls:
         try:
             return await self._send(known, shown, "keys/pull", KeysAsk())
         except MeshError as error:
-            if error.code != "peer.refused_us" or not await self._introduce(known, shown):
+            if not _hung_up(error) or not await self._introduce(known, shown):
                 raise
             return await self._send(known, shown, "keys/pull", KeysAsk())
 
@@ -231,7 +238,7 @@ class Calls:
             try:
                 await self.call(node, "keys/push", push, Done)
             except MeshError as error:
-                if own.active or error.code != "peer.refused_us":
+                if own.active or not _hung_up(error):
                     raise  # otherwise it has understood: it knows this node no more
 
         return await self._each(show)
@@ -253,7 +260,7 @@ class Calls:
     def clocks_apart_ms(self) -> list[int]:
         """How far the clock of each peer is ahead of ours, of those that said so when they were last called."""
         last = [self.contacts.of(record.node) for record in self.peers.records()]
-        return [contact.apart_ms for contact in last if contact.error in _SAY_TIME and contact.apart_ms is not None]
+        return [contact.apart_ms for contact in last if contact.said in _SAY_TIME and contact.apart_ms is not None]
 
     async def tell(self, route: str, record: msgspec.Struct, nodes: Collection[str]) -> tuple[list[str], list[str]]:
         """Send ``record`` to those of ``nodes`` that are peers: the names of those that took it, and of the others."""
@@ -285,6 +292,11 @@ class Calls:
     async def close(self) -> None:
         """End the connections to peers. Twice is once."""
         await self._client.close()
+
+
+def _hung_up(error: MeshError) -> bool:
+    """Whether the transport found that a peer does not know our key; not, that somebody answered so."""
+    return error.code == "peer.refused_us" and not isinstance(error, PeerError)
 
 
 def _decode(raw: bytes, answer: type[T], name: str, route: str) -> T:

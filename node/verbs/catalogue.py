@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import audit, distrust, events, explore, keys, log, node, pairing, session
+from node.verbs import audit, distrust, events, explore, keys, live, log, node, pairing, session
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
@@ -14,6 +14,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     pairing.VERBS,
     distrust.VERBS,
     session.VERBS,
+    live.VERBS,
     explore.VERBS,
     log.VERBS,
     audit.VERBS,

@@ -112,15 +112,29 @@ class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What syncing with a peer showed."""
+    """What a peer showed of its log, asked for it just now."""
 
     sound: bool
+    """Whether it is ``current``, and the peer is not frozen."""
     node: str
+    standing: str
+    """``current``: it showed a head that was verified and is not older than the one held. ``silent``: it answered, and showed none.
+    ``behind``: an older one than is held. ``unproven``: one that does not continue what is held. ``contradicting``: two histories.
+    ``unreachable``: it did not answer."""
+    code: str
+    """The error that says why it is not sound, if there is one."""
     log: str
+    """Origin of the log that is held; empty when none is."""
     size: int
     root: str
     size_before: int
     """Size of the checkpoint that was held before, which the new one continues."""
+    seen_ms: int
+    """When it last showed a current head; 0 for never."""
+    renewed_ms: int
+    """When it last opened another log; 0 for never."""
+    restored: bool
+    """Whether it said then that it had lost entries."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -168,7 +182,8 @@ AUDIT_PEER: Final = Verb(
     gives=PeerAudit,
     help="""Have a peer show that its log continues what was seen of it.
 
-    On the command line it is `log audit --peer NAME`.
+    Its standing is one of: current, silent (it answered and showed no head), behind (an older head than is held), unproven,
+    contradicting, unreachable; only current is sound. On the command line it is `log audit --peer NAME`.
     """,
     callers=OWNER_ONLY,
     row=None,

@@ -40,8 +40,10 @@ class DiscoverParams(Params, frozen=True, kw_only=True):
 
 
 class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How often something was refused since this node was started."""
+    """How often something was refused; the counts go on over restarts."""
 
+    since_ms: int
+    """Since when it is counted."""
     total: int
     by_code: dict[str, int]
     by_place: dict[str, int]
@@ -68,6 +70,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     log_rollback: bool
     """Whether a peer holds a later state of the log than this node does."""
     peers_frozen: int
+    peers_silent: int
+    """How many peers do not show a current head of their log."""
     peers: int
     peers_distrusted: int
     notices: int
@@ -108,6 +112,26 @@ class Ways(msgspec.Struct, frozen=True, kw_only=True):
     """How far its clock is ahead of this node's."""
 
 
+class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
+    """What a peer showed of its witness log."""
+
+    number: int | None
+    """Of the log that is held; None when none is."""
+    size: int
+    shown: str
+    """``current``, ``silent``, ``behind``, ``unproven``, ``contradicting``; empty before the first sync."""
+    since_ms: int
+    """Since when it has been so."""
+    current_ms: int
+    """When it last showed a current head; 0 for never."""
+    renewed_ms: int
+    """When it last opened another log; 0 for never."""
+    restored: bool
+    """Whether it said then that it had lost entries."""
+    trouble: str
+    """What is wrong, in words; empty when nothing is."""
+
+
 class Peer(msgspec.Struct, frozen=True, kw_only=True):
     """A peer, as this node knows it."""
 
@@ -127,6 +151,7 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True):
     notices: list[ShownNotice]
     """What it says about nodes that it distrusts."""
     reach: Ways
+    log: PeerLog
 
 
 class PeerList(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,8 @@ the node's signature over the size and root of the log. Leaf 0 of every log is t
 
 Rules for a reader, who holds at most one checkpoint of each node (``judge``):
 
-1. Logs of a node are numbered. A later log replaces an earlier one; an earlier one never comes back.
+1. Logs of a node are numbered. A later log replaces an earlier one, once its openings account for what is held of that
+   (``log_renewal``); an earlier one never comes back.
 2. A log begins with its opening: who accepts a log's first checkpoint holds size 1, with the opening as its only leaf.
 3. A checkpoint of another size counts only with a proof that connects it with the one that is held.
 4. Two roots for one size, or a proof that settles another root than the one that was signed for a size, is equivocation. Both
@@ -50,6 +51,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The origin of the log that begins here."""
     previous: NoteBytes = b""
     """The largest checkpoint known of the log it replaces; empty for a node's first log."""
+    others: Annotated[tuple[NoteBytes, ...], msgspec.Meta(max_length=limits.LOG_OTHERS_MAX)] = ()
+    """Checkpoints of former logs that ``previous`` does not continue: of a node that has lost entries."""
     opened_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 

@@ -168,6 +168,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """The whole snapshot, indented, one line per node; at most ``SNAPSHOT_BYTES_MAX``."""
     elements: tuple[Element, ...]
     """In document order, at most ``OBSERVATION_ELEMENTS_MAX``."""
+    lines: tuple[int, ...] = ()
+    """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
 
     @property
     def state(self) -> bytes:

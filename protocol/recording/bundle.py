@@ -20,7 +20,7 @@ from typing import Annotated, BinaryIO, Final
 
 import msgspec
 
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.log import merkle
 from protocol.recording import flat_zip
@@ -268,7 +268,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
     4. the signature of a trusted key over the SHA-256 of the manifest;
     5. the manifest: strict form, version, blobs named by their hash, Merkle root;
     6. the directory lists exactly the manifest's elements, with the same sizes;
-    7. the session record: recorded by the signer, committed, as many steps as step elements.
+    7. the session record: its ids, recorded by the signer, committed, as many steps as step elements.
 
     Errors: ``bundle.invalid``, ``bundle.element`` (a header or the manifest was changed), ``envelope.*``.
     """
@@ -347,6 +347,13 @@ def _parse_manifest(data: bytes) -> Manifest:
 
 def _check_session(manifest: Manifest, claims: envelope.Claims) -> None:
     session = manifest.session
+    for kind, text, wanted in (
+        ("ses", session.id, True),
+        ("ses", session.parent, False),
+        ("sea", session.search, False),
+    ):
+        if (wanted or text) and not ids.is_id(kind, text):
+            raise MeshError("bundle.invalid", f"the session record holds no {kind} id in its canonical form")
     if session.node != claims.issuer:
         raise MeshError("envelope.issuer", f"recorded by {session.node[:7]}, signed by {claims.issuer[:7]}")
     if session.verdict in (Verdict.OPEN, Verdict.INTERRUPTED):

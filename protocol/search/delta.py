@@ -14,9 +14,10 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.ids import SearchId
 from protocol.search.chunk import ACTOR_BYTES, HASH_BYTES, Change, decode_change
 from protocol.search.entry import TreeUpdate, decode_lease, decode_node, parse_key, unpack_registers
-from protocol.wire import cbor
+from protocol.wire import cbor, envelope
 
 KIND = "delta"
 """Kind of the envelope around a delta."""
@@ -27,7 +28,7 @@ _Hash = Annotated[bytes, msgspec.Meta(min_length=HASH_BYTES, max_length=HASH_BYT
 class DeltaHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Which delta of its writer this is."""
 
-    search: Annotated[str, msgspec.Meta(max_length=32)]
+    search: SearchId
     epoch: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_MAX)]
     seq: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_DELTAS_MAX)]
     """Counts from 1 within the epoch."""
@@ -58,6 +59,31 @@ def decode_delta(payload: bytes) -> Delta:
     if delta.prior_heads and delta.seq != 1:
         raise MeshError("delta.invalid", "only the first delta of an epoch names earlier heads")
     return delta
+
+
+class TwoDeltas(msgspec.Struct, frozen=True, kw_only=True):
+    """A writer has signed two deltas under one number."""
+
+    writer: str
+    epoch: int
+    seq: int
+
+
+def check_equivocation(one: bytes, other: bytes, search_id: str, find_key: envelope.KeyFinder) -> TwoDeltas:
+    """What two signed deltas show together.
+
+    Checks, in order: both signed, by one node; of this search; the same epoch and number; different payloads: a delta that was
+    signed twice is one. Errors: ``envelope.*``, ``delta.invalid``.
+    """
+    opened = [envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key) for sealed in (one, other)]
+    writers = {each.claims.issuer for each in opened}
+    deltas = [decode_delta(each.payload) for each in opened]
+    places = {(delta.search, delta.epoch, delta.seq) for delta in deltas}
+    if len(writers) != 1 or len(places) != 1 or deltas[0].search != search_id:
+        raise MeshError("delta.invalid", "two deltas of one writer in one place are expected")
+    if opened[0].payload == opened[1].payload:
+        raise MeshError("delta.invalid", "the two deltas are one")
+    return TwoDeltas(writer=writers.pop(), epoch=deltas[0].epoch, seq=deltas[0].seq)
 
 
 def actor_of(public_key: bytes) -> bytes:
@@ -121,6 +147,10 @@ class DeltaReader:
     def next_seq(self) -> int:
         """The sequence number that is wanted next in ``epoch``."""
         return len(self._digests) + 1
+
+    def digest(self, epoch: int, seq: int) -> bytes | None:
+        """SHA-256 of the payload that was read under a number of the present epoch; None for any other."""
+        return self._digests[seq - 1] if epoch == self.epoch and 1 <= seq < self.next_seq else None
 
     @property
     def head(self) -> bytes | None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.ids import LeaseId, NodeId
 from protocol.page.action import Action, Check, Click, Fill, Press, Scroll, Secret, Select
 from protocol.wire import cbor
 
@@ -141,9 +142,9 @@ class Register(msgspec.Struct, frozen=True, kw_only=True):
 class LeaseEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The coordinator's word on who works on a branch."""
 
-    worker: Annotated[str, msgspec.Meta(max_length=64)]
+    worker: NodeId
     """Node id."""
-    lease: Annotated[str, msgspec.Meta(max_length=32)]
+    lease: LeaseId
     """Lease id."""
     term: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_MAX)]
     live: bool

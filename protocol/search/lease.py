@@ -16,6 +16,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.messages import BranchLimits, Spend
 from protocol.search.entry import LeaseEntry, decode_action
 
 
@@ -181,6 +182,22 @@ class LeaseBook:
         if oldest is None:
             raise MeshError("lease.busy", f"more than {limits.LEASES_KEPT_MAX} live leases")
         del self._leases[oldest.id]
+
+
+def check_spend(allowed: BranchLimits, spend: Spend, *, passed_ms: int) -> None:
+    """Nothing, if ``spend`` is what a lease of these limits can have cost ``passed_ms`` milliseconds after it was signed.
+
+    A worker stops after the iteration that used up its limits, so its last iteration may go beyond the steps; clocks may differ.
+    Checks, in order: iterations, steps, milliseconds. Errors: ``lease.spend``.
+    """
+    most = Spend(
+        iterations=allowed.iterations,
+        steps=allowed.steps + limits.LEASE_STEPS_OVER_MAX,
+        milliseconds=max(0, passed_ms) + limits.CLOCK_SKEW_S * 1000,
+    )
+    for name in ("iterations", "steps", "milliseconds"):
+        if getattr(spend, name) > getattr(most, name):
+            raise MeshError("lease.spend", f"{getattr(spend, name)} {name} where {getattr(most, name)} are the most")
 
 
 def check_claim(prefix: Sequence[bytes], claim: Sequence[bytes]) -> None:

@@ -64,13 +64,15 @@ class TrustSet:
             self._keys[peer.node] = VerifyKey(peer.public_key)
         if len(self._peers) > limits.PEERS_MAX:
             raise MeshError("input.too_large", f"more than {limits.PEERS_MAX} peers")
+        # Made once: whether a peer may act is asked for each of a thousand peers, again and again.
+        self._active = MappingProxyType(
+            {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
+        )
 
     @property
     def keys(self) -> Mapping[str, bytes]:
         """Node id → current public key: what a ``PeerServer`` is told to trust (rule 3)."""
-        return MappingProxyType(
-            {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
-        )
+        return self._active
 
     def find_key(self, issuer: str, key_id: bytes, issued_s: int = 0) -> VerifyKey | None:
         """The key of ``issuer`` that ``key_id`` selects, if it was its at ``issued_s`` (rules 1, 3, 4).

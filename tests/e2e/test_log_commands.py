@@ -52,6 +52,23 @@ def test_peers_cosign_each_other_and_each_audits_both(pair: list[Node]) -> None:
     assert (status["log"], status["log_rollback"], status["peers_frozen"]) == (shown["log"], False, 0)
 
 
+def audit_of(node: Node, peer: str) -> Any:
+    """What an audit finds that is not sound: its exit code is 1."""
+    status, out, err = cli("log", "audit", "--peer", peer, "--json", home=node.home)
+    assert status == 1, out + err
+    return json.loads(out)
+
+
+def test_no_assurance_is_given_about_a_peer_that_is_away(pair: list[Node]) -> None:
+    anna, bruno = pair
+    anna.run("log", "audit", "--peer", "bruno")
+    bruno.stop()
+    told = audit_of(anna, "bruno")
+    assert (told["sound"], told["standing"], told["code"]) == (False, "unreachable", "peer.unreachable")
+    assert told["size"] > 0
+    assert anna.run("node", "peers")["peers"][0]["log"]["shown"] == "current"
+
+
 @pytest.mark.browser
 def test_a_session_is_proved_offline_by_its_signer_and_by_whoever_holds_it(pair: list[Node], tmp_path: Path) -> None:
     anna, bruno = pair
@@ -106,6 +123,9 @@ def test_a_node_restored_from_a_copy_signs_nothing_until_its_log_is_renewed(pair
     shutil.copytree(tmp_path / "copy", anna.home)
     anna.start()
     assert anna.run("log", "show")["rollback"]
+    told = audit_of(bruno, "anna")
+    assert (told["sound"], told["standing"], told["code"]) == (False, "silent", "log.rollback")
+    assert bruno.run("node", "status")["peers_silent"] == 1
     assert anna.run("node", "status")["log_rollback"]
     findings = {
         check["name"]: check
@@ -117,5 +137,8 @@ def test_a_node_restored_from_a_copy_signs_nothing_until_its_log_is_renewed(pair
     renewed = anna.run("log", "renew")
     assert (renewed["log"][-2:], renewed["rollback"]) == ("/2", False)
     assert [c["name"] for c in renewed["cosignatures"]] == ["bruno"]
-    assert bruno.run("log", "audit", "--peer", "anna")["log"] == renewed["log"]
+    audited = bruno.run("log", "audit", "--peer", "anna")
+    assert (audited["sound"], audited["log"], audited["restored"]) == (True, renewed["log"], True)
+    told = [c for c in bruno.run("node", "doctor", "--no-browser")["checks"] if c["name"] == "log of anna"]
+    assert [(c["status"], "lost entries" in c["finding"]) for c in told] == [("warn", True)]
     assert bruno.run("log", "show", "--peer", "anna")["frozen"] == ""

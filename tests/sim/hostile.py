@@ -75,7 +75,7 @@ class Faces:
         """Begin the second history with ``count`` artefacts that the first does not have."""
         await self.witnesses[1].load()
         for number in range(count):
-            await self.witnesses[1].artefact(KIND_DELTA, "sea-other", bytes([number]))
+            await self.witnesses[1].artefact(KIND_DELTA, "sea-AAAAAAAAAAAAAAAAAAAJO", bytes([number]))
         federation = self._life.node.federation
         federation.serve("log/checkpoint", self._sync)
         federation.serve("log/consistency", self._consistency)
@@ -131,6 +131,7 @@ class Mallory:
             self.repeat_itself,
             self.skip_a_delta,
             self.write_two_deltas_in_one_place,
+            *[self.tell_two_stories] * 2,
             self.write_leases,
             self.open_a_search_of_its_own,
             self.close_what_is_not_its_own,
@@ -141,6 +142,7 @@ class Mallory:
             self.send_noise,
             self.call_as_another,
             *[self.show_two_faces] * 3,
+            self.open_another_log,
         ]
 
     def _overhear(self, caller: str, route: str, body: bytes) -> None:
@@ -218,7 +220,11 @@ class Mallory:
         key = node_key(root, action)
         entry = NodeEntry(parent=root, action=action, prior=999_999, risk=1)
         register = Register(visits=self._dice.randrange(1, 1000), value_sum=1, best=1)
-        leases = {key: LeaseEntry(worker=self.machine.id, lease="lea-x", term=99, live=True)} if lease else {}
+        leases = (
+            {key: LeaseEntry(worker=self.machine.id, lease="lea-AAAAAAAAAAAAAAAAAAAD2", term=99, live=True)}
+            if lease
+            else {}
+        )
         return writer.flush(make_update({key: entry}, {root: register, key: register}, leases))[0]
 
     async def _push(self, target: str, search: str, *sealed: bytes) -> None:
@@ -285,6 +291,19 @@ class Mallory:
                 await self._push(reader, spec.id, stories[number % 2])
             await self._push(target, spec.id, *stories)
 
+    async def tell_two_stories(self, target: str) -> None:
+        """Another story to each reader, and nobody hears both; each of them is in the log."""
+        spec = self._search()
+        if spec is not None:
+            one = self._delta(spec.id)
+            stories = []
+            for delta in (one, self._delta(spec.id, epoch=one.epoch)):
+                made = await self._life.rooms.witness.artefact(KIND_DELTA, spec.id, encode_delta(delta))
+                stories.append(made.envelope)
+            readers = [node for node in spec.participants if node != self.machine.id]
+            for number, reader in enumerate(readers):
+                await self._push(reader, spec.id, stories[number % 2])
+
     async def write_leases(self, target: str) -> None:
         """Leases in a search that somebody else coordinates."""
         spec = self._search()
@@ -312,7 +331,7 @@ class Mallory:
         spec = self._search()
         if spec is not None:
             await self._send(target, "search/close", SearchClose(search=spec.id))
-            await self._send(target, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"))
+            await self._send(target, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAB6"))
 
     async def assign_in_another_s_search(self, target: str) -> None:
         """A branch of a search it does not coordinate, signed by itself and in the coordinator's name."""
@@ -386,6 +405,13 @@ class Mallory:
             body = own.message(record, audience=target, path=f"{PATH_PREFIX}deltas/push")
             await self._raw(target, "deltas/push", body, node=other)
 
+    async def open_another_log(self, target: str) -> None:
+        """A new log after each of its histories, as if nothing had been."""
+        if self.faces is not None:
+            for witness in self.faces.witnesses:
+                await witness.renew()
+            await self.faces.round()
+
     async def show_two_faces(self, target: str) -> None:
         """From now on one history of its log to these peers, another one to those."""
         if self.faces is None:
@@ -394,5 +420,5 @@ class Mallory:
             self.faces = faces
         else:
             for witness in self.faces.witnesses[: self._dice.randrange(1, 3)]:
-                await witness.artefact(KIND_DELTA, "sea-other", self._dice.randbytes(4))
+                await witness.artefact(KIND_DELTA, "sea-AAAAAAAAAAAAAAAAAAAJO", self._dice.randbytes(4))
         await self.faces.round()

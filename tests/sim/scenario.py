@@ -31,6 +31,8 @@ _LOGS_WITHIN_S = 700
 """Two rounds of key logs (300 s each) and one of checkpoints."""
 _LIARS_WITHIN_S = 200
 """Three rounds of checkpoints: one to hear of it, one to ask."""
+_STORIES_WITHIN_S = 60
+"""Six comparisons of the heads of shares."""
 _LOOK_EVERY_S = 0.25
 
 
@@ -163,6 +165,7 @@ class Scenario:
                 await machine.boot()
         world.truth.told.clear()
         await self._until(self._trees_apart, _TREES_WITHIN_S, "4: trees differ")
+        await self._until(self._stories_apart, _STORIES_WITHIN_S, "6: two stories of one writer")
         for machine, search in self._open():
             if search.spec.coordinator == machine.id and machine.life is not None:
                 await machine.life.rooms.explorer.stop(search.spec.id)
@@ -224,6 +227,24 @@ class Scenario:
             hear_all = {(here, peer) for here in (one, other) for peer in peers if peer != here} <= heard
             if same and hear_all and sums_of(tree) != sums_of(other_tree):
                 return f"{truth.name(one)} and {truth.name(other)} add up {search} differently"
+        return ""
+
+    async def _stories_apart(self) -> str:
+        """The first writer of whom two readers that hear each other keep different deltas under one number; else empty."""
+        readers = {(machine.id, search.spec.id): search.replica._readers for machine, search in self._open()}
+        for here, there in self._friends():
+            if not (self._hears(here, there) and self._hears(there, here)):
+                continue
+            for node, search in readers:
+                if node != here.id or (there.id, search) not in readers:
+                    continue
+                theirs = readers[there.id, search]
+                for writer, reader in readers[here.id, search].items():
+                    other = theirs.get(writer)
+                    seq = min(reader.next_seq, other.next_seq) - 1 if other and other.epoch == reader.epoch else 0
+                    if other and seq and reader.digest(reader.epoch, seq) != other.digest(reader.epoch, seq):
+                        name = self.world.truth.name(writer)
+                        return f"{name} told {here.name} and {there.name} different things about {search}"
         return ""
 
     async def _logs_apart(self) -> str:

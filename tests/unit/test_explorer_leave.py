@@ -11,6 +11,8 @@ from protocol.errors import MeshError
 from protocol.feed import News
 from tests.mesh_memory import NEVER, memory_mesh, until
 
+pytestmark = pytest.mark.virtual_time
+
 
 def _work() -> list[str]:
     """Names of the tasks of branches and of deltas."""

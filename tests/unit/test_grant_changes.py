@@ -34,6 +34,8 @@ from tests.mesh_memory import EXPLORE, NEVER, ORIGIN, MemoryMesh, MemoryNode, me
 from tests.twins.storage import MemoryStore
 from tests.unit.test_explorer_refusals import _assignment, _opened, _refused, _sealed, _spec
 
+pytestmark = pytest.mark.virtual_time
+
 ELSEWHERE = "https://elsewhere.test"
 
 
@@ -92,14 +94,14 @@ async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_grant
     anna, bruno = two
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, anna.mesh.clock)
-    sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
+    sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
 
     def ask(route: str, record: Any, answer: Any) -> Callable[[], Any]:
         return lambda: anna.calls.call(bruno.id, route, record, answer)
 
     calls = {
         "assign": ask("branch/assign", BranchAssign(assignment=sealed), Done),
-        "revoke": ask("branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"), Done),
+        "revoke": ask("branch/revoke", BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAB6"), Done),
         "push": ask("deltas/push", DeltaPush(search=spec.id, deltas=()), DeltaHave),
         "pull": ask("deltas/pull", DeltaPull(search=spec.id, epoch=0, after_seq=0), DeltaBatch),
     }
@@ -122,7 +124,8 @@ async def test_no_result_is_taken_and_no_lease_renewed_for_a_site_that_is_not_gr
 
     (lease,) = await until(leased, "a lease of bruno's")
     result = BranchResult(search=search, lease=lease.id, branch=lease.branch, outcome="spent", spend=Spend())
-    returned = BranchReturn(search=search, result=bruno.identity.artefact(KIND_RESULT, lease.id, result).envelope)
+    signed = await bruno.witness.artefact(KIND_RESULT, lease.id, result)
+    returned = BranchReturn(search=search, result=signed.envelope)
     renew = BranchRenew(search=search, lease=lease.id, spend=Spend())
     await allow(anna, bruno, parse_grants(f"explore={ELSEWHERE}"))
     assert await _refused(bruno.calls.call(anna.id, "branch/renew", renew, BranchRenewed)) == "peer.scope"
@@ -176,9 +179,9 @@ async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_
     bruno.step_s = 1_000.0
     spec = await _opened(anna, bruno)
     assignment = _assignment(spec, mesh.clock)
-    sealed = anna.identity.artefact("assignment", assignment.lease, assignment).envelope
+    sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
     await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
-    page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser._pages], "a page")
+    page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser.opened], "a page")
     assert page[0]._policy.origins == ("http://*.shop.test", ORIGIN)
     for node in mesh.nodes:
         await node.stop()

@@ -69,6 +69,7 @@ async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
     assert values.keys() == read(said["text"].encode()).keys()
     status = plain(await node.dispatch("node.status", b"{}", lambda event: None))
     assert status["refusals"] == {
+        "since_ms": node.rooms.refusal_book.since_ms,
         "total": 1,
         "by_code": {"peer.scope": 1},
         "by_place": {"status": 1},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from protocol.errors import MeshError
-from protocol.log import log_proof, witness_log
+from protocol.log import log_proof, log_renewal, witness_log
 from protocol.wire import cbor
 from tests.vectors import witness_log_vectors
 
@@ -41,14 +41,27 @@ def test_a_committed_proof_is_accepted_or_refused_as_written(case: dict[str, Any
 
 @pytest.mark.parametrize("case", VECTORS["openings"], ids=lambda case: case["name"])
 def test_a_committed_opening_is_accepted_or_refused_as_written(case: dict[str, Any]) -> None:
-    data = bytes.fromhex(case["hex"])
+    data, key = bytes.fromhex(case["hex"]), bytes.fromhex(VECTORS["public_key"])
     if "code" in case:
         with pytest.raises(MeshError) as caught:
-            cbor.decode_as(data, witness_log.Opening)
+            log_renewal.named_by(cbor.decode_as(data, witness_log.Opening), VECTORS["node"], key)
         assert caught.value.code == case["code"]
         return
     opening = cbor.decode_as(data, witness_log.Opening)
     assert (opening.log, opening.opened_ms) == (case["log"], case["opened_ms"])
+    named = log_renewal.named_by(opening, VECTORS["node"], key)
+    assert [f"{told.number} {told.size}" for told, _ in named] == case["names"]
+
+
+@pytest.mark.parametrize("case", VECTORS["renewals"], ids=lambda case: case["name"])
+def test_a_committed_renewal_stands_as_written(case: dict[str, Any]) -> None:
+    held, *named = (
+        witness_log.open_checkpoint(text.encode(), VECTORS["node"], bytes.fromhex(VECTORS["public_key"]))[0]
+        for text in (case["held"], *case["named"])
+    )
+    proof = tuple(bytes.fromhex(item) for item in case["former_hashes"])
+    link = witness_log.Link(base_size=case["former_size"], base_root=b"", proof=proof)
+    assert log_renewal.account(held, case["number"], named, link)[0].value == case["standing"]
 
 
 @pytest.mark.parametrize("case", VECTORS["tags"], ids=lambda case: case["name"])

@@ -200,19 +200,70 @@ def opening_cases() -> list[dict[str, Any]]:
     """Payloads of artefacts of kind ``log-opening`` by Alice."""
     name = LOG[:-1]
     right = {"log": LOG, "previous": b"", "opened_ms": 1_700_000_000_000}
-    later = right | {"log": f"{name}1", "previous": note_cases()[0]["note"].encode()}
+    before = note_cases()[0]["note"].encode()
+    later = right | {"log": f"{name}1", "previous": before}
+    last = f"{name}{2**31 - 1}"
+    smaller = note(checkpoint_text(3, DIGESTS)).encode()
+    first = note(checkpoint_text(2, DIGESTS, f"{name}1"), f"{name}1").encode()
     cases: list[tuple[str, dict[str, Any], str]] = [
         ("the first log", right, ""),
         ("the default left out", {"log": LOG, "opened_ms": 0}, ""),
         ("a later log", later, ""),
+        ("a later log of a node that has lost entries", later | {"others": [smaller]}, ""),
+        ("log 2, which names logs 1 and 0", later | {"log": f"{name}2", "previous": first, "others": [before]}, ""),
+        ("a later log that names none before it", later | {"previous": b""}, "log.invalid"),
+        ("the last number, and no log before it", later | {"log": last, "previous": b""}, "log.invalid"),
+        ("a number that skips one", later | {"log": f"{name}2"}, "log.invalid"),
+        ("a first log that names one", right | {"previous": before}, "log.invalid"),
+        ("a log that names itself as lost", later | {"others": [first]}, "log.invalid"),
+        (
+            "a former log signed by another",
+            later | {"previous": note(checkpoint_text(3, DIGESTS), key=BOB).encode()},
+            "log.invalid",
+        ),
+        ("nine that were lost", later | {"others": [smaller] * 9}, "message.invalid"),
         ("the checkpoint as text", right | {"previous": ""}, "message.invalid"),
         ("no time", {"log": LOG, "previous": b""}, "message.invalid"),
         ("an unknown field", right | {"more": 1}, "message.invalid"),
     ]
     return [
         {"name": name, "hex": cbor2.dumps(said, canonical=True).hex()}
-        | ({"code": code} if code else {"log": said["log"], "opened_ms": said["opened_ms"]})
+        | ({"code": code} if code else {"log": said["log"], "opened_ms": said["opened_ms"], "names": _names(said)})
         for name, said, code in cases
+    ]
+
+
+def _names(said: dict[str, Any]) -> list[str]:
+    """Number and size of each checkpoint that an opening names."""
+    notes = [data.decode().split("\n") for data in (said.get("previous", b""), *said.get("others", ())) if data]
+    return [f"{lines[0].rpartition('/')[2]} {lines[1]}" for lines in notes]
+
+
+def renewal_cases() -> list[dict[str, Any]]:
+    """What is ``held`` of log 0, a checkpoint, and what the openings up to log ``number`` name: how that stands."""
+    name = LOG[:-1]
+    held, hashes = note(checkpoint_text(4, DIGESTS)), leaves(DIGESTS)
+    grown = {"former_size": 4, "former_hashes": [item.hex() for item in subproof(hashes, 4, True)]}
+    nothing: dict[str, Any] = {"former_size": 0, "former_hashes": []}
+    end, forked = checkpoint_text(7, DIGESTS), checkpoint_text(4, DIGESTS[1:])
+    first = note(checkpoint_text(2, DIGESTS, f"{name}1"), f"{name}1")
+    cases: list[tuple[str, int, list[str], dict[str, Any], str]] = [
+        ("what is held is named", 1, [held], nothing, "same"),
+        ("what is named continues it", 1, [note(end)], grown, "ahead"),
+        ("among others", 1, [note(checkpoint_text(3, DIGESTS)), note(end)], grown, "ahead"),
+        ("over two logs", 2, [held, first], nothing, "same"),
+        ("the log between is not named", 2, [held], nothing, "unproven"),
+        ("the last number", 2**31 - 1, [held, first], nothing, "unproven"),
+        ("nothing of the log is named", 1, [], nothing, "unproven"),
+        ("a smaller one only", 1, [note(checkpoint_text(3, DIGESTS))], nothing, "unproven"),
+        ("the proof begins at another size", 1, [note(end)], grown | {"former_size": 3}, "unconnected"),
+        ("the proof proves nothing", 1, [note(end)], grown | {"former_hashes": [bytes(32).hex()]}, "unproven"),
+        ("another root of the same size", 1, [note(forked)], nothing, "contradicts"),
+        ("another root beside the right one", 1, [held, note(forked)], nothing, "contradicts"),
+    ]
+    return [
+        {"name": name, "held": held, "number": number, "named": named, **grew, "standing": standing}
+        for name, number, named, grew, standing in cases
     ]
 
 
@@ -235,6 +286,7 @@ def render() -> str:
         "notes": note_cases(),
         "proofs": proof_cases(),
         "openings": opening_cases(),
+        "renewals": renewal_cases(),
         "tags": tag_cases(),
     }
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"

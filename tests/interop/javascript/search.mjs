@@ -1,7 +1,7 @@
 // Taking part in searches: their shares are read and written, branches declined (leases.md, deltas.md).
 
 import { encode } from './cbor.mjs'
-import { actorOf, DeltaReader, DeltaWriter } from './delta.mjs'
+import { actorOf, checkTwoDeltas, DeltaReader, DeltaWriter } from './delta.mjs'
 import { open } from './envelope.mjs'
 import { demand } from './errors.mjs'
 import { allow } from './grants.mjs'
@@ -15,7 +15,8 @@ const M = MESSAGES
 /** One search as this node knows it: its spec, our share, the shares of others. */
 class Search {
   constructor(node, spec) {
-    Object.assign(this, { node, spec, closed: false, assigned: [], ours: [], readers: new Map(), entries: [] })
+    Object.assign(this, { node, spec, closed: false, assigned: [], ours: [], entries: [] })
+    Object.assign(this, { readers: new Map(), kept: new Map(), out: new Map() })
     this.writer = new DeltaWriter({ search: spec.id, publicKey: node.key.public })
   }
 
@@ -28,8 +29,32 @@ class Search {
   receive(peer, artefact) {
     const { issuer, payload } = open(artefact, { kinds: ['delta'], keysOf: (_, issued) => peer.log.keysAt(issued) })
     demand(issuer === peer.node, 'envelope.issuer', 'the delta of another node')
-    const told = this.readerOf(peer).receive(payload)
-    if (told) this.entries.push(told)
+    demand(!this.out.has(issuer), this.out.get(issuer), 'out of this search')
+    const reader = this.readerOf(peer)
+    const told = reader.receive(payload)
+    if (!told) return
+    this.entries.push(told)
+    this.kept.set(`${issuer} ${reader.epoch} ${reader.seq}`, artefact)
+  }
+
+  /** Where the shares of all writers but `reader` end here. */
+  headsFor(reader) {
+    const ends = [...this.readers].filter(([writer, { seq }]) => writer !== reader && seq && !this.out.has(writer))
+    return ends.map(([writer, { epoch, seq, known }]) => ({ writer, epoch, seq, digest: known.get(seq) }))
+  }
+
+  /** The heads among `heads` that contradict what was read here. */
+  contradicted(heads) {
+    return heads.filter(({ writer, epoch, seq, digest }) => {
+      const known = this.readers.get(writer)?.digestAt(epoch, seq)
+      return known && !known.equals(digest)
+    })
+  }
+
+  /** Put the writer out whom two deltas convict. */
+  convict(one, other) {
+    const keysOf = (issuer, issued) => this.node.peers.get(issuer)?.log.keysAt(issued) ?? []
+    this.out.set(checkTwoDeltas(one, other, this.spec.id, keysOf).writer, 'delta.equivocation')
   }
 
   readerOf(peer) {
@@ -75,10 +100,20 @@ export async function pushDeltas(node, peer, search, from = 0) {
 export async function pullDeltas(node, peer, search) {
   const { epoch, seq } = search.readerOf(peer)
   const batch = read(
-    await node.ask(peer, 'deltas/pull', { search: search.spec.id, epoch, after_seq: seq }),
+    await node.ask(peer, 'deltas/pull', {
+      search: search.spec.id,
+      epoch,
+      after_seq: seq,
+      heads: search.headsFor(peer.node),
+    }),
     M.DeltaBatch,
   )
   for (const artefact of batch.deltas) search.receive(peer, artefact)
+  for (const { writer, epoch, seq } of search.contradicted(batch.heads)) {
+    const ask = { search: search.spec.id, writer, epoch, seq }
+    const { delta } = read(await node.ask(peer, 'deltas/show', ask), M.DeltaShown)
+    search.convict(search.kept.get(`${writer} ${epoch} ${seq}`), delta)
+  }
   return batch.deltas.length
 }
 
@@ -96,6 +131,9 @@ export const SEARCH_ROUTES = {
       const spec = artefactOf(peer, raw, 'search', M.SearchSpec)
       const ours = spec.coordinator === peer.node && spec.participants.includes(node.id)
       demand(ours, 'envelope.issuer', 'not the search of the caller, or not for us')
+      const { participants } = spec
+      const well = participants.includes(peer.node) && new Set(participants).size === participants.length
+      demand(well, 'message.invalid', 'the coordinator takes no part, or somebody twice')
       demand(allow(peer.granted, 'branch:assign', spec.start_url), 'peer.scope', 'not for this origin')
       if (!node.searches.has(spec.id)) node.searches.set(spec.id, new Search(node, spec))
       return {}
@@ -141,7 +179,25 @@ export const SEARCH_ROUTES = {
     answer: (node, peer, { search, epoch, after_seq: after }) => {
       const { ours, writer } = searchOf(node, search)
       const from = epoch === writer.epoch ? after : 0
-      return { deltas: ours.slice(from, from + PULLED_MAX), more: ours.length > from + PULLED_MAX }
+      const heads = searchOf(node, search).headsFor(peer.node)
+      return { deltas: ours.slice(from, from + PULLED_MAX), more: ours.length > from + PULLED_MAX, heads }
+    },
+  },
+  'deltas/show': {
+    scope: 'deltas:read',
+    ask: M.DeltaShow,
+    answer: (node, peer, { search, writer, epoch, seq }) => {
+      const delta = searchOf(node, search).kept.get(`${writer} ${epoch} ${seq}`)
+      demand(delta, 'input.not_found', 'no such delta here')
+      return { delta }
+    },
+  },
+  'deltas/proof': {
+    scope: 'deltas:write',
+    ask: M.DeltaProof,
+    answer: (node, peer, { search, one, other }) => {
+      searchOf(node, search).convict(one, other)
+      return {}
     },
   },
 }

@@ -9,12 +9,12 @@ import { commitmentTo, requests, Window } from './sas.mjs'
 import { verifyBundle } from './bundle.mjs'
 import { decode, encode } from './cbor.mjs'
 import { MAPS, readChunk, writeChunk } from './chunk.mjs'
-import { DeltaReader } from './delta.mjs'
+import { checkTwoDeltas, DeltaReader } from './delta.mjs'
 import { open } from './envelope.mjs'
 import { MeshError } from './errors.mjs'
 import { nodeId, parseNodeId } from './ids.mjs'
 import { encodeInvite, parseInvite } from './invite.mjs'
-import { LeaseBook } from './leases.mjs'
+import { checkSpend, LeaseBook } from './leases.mjs'
 import { openAnswer, openRequest } from './pairing.mjs'
 import { KeyLog, readKeyLog } from './keylog.mjs'
 import { acquaintance, verifyProof } from './log_proof.mjs'
@@ -22,7 +22,7 @@ import { actionFields, MESSAGES } from './messages.mjs'
 import { openCheckpoint } from './note.mjs'
 import { parse, readWhole } from './records.mjs'
 import { atHome, compareText, readReport } from './replay.mjs'
-import { LOG_OPENING } from './witness_log.mjs'
+import { account, LOG_OPENING, namedBy } from './witness_log.mjs'
 
 const load = (name) => JSON.parse(readFileSync(join(process.argv[2], `${name}.json`)))
 const hex = (digits) => Buffer.from(digits, 'hex')
@@ -125,9 +125,22 @@ for (const vector of witness.proofs) {
 }
 
 for (const vector of witness.openings) {
-  hold('witness_log', vector, { log: vector.log, opened_ms: vector.opened_ms }, () => {
-    const { log, opened_ms } = parse(hex(vector.hex), LOG_OPENING)
-    return { log, opened_ms }
+  hold('witness_log', vector, { log: vector.log, opened_ms: vector.opened_ms, names: vector.names }, () => {
+    const opening = parse(hex(vector.hex), LOG_OPENING)
+    const named = namedBy(opening, witness.node, [hex(witness.public_key)])
+    return {
+      log: opening.log,
+      opened_ms: opening.opened_ms,
+      names: named.map((one) => `${one.number} ${one.size}`),
+    }
+  })
+}
+for (const vector of witness.renewals) {
+  hold('witness_log', vector, vector.standing, () => {
+    const [held, ...named] = [vector.held, ...vector.named].map((note) =>
+      openCheckpoint(note, witness.node, [hex(witness.public_key)]),
+    )
+    return account(held, vector.number, named, { size: vector.former_size, hashes: vector.former_hashes.map(hex) })
   })
 }
 for (const vector of witness.tags) {
@@ -164,6 +177,15 @@ for (const vector of load('delta_refused')) {
   const reader = new DeltaReader({ search: SEARCH, actor: WRITER, coordinates: false })
   for (const payload of vector.before) reader.receive(hex(payload))
   hold('delta_refused', vector, null, () => reader.receive(hex(vector.payload)))
+}
+
+const twoDeltas = load('two_deltas')
+for (const vector of twoDeltas.cases) {
+  const { writer, epoch, seq } = vector
+  const keysOf = (issuer) => (twoDeltas.keys[issuer] ? [hex(twoDeltas.keys[issuer])] : [])
+  hold('two_deltas', vector, { writer, epoch, seq }, () =>
+    checkTwoDeltas(hex(vector.one), hex(vector.other), twoDeltas.search, keysOf),
+  )
 }
 
 for (const vector of load('channel')) {
@@ -253,6 +275,13 @@ for (const vector of load('lease')) {
     const book = new LeaseBook()
     const { state, term, expires_ms } = vector.events.map((event) => book[event.do](event)).at(-1)
     return { state, term, expires_ms }
+  })
+}
+
+for (const vector of load('spend')) {
+  hold('spend', vector, true, () => {
+    checkSpend(vector)
+    return true
   })
 }
 

@@ -7,10 +7,47 @@ import { sha256 } from './ids.mjs'
 import { acquaintance, artefactLeaf } from './log_proof.mjs'
 import { consistencyPath, grew, inclusionPath, rootOf } from './merkle.mjs'
 import { cosign, logName, openCheckpoint, signCheckpoint } from './note.mjs'
-import { bytes, optional, parse, text, whole } from './records.mjs'
+import { bytes, list, optional, parse, text, whole } from './records.mjs'
 
 const EMPTY = Buffer.alloc(0)
-export const LOG_OPENING = { log: text(256), previous: optional(bytes(8192), EMPTY), opened_ms: whole() }
+export const LOG_OPENING = {
+  log: text(256),
+  previous: optional(bytes(8192), EMPTY),
+  others: optional(list(bytes(8192), 8), []),
+  opened_ms: whole(),
+}
+
+/** The checkpoints that an opening (parsed) of a log of `node` names, `previous` first. */
+export function namedBy(opening, node, keys) {
+  const [owner, number] = [opening.log.slice(10, -1 - opening.log.split('/')[2].length), Number(opening.log.split('/')[2])]
+  const check = (ok, why) => demand(ok, 'log.invalid', why)
+  check(opening.log === logName(node, number) && owner === node, 'the log of another node')
+  if (number === 0) check(opening.previous.length === 0 && opening.others.length === 0, 'a first log replaces none')
+  if (number === 0) return []
+  check(opening.previous.length > 0, 'a later log names the one before')
+  const [previous, ...others] = [opening.previous, ...opening.others].map((note) =>
+    openCheckpoint(note.toString(), node, keys),
+  )
+  check(previous.number === number - 1, 'a number was skipped')
+  check(
+    others.every((one) => one.number < number),
+    'a log that is not a former one',
+  )
+  return [previous, ...others]
+}
+
+/** How what openings up to log `number` name stands to what is held of a former log; `size` and `hashes`: how that one went on. */
+export function account(held, number, named, { size, hashes }) {
+  const ours = named.filter((one) => one.number === held.number)
+  const same = ours.filter((one) => one.size === held.size)
+  if (same.some((one) => !one.root.equals(held.root))) return 'contradicts'
+  const numbers = new Set(named.map((one) => one.number).filter((one) => one >= held.number && one < number))
+  if (numbers.size !== number - held.number) return 'unproven'
+  if (same.length > 0) return 'same'
+  const larger = ours.filter((one) => one.size > held.size)
+  if (larger.length > 0 && size !== held.size) return 'unconnected'
+  return larger.some((one) => grew(size, held.root, one.size, one.root, hashes)) ? 'ahead' : 'unproven'
+}
 
 export class WitnessLog {
   /** The log of `node`, opened now. `key` signs. */
@@ -80,8 +117,8 @@ export class HeldCheckpoints {
     if (sync.head.length === 0) return this.held.get(peer.node)?.checkpoint ?? null
     const note = sync.head.toString()
     const found = openCheckpoint(note, peer.node, [peer.key])
-    const before = this.#before(peer, found, sync.opening)
-    if (before === null || found.size < before.size) return this.held.get(peer.node).checkpoint
+    const before = this.#before(peer, found, sync)
+    if (before === null || (!before.opened && found.size < before.size)) return this.held.get(peer.node).checkpoint
     if (found.size === before.size) demand(found.root.equals(before.root), 'log.equivocation', 'two roots of one size')
     const proven = grew(sync.base_size, sync.base_root, found.size, found.root, sync.hashes)
     demand(proven && sync.base_size === before.size, 'log.unproven', 'the proof connects nothing')
@@ -91,13 +128,22 @@ export class HeldCheckpoints {
   }
 
   /** What the proof must begin at: the checkpoint held, or the opening of a log that is new here; null: replaced. */
-  #before(peer, found, opening) {
+  #before(peer, found, { opening, openings, former_size: size, former_hashes: hashes }) {
     const held = this.held.get(peer.node)?.checkpoint
     if (held && found.number < held.number) return null
     if (held && found.number === held.number) return held
-    const { payload } = open(opening, { kinds: ['log-opening'], keysOf: (_, issued) => peer.log.keysAt(issued) })
-    demand(parse(payload, LOG_OPENING, { code: 'log.invalid' }).log === found.log, 'log.invalid', 'opens another log')
-    return { size: 1, root: artefactLeaf(sha256(opening)) }
+    const read = (sealed) =>
+      parse(open(sealed, { kinds: ['log-opening'], keysOf: (_, issued) => peer.log.keysAt(issued) }).payload, LOG_OPENING, {
+        code: 'log.invalid',
+      })
+    const shown = [...openings, opening].map(read)
+    const keys = peer.log.events.filter((event) => event.key).map((event) => event.key)
+    demand(shown.at(-1).log === found.log, 'log.invalid', 'opens another log')
+    const named = shown.flatMap((one) => namedBy(one, peer.node, keys))
+    const standing = held ? account(held, found.number, named, { size, hashes }) : 'same'
+    demand(standing !== 'contradicts', 'log.equivocation', 'another end of the former log')
+    demand(standing === 'same' || standing === 'ahead', 'log.unproven', 'the openings do not account for what is held')
+    return { size: 1, root: artefactLeaf(sha256(opening)), opened: true }
   }
 
   /** The checkpoint of `node` that is held, with our cosignature, as bytes; empty if none is. */

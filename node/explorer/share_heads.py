@@ -1,0 +1,110 @@
+"""Compares what each participant was told by the others: a writer that tells two of them different things is found out.
+
+Participants tell each other where every writer's share ends with them: epoch, number, and the hash of the delta. Where two hashes
+under one number differ, both signed deltas together are the proof. It is kept, passed on, and the writer is out of the search.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from adapters.ports import Store
+from node.explorer.replica import Replica
+from node.trust import Calls
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.messages import DeltaProof, DeltaShow, DeltaShown, ShareHead
+from protocol.search import delta
+from protocol.wire import cbor
+
+log = logging.getLogger(__name__)
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    one: bytes
+    other: bytes
+
+
+def proof_key(search: str, writer: str) -> str:
+    """Where the store keeps the proof that ``writer`` wrote two deltas under one number."""
+    return f"search/{search}/two-deltas/{writer}"
+
+
+class ShareHeads:
+    """The heads of one search."""
+
+    def __init__(self, replica: Replica, calls: Calls, store: Store) -> None:
+        self._replica, self._calls, self._peers, self._store = replica, calls, calls.peers, store
+        self._told: dict[str, tuple[ShareHead, ...]] = {}
+        self._comparing: set[str] = set()
+
+    def tell(self, reader: str) -> tuple[ShareHead, ...]:
+        """What ``reader`` is told now: where the shares of all others end here."""
+        heads = self._heads(reader)
+        self._told[reader] = heads
+        return heads
+
+    def are_news(self, reader: str) -> bool:
+        """Whether ``reader`` was told anything else last."""
+        return self._heads(reader) != self._told.get(reader, ())
+
+    def _heads(self, reader: str) -> tuple[ShareHead, ...]:
+        but = {reader, self._peers.me, *self._replica.expelled}
+        return tuple(head for head in self._replica.heads() if head.writer not in but)
+
+    async def compare(self, teller: str, heads: Sequence[ShareHead], readers: Collection[str]) -> None:
+        """Hold what ``teller`` was told against what this node was told.
+
+        A writer that told two things is put out, and ``readers`` are shown the proof. A teller that cannot show the delta it
+        speaks of has shown nothing.
+        """
+        if teller in self._comparing:
+            return  # one call at a time, however often it tells
+        self._comparing.add(teller)
+        try:
+            for head in heads:
+                if head.writer not in (teller, self._peers.me) and self._replica.contradicts(head):
+                    await self._hear(teller, head, readers)
+        finally:
+            self._comparing.discard(teller)
+
+    async def _hear(self, teller: str, head: ShareHead, readers: Collection[str]) -> None:
+        try:
+            await self._convict(teller, head, readers)
+        except MeshError as error:
+            log.info("%s does not show another delta of %s: %s", ids.short(teller), ids.short(head.writer), error)
+
+    async def _convict(self, teller: str, head: ShareHead, readers: Collection[str]) -> None:
+        search = self._replica.spec.id
+        ask = DeltaShow(search=search, writer=head.writer, epoch=head.epoch, seq=head.seq)
+        told = await self._calls.call(teller, "deltas/show", ask, DeltaShown)
+        mine = await self.show(head.writer, head.epoch, head.seq)
+        proof = DeltaProof(search=search, one=mine, other=told.delta)
+        if await self.take(proof):
+            await self._calls.tell("deltas/proof", proof, [peer for peer in readers if peer != head.writer])
+
+    async def show(self, writer: str, epoch: int, seq: int) -> bytes:
+        """The signed delta that this node holds under a number. Errors: ``input.not_found``."""
+        held = await self._store.deltas(self._replica.spec.id, peer=writer, epoch=epoch, after_seq=seq - 1)
+        if not held or held[0].seq != seq:
+            raise MeshError("input.not_found", "no such delta is held here")
+        return held[0].envelope
+
+    async def take(self, proof: DeltaProof) -> bool:
+        """Put the writer out whom ``proof`` convicts; whether that is news.
+
+        Errors: ``delta.invalid``, ``envelope.*``, ``store.*``.
+        """
+        search = self._replica.spec.id
+        found = delta.check_equivocation(proof.one, proof.other, search, self._peers.find_key)
+        if found.writer == self._peers.me or found.writer in self._replica.expelled:
+            return False
+        log.error("%s wrote two deltas under number %d of %s", ids.short(found.writer), found.seq, search)
+        await self._store.put_meta(
+            proof_key(search, found.writer), cbor.encode(_Kept(one=proof.one, other=proof.other))
+        )
+        await self._replica.drop(found.writer, "delta.equivocation")
+        return True

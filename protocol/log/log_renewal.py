@@ -1,0 +1,76 @@
+"""The openings of later logs, and whether they account for what a reader holds of the former ones.
+
+A node begins another log when its store was restored from a copy, or when its owner wishes. Nothing it said before may be lost
+that way, so the opening of the new log names, signed, what was last said in the former ones. The rules:
+
+1. The opening of log 0 names nothing. The opening of log n > 0 names as ``previous`` a checkpoint of log n-1.
+2. What it names besides (``others``) are checkpoints of former logs that ``previous`` does not continue: a node names some only
+   after it has lost entries.
+3. From the log a reader holds to the new one, each log is named: by the openings of those in between, which are shown as well.
+4. The checkpoint that is held is one of those that are named, or a named one continues it, with proof.
+5. A named checkpoint of the same size with another root than the one held is equivocation: the node signed both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.errors import MeshError
+from protocol.log import merkle
+from protocol.log.note import Note
+from protocol.log.witness_log import Checkpoint, Link, Opening, Standing, open_checkpoint, parse_origin
+
+Signed = tuple[Checkpoint, Note]
+
+
+def named_by(opening: Opening, node: str, *keys: bytes) -> tuple[Signed, ...]:
+    """The checkpoints that an opening names, ``previous`` first; none for a node's first log.
+
+    Checks, in order: the log is one of ``node``; log 0 names nothing, a later one names ``previous``; each is of ``node`` and
+    signed by one of its ``keys``; ``previous`` is of the log just before, the others are of former ones (rules 1 and 2).
+    Errors: ``log.invalid``.
+    """
+    owner, number = parse_origin(opening.log)
+    if owner != node:
+        raise MeshError("log.invalid", "the opening is of another node's log")
+    if number == 0 and (opening.previous or opening.others):
+        raise MeshError("log.invalid", "a node's first log replaces none")
+    if number == 0:
+        return ()
+    if not opening.previous:
+        raise MeshError("log.invalid", "the opening of a later log names the one before")
+    named = tuple(open_checkpoint(data, node, *keys) for data in (opening.previous, *opening.others))
+    if named[0][0].number != number - 1:
+        raise MeshError("log.invalid", "a log has the number after that of the log it replaces")
+    if any(told.number >= number for told, _ in named[1:]):
+        raise MeshError("log.invalid", "an opening names former logs only")
+    return named
+
+
+def account(
+    held: Checkpoint, number: int, named: Sequence[Checkpoint], link: Link
+) -> tuple[Standing, Checkpoint | None]:
+    """Whether ``named``, by the openings up to log ``number``, accounts for what is held of a former log, and by which of them.
+
+    ``link``: what the node tells of how the log that is held went on; its ``base_root`` is not looked at.
+
+    SAME: it is named. AHEAD: a named one continues it. CONTRADICTS: the named one that is returned has another root (rule 5).
+    UNCONNECTED: the proof begins elsewhere, which another try mends. UNPROVEN: nothing accounts for it (rules 3 and 4).
+    """
+    assert held.number < number
+    ours = [told for told in named if told.number == held.number]
+    against = next((told for told in ours if told.size == held.size and told.root != held.root), None)
+    if against is not None:
+        return Standing.CONTRADICTS, against
+    numbers = {told.number for told in named if held.number <= told.number < number}
+    if len(numbers) != number - held.number:  # counted, not listed: a number may be as large as it likes
+        return Standing.UNPROVEN, None
+    if held in ours:
+        return Standing.SAME, held
+    larger = [told for told in ours if told.size > held.size]
+    if larger and link.base_size != held.size:
+        return Standing.UNCONNECTED, None
+    for told in larger:
+        if merkle.proves_consistency(held.size, told.size, held.root, told.root, link.proof):
+            return Standing.AHEAD, told
+    return Standing.UNPROVEN, None
