@@ -118,7 +118,23 @@ _AGENTS: Final = (
     "CREATE TABLE agents (name TEXT PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
 )
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _LISTS, _LIVE, _AGENTS)
+# AUTOINCREMENT: a number is never given again, also when every row was cut off.
+_FEED: Final = (
+    """CREATE TABLE feed (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, ids TEXT NOT NULL,
+        who TEXT NOT NULL) STRICT""",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (
+    _FIRST,
+    _WITNESS_LOG,
+    _AUDIT_TRAIL,
+    _GRANTS,
+    _LISTS,
+    _LIVE,
+    _AGENTS,
+    _FEED,
+)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -26,7 +26,9 @@ from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from node.verbs.live import LiveSummary, Opened, OpenParams, Recorded
 from protocol import ids, limits
+from protocol.audit import NODE
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.page.action import Action, Goto
 from protocol.page.redaction import redact_url
 from protocol.recording.session import Profile, Verdict
@@ -64,6 +66,7 @@ class LiveSessions:
             for record in left:
                 ended_ms = max(1, self._clock.now_ms())
                 await self._store.put_live(msgspec.structs.replace(record, ended_ms=ended_ms, reason="interrupted"))
+                await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -81,6 +84,7 @@ class LiveSessions:
         with self._counted(caller):
             session = await self._opened(params, profile, caller)
             try:
+                await self._witness.feed.tell(Kind.LIVE_OPENED, session.record.id)
                 async with session.turn():
                     self._witness.trail.about(session.record.id)
                     await session.new_page()
@@ -88,6 +92,7 @@ class LiveSessions:
             except BaseException:
                 if not session.record.reason:
                     await to_its_end(session.end("failed"))
+                await to_its_end(self._tell_end(session))
                 raise
             self._open[session.record.id] = session
             self._tasks.start(self._watch(session), f"watching {session.record.id}")
@@ -154,7 +159,7 @@ class LiveSessions:
                 yield session
         finally:
             if session.record.reason:
-                self._open.pop(record.id, None)
+                await to_its_end(self._forget(session))
 
     async def find(self, live_id: str) -> LiveRecord:
         """The caller's live session, open or ended. Errors: ``id.invalid``, ``live.not_found``."""
@@ -225,7 +230,16 @@ class LiveSessions:
             with contextlib.suppress(MeshError):  # a turn ends what is due, and says so
                 async with session.turn():
                     pass
-        self._open.pop(session.record.id, None)
+        await to_its_end(self._forget(session))
+
+    async def _forget(self, session: LiveSession) -> None:
+        """Drop one that has ended. The call in it and its watch may both come here: the feed is told once."""
+        if self._open.pop(session.record.id, None) is not None:
+            await self._tell_end(session)
+
+    async def _tell_end(self, session: LiveSession) -> None:
+        who = "" if session.record.reason == "closed" else NODE  # what is due ends within whichever call comes next
+        await self._witness.feed.tell(Kind.LIVE_ENDED, session.record.id, who=who)
 
     async def close(self) -> None:
         """End all of them: what was recorded is signed. Twice is once."""
@@ -234,14 +248,15 @@ class LiveSessions:
         self._open.clear()
         await asyncio.gather(*(self._stop(session) for session in sessions))
 
-    @staticmethod
-    async def _stop(session: LiveSession) -> None:
+    async def _stop(self, session: LiveSession) -> None:
         try:
             async with session.turn(wait_s=_STOP_WAIT_S):
                 await session.end("stopped")
         except MeshError as error:
             if error.code == "live.busy":
                 log.warning("%s was left open: its call does not end", session.record.id)
+        if session.record.reason:
+            await self._tell_end(session)
 
 
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:
