@@ -1,4 +1,4 @@
-"""Counts what was refused on the peer channel: where, with which error code, and whom.
+"""Counts refusals on the peer channel, by place, error code and peer.
 
 ``node.trust.refusal_book`` keeps the counts over restarts.
 """

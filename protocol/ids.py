@@ -1,4 +1,4 @@
-"""Identifiers that survive being read aloud: base32 with check digits (Luhn mod 32).
+"""Identifiers that can be read aloud and typed safely: base32 with check digits (Luhn mod 32).
 
 Node ids are hashes of the genesis key, printed as eight groups of seven characters, each pair of groups ending in a check
 digit (the form of Syncthing's device ids). Other ids are ``<kind>-<20 characters><check digit>``, 100 random bits.
@@ -67,7 +67,7 @@ def parse_node_id(text: str) -> str:
 
 
 def short(node: str) -> str:
-    """The first group of a node id: enough to tell peers apart, never enough to trust one."""
+    """The first group of a node id: sufficient to distinguish peers, never sufficient to trust one."""
     return node[:7]
 
 

@@ -1,4 +1,4 @@
-"""What travels between nodes: every record, every route, and the scope a route needs.
+"""Every record that nodes send each other, every route, and the scope that a route requires.
 
 A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``search``, ``delta``,
 ``assignment``, ``result``, ``session``, ``replay-report``, ``distrust-notice``, ``log-opening``) are envelopes that stand on
@@ -155,7 +155,7 @@ class KeysTell(_Record, frozen=True, kw_only=True):
 
 
 class DistrustNotice(_Record, frozen=True, kw_only=True):
-    """What the signer thinks of another node: advice, and nothing else; signed as an artefact of kind ``distrust-notice``."""
+    """The signer distrusts another node, or no longer does; advice only. Signed as an artefact of kind ``distrust-notice``."""
 
     about: NodeId
     """Node id."""

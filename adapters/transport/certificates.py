@@ -2,8 +2,8 @@
 
 A node's witness key never enters TLS. It signs a certificate for a separate *channel* key that lives for a week. The
 other side does not trust that certificate, nor a certificate the peer sends: it mints an *anchor* from the peer's
-public key, on the spot, and verifies against that. So a key is pinned, renewal needs no ceremony, and no peer can
-vouch for another.
+public key, on the spot, and verifies against that. So a key is pinned, certificates can be renewed without any exchange, and no
+peer can certify another.
 
 X.509 comes from ``cryptography``, TLS from ``ssl``; nothing here is remembered on disk.
 """

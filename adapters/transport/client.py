@@ -1,4 +1,4 @@
-"""Calls to peers under mutual TLS 1.3. Every failure comes out as a ``MeshError`` that says whose move it is."""
+"""Calls to peers under mutual TLS 1.3. Every failure is raised as a ``MeshError`` that says who has to act."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class MeshClient:
         """One try of ``introduce``. Errors: ``NotReachedError``, ``LostError``, ``MeshError``."""
         host, port, signed = _parse(address)
         if signed:
-            raise NotReachedError(MeshError("peer.unreachable", "nobody is introduced through a proxy"))
+            raise NotReachedError(MeshError("peer.unreachable", "a key log cannot be presented through a proxy"))
         url, headers = _url(host, port, f"/peer/v1/{INTRODUCE}"), {"Content-Type": content_type(KIND_MESSAGE)}
         status, answer = await self._exchange(channel, peer, "POST", url, body, headers)
         if status != 200:

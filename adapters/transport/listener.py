@@ -1,7 +1,7 @@
-"""A TLS listener that outlives hostile clients: every wait has a deadline, every count a cap.
+"""A TLS listener that withstands hostile clients: every wait has a deadline, and every count has a limit.
 
-aiohttp has none of these between accept and handler, so connections are accepted here: counted before the handshake,
-shaken hands with under a deadline, admitted by their certificate, and only then given to aiohttp. The TLS context is
+aiohttp has no such limits between accept and handler, so connections are accepted here. They are counted before the handshake,
+the handshake has a deadline, and the certificate is checked. Only then a connection is passed to aiohttp. The TLS context is
 chosen anew for each connection, which makes a change of the trust set one assignment (a context swapped by SNI
 callback keeps the ``verify_mode`` of the first one, and lets anonymous clients in).
 """

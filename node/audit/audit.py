@@ -1,7 +1,8 @@
 """The audit trail as its owner uses it: list, export, verify; and the anchors that tie it to the witness log.
 
-A chain of hashes shows a changed row, not a missing end. So the head of the trail is signed and entered in the witness log every
-few minutes that it grew, and peers cosign that log: a trail that was cut behind such an anchor no longer fits it.
+A hash chain shows that a row was changed, but not that rows at the end are missing. So if the trail grew, its head is signed and
+entered in the witness log every few minutes, and peers cosign that log. A trail that was cut before such an anchor no longer
+matches it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The small parts that every room uses and no room owns: tasks, files, JSON values, exit codes, terminal text.
+"""Small parts that several rooms use: background tasks, files, JSON values, exit codes, text for a terminal.
 
-Owns nothing that is stored. Never knows what a session, a peer or a search is.
+Owns no stored data. Never knows what a session, a peer or a search is.
 """
 
 from node.base.control_file import (

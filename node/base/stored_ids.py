@@ -1,7 +1,7 @@
 """Finds what is stored under an id that a person typed, also where it is no id.
 
-Ids of records from outside are checked when they arrive. A store may hold others all the same, from before they were: their owner
-must be able to look at them, end and remove them.
+Ids in received records are checked when they arrive. But a store may contain records from before that check existed. Their owner
+must be able to show, stop and remove them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks beside the flow of a room: none ends unnoticed, none outlives its room."""
+"""Background tasks of a room: a failure is always logged, and no task outlives its room."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def agree(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise MeshError("input.invalid", "nobody is there to ask: give --yes")
+        raise MeshError("input.invalid", "there is no terminal to ask for confirmation: pass --yes")
     if not click.confirm(question, err=True):
         raise MeshError("internal.cancelled", "nothing was removed")
 

@@ -1,6 +1,7 @@
-"""The configuration of a node: the one reader of its file, of environment variables and of YAML that people write.
+"""The configuration of a node: the only code that reads its file, environment variables and YAML written by people.
 
-Owns ``config.yaml`` and where a passphrase comes from. Never decides anything by what it reads, and never writes after ``init``.
+Owns ``config.yaml`` and knows where a passphrase comes from. Never acts on what it reads, and never writes the file after
+``node init``.
 """
 
 from node.config import settings

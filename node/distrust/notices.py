@@ -1,4 +1,4 @@
-"""What peers say about other nodes they distrust, and what this node says. Advice: nothing acts by it."""
+"""Notices about distrusted nodes: those that peers sent, and this node's own. They are advice and change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of success: a worker's word that it reached the goal counts for nothing until this node has replayed it."""
+"""Claims of success: a worker's statement that it reached the goal has no effect until this node has replayed it."""
 
 from __future__ import annotations
 

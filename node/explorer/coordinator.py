@@ -1,4 +1,4 @@
-"""Runs one search: deals leases, keeps them alive, takes them back, and ends with the first claim that holds."""
+"""Runs one search: grants, renews and ends leases, until the first claim of success is verified or a limit is reached."""
 
 from __future__ import annotations
 

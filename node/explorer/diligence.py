@@ -1,11 +1,11 @@
-"""Which workers give leases back with nothing: they get fewer leases, then none.
+"""Finds idle workers: those that return leases without results get fewer leases, then none.
 
-A lease that was worked on brings at least one delta, since every iteration is counted in one. A worker that returns leases and
-sends no delta takes branches away from others. The second such lease in a row costs it a pause, each further one a longer pause,
-and after ``EMPTY_LEASES_PER_PEER_MAX`` it gets no more branches of this search. A delta that still comes makes up for all of it:
-a result may overtake the deltas of its lease.
+Work on a lease produces at least one delta, because every iteration is counted in one. A worker that returns leases without a
+delta keeps branches from other workers. The second such lease in a row costs it a pause, each further one a longer pause,
+and after ``EMPTY_LEASES_PER_PEER_MAX`` it gets no more branches of this search. A delta that arrives later resets the count,
+because a result may overtake the deltas of its lease.
 
-The counts are part of ``Progress``, which is stored: a restart of the coordinator forgives nobody.
+The counts are part of ``Progress``, which is stored, so a restart of the coordinator does not reset them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Moves deltas: pushes the own ones to every participant that may read them, and pulls what was missed."""
+"""Exchanges deltas: pushes this node's own to every participant that may read them, and pulls those that it missed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ class Exchange:
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._calls.call(peer, "deltas/push", push, DeltaHave)
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
-                        raise MeshError("delta.gap", "accepted and not kept", epoch=have.epoch, seq=have.seq + 1)
+                        raise MeshError(
+                            "delta.gap", "the delta was accepted but not stored", epoch=have.epoch, seq=have.seq + 1
+                        )
                     epoch, seq, pause_s = have.epoch, have.seq, _PAUSE_S
                 continue
             except MeshError as error:

@@ -1,4 +1,4 @@
-"""The explorer's door: starts, resumes, stops and shows searches."""
+"""The entry point of the explorer: starts, resumes, stops and shows searches."""
 
 from __future__ import annotations
 
@@ -288,7 +288,9 @@ class Explorer:
                 raise
             # Not we were cancelled but the search: somebody stopped it, or the node ends.
             if not search.stopped:
-                raise MeshError("node.stopped", "the node ended; the search goes on when it serves again") from None
+                raise MeshError(
+                    "node.stopped", "the node ended; the search continues when the node runs again"
+                ) from None
             return await self._mark_stopped(search.spec.id)
         finally:
             if tell in search.watchers:

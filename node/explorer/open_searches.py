@@ -1,4 +1,4 @@
-"""The searches that are open on this node: each is entered once, and left whole before it can be entered again."""
+"""The searches that are open on this node. Each is opened once, and must be closed completely before it can be opened again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One node's copy of a search: the merged tree, its own share, and the signed deltas behind both.
 
-Own results go into plain registers first (``own``) and become deltas at ``flush``: stored, then merged, then published, in this
-order, so that nothing leaves the node that a crash could take back. After a restart the own share is read back from the own
+Own results go into registers first (``own``) and become deltas at ``flush``. A delta is stored, then merged, then published, in
+this order, so that a crash cannot lose a delta that was published. After a restart the own share is read back from the stored
 deltas and written again as a new epoch.
 """
 

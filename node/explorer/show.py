@@ -1,4 +1,4 @@
-"""What a search came to: a summary for scripts, and the report with its picture."""
+"""The result of a search: a summary for scripts, and the HTML report with its drawing."""
 
 from __future__ import annotations
 

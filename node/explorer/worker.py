@@ -1,4 +1,6 @@
-"""Works on one leased branch: descend, reach, look, expand, roll out, record; again until the lease is spent."""
+"""Explores one leased branch. An iteration descends, reaches, observes, expands, rolls out and records.
+
+It repeats until the lease is spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator wants to watch, as Prometheus text: taken from the rooms when it is asked for, kept nowhere.
+"""Metrics of the node as Prometheus text. They are read from the rooms on request and never stored.
 
 Labels are error codes, places (routes and reasons of the transport) and short ids of peers, and each set of them is bounded;
 no address, no name a peer chose, no id of a session or search is one.

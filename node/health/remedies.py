@@ -1,6 +1,7 @@
-"""What a person can paste against each error that a check runs into, with the real names and addresses in it.
+"""Remedies of the doctor: for each error of a check, a command to paste that contains the real names and addresses.
 
-The remedy of an error's code is said wherever the error appears; some of those send people to the doctor. Here it is asked.
+An error's general remedy (``protocol/errors.py``) is shown everywhere else. It cannot be used here, because it may tell people to
+run the doctor.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Checkpoints between peers: sent, cosigned, passed on. What is heard of a log is judged in ``node/log/peer_logs.py``.
+"""Sends, cosigns and passes on checkpoints between peers. ``node/log/peer_logs.py`` judges the checkpoints that are received.
 
-One call is a whole exchange: the caller's checkpoint with its proof, what it holds of the reader's log, and what both know of
-others; the answer is the same from the other side. A node that has just started sends no checkpoint of its own before it has heard
-what the peer holds of it: if its store was restored from a copy, it learns so before it contradicts itself.
+One call is a complete exchange. The caller sends its checkpoint with its proof, the checkpoint of the reader's log that it holds,
+and checkpoints of other nodes that both know. The answer has the same form. A node that has just started sends no checkpoint of
+its own before it has heard which one the peer holds. If its store was restored from a backup, it learns this before it signs a
+second history.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _TRIES = 3
 
 
 class LogExchange:
-    """Tells each peer how our log and those of others grew, and hears the same of it."""
+    """Exchanges checkpoints with each peer: of this node's log, of the peer's log, and of logs of other nodes."""
 
     def __init__(self, witness: Witness, calls: Calls, store: Store, clock: Clock) -> None:
         self._witness = witness
@@ -143,7 +144,7 @@ class LogExchange:
         told = await self._calls.call(node, "log/prove", LogProveAsk(digest=digest), LogProven)
         proof = log_proof.decode(told.proof)
         if not isinstance(proof, log_proof.InclusionProof) or (proof.digest, proof.signer.node) != (digest, node):
-            raise MeshError("log.invalid", "the peer proved something else", node=node)
+            raise MeshError("log.invalid", "the peer's proof is about something else", node=node)
         finding = log_proof.check_inclusion(proof)
         held = self.peer_logs.held(node)
         if held is None or witness_log.parse_origin(finding.log)[1] > held[0].number:

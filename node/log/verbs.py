@@ -132,7 +132,7 @@ class Logs:
             told = await self._calls.call(issuer, "log/prove", LogProveAsk(digest=digest), LogProven)
             decoded = log_proof.decode(told.proof)
             if not isinstance(decoded, InclusionProof) or (decoded.digest, decoded.signer.node) != (digest, issuer):
-                raise MeshError("peer.protocol", "the peer proved something else")
+                raise MeshError("peer.protocol", "the peer's proof is about something else")
             proof = decoded
         finding = log_proof.check_inclusion(proof)
         if out:

@@ -1,6 +1,6 @@
 """Recorded sessions: record, replay, show, verify, export, import, remove.
 
-Owns sessions, their steps and replay reports. Never opens a browser itself and never stores a secret.
+Owns sessions, their steps, and replay reports. Never opens a browser itself, and never stores the value of a secret.
 """
 
 from node.sessions.action_files import read_step

@@ -1,4 +1,4 @@
-"""Replaying: a recorded session is driven again in a fresh page, compared step by step, and the result signed."""
+"""Replays a recorded session in a fresh page, compares it step by step, and signs the result."""
 
 from __future__ import annotations
 

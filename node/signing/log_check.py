@@ -1,4 +1,4 @@
-"""Holds this node's logs against its store: every artefact in the log, every entry in the tree, every checkpoint signed."""
+"""Checks this node's logs against its store: every artefact is in the log, every entry in the tree, every checkpoint signed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The one place that signs durable artefacts, and this node's log of all of them.
 
-An artefact is sealed, entered in the log, and handed to its caller once the log is on disk: so none can leave the node that the
-log does not hold. A crash in between leaves an entry for an artefact that nobody ever saw.
+An artefact is signed, entered in the log, and returned to its caller only when the log entry is on disk. So no artefact can leave
+the node without an entry in the log. A crash in between leaves an entry for an artefact that nobody has seen.
 
-Artefacts that are signed while an append is under way wait for it and go into the next one together: one transaction and one
-checkpoint, however many they are.
+Artefacts that are signed during an append wait for it and are then appended together: one transaction and one checkpoint,
+however many there are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The peers of this node: who they are, under which keys, what they may do here, and how they are called and reached.
+"""The peers of this node: their identities, keys and grants, and how they are called and reached.
 
-Owns the trust set, and the change of this node's own keys as peers learn of it. Never trusts a node because a peer does.
+Owns the trust set. Also tells peers when this node's own keys change. Never trusts a node because a peer trusts it.
 """
 
 from node.trust.calls import PATH_PREFIX, TURNED_AWAY, Calls

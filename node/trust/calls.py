@@ -1,6 +1,6 @@
-"""Calls to peers: one signed message, one answer, under the key the peer has now.
+"""Calls to peers: one signed message and one answer, on a channel under the peer's current key.
 
-A peer that answers under another key than the one that is known is asked for its key log first (``Calls.follow``).
+If a peer answers under an unknown key, it is asked for its key log first (``Calls.follow``).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 PATH_PREFIX = "/peer/v1/"
 _ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
-"""What a frozen peer is still asked: how it is, and to account for its log."""
+"""Routes that are still called on a frozen peer: its status, and what it needs to prove that its log is in order."""
 _SAY_TIME = frozenset({"", "envelope.time", "peer.clock"})
-"""How a call ends that tells the time of the peer."""
+"""Outcomes of a call that give the time on the clock of the peer; empty: success."""
 TURNED_AWAY = frozenset(
     {
         "peer.refused_us",
@@ -59,9 +59,9 @@ TURNED_AWAY = frozenset(
         "log.silent",
     }
 )
-"""How a node refuses a caller that it does not trust, or not with this: before any handler has seen what is asked."""
+"""Codes with which a node refuses a caller for lack of trust or scope, before a handler sees the request."""
 _LET_IN = frozenset({"input.not_found", "peer.quota"})
-"""How a node answers a knock that it heard out: there is no such search, or no room for more of this peer."""
+"""Codes with which a node answers a knock after it accepted the caller: no such search, or the disk quota is used up."""
 _INTRODUCE_EVERY_MS = 30_000
 _AT_ONCE = 8
 """How many peers are called at once when all of them are."""

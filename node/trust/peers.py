@@ -1,6 +1,6 @@
-"""The peers of this node: who they are, under which keys, and what they may do here. Every room asks here.
+"""The peers of this node: their identities, keys and grants, for every other room.
 
-What is known of them is changed by ``node/trust/trust_changes.py``; they are called by ``node/trust/calls.py``.
+``node/trust/trust_changes.py`` changes them, and ``node/trust/calls.py`` calls them.
 """
 
 from __future__ import annotations

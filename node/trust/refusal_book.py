@@ -1,7 +1,8 @@
-"""Keeps the counts of refusals over restarts, and says in the log what was refused since the last time.
+"""Keeps the counts of refusals across restarts, and logs periodically what was refused.
 
-Counting writes nothing: whoever is refused often must not make the disk work. The counts are stored once in a while if they have
-changed, and when the node stops; a crash loses those of the last ``REFUSALS_KEEP_EVERY_S`` at most. The same rhythm bounds the log.
+Counting itself writes nothing, so that a caller cannot cause disk writes by being refused often. The counts are stored once in a
+while if they have changed, and when the node stops; a crash loses those of the last ``REFUSALS_KEEP_EVERY_S`` at most. The log
+lines have the same period, so their number is limited too.
 """
 
 from __future__ import annotations

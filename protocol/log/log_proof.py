@@ -1,10 +1,10 @@
-"""Proofs about witness logs as files that anyone can check, without a node and without the log.
+"""Proofs about witness logs as files. Anyone can verify them without a node and without the log.
 
 ``InclusionProof``: an artefact is in the log of the node that signed it. ``Equivocation``: a node has signed two histories that
 cannot both be true. Both are JSON, with byte strings in base64 and checkpoints as the text that was signed.
 
-A node's key is checked against its id, which is the hash of its first key; where the key was changed since, the key log in the
-file leads from one to the other. Whoever knows the id needs nothing else.
+A node's key is checked against its id, which is the hash of its first key. If the key has changed since, the key log in the file
+connects the two. So a verifier needs only the node id.
 """
 
 from __future__ import annotations

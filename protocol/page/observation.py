@@ -116,7 +116,7 @@ _QUERY_CHARS_MAX = 16_384
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the accessibility tree does not say and a risk decision needs."""
+    """What a risk decision needs and the accessibility tree does not contain."""
 
     tag: str = ""
     """Element name in lower case."""

@@ -7,7 +7,7 @@ Layout, in this order (``protocol.recording.flat_zip``; docs/protocol/bundle.md)
 - ``manifest.cbor``: version, session record, path, size and SHA-256 of every element, Merkle root over them;
 - the elements, sorted by path: ``blobs/<sha256>`` (screenshots, snapshots) and ``steps/000001.cbor`` ….
 
-One session has one file: writing it again gives the same bytes.
+Each session has exactly one encoding as a file: writing it again gives the same bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ReadBlob = Callable[[bytes], bytes]
 
 
 class Element(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One file the manifest vouches for. On the wire an array, which keeps large manifests within the CBOR limits."""
+    """One file listed in the manifest. It is encoded as an array, which keeps large manifests within the CBOR limits."""
 
     path: Annotated[str, msgspec.Meta(max_length=limits.BUNDLE_PATH_CHARS_MAX)]
     size: Annotated[int, msgspec.Meta(ge=0, le=_BLOB_BYTES_MAX)]
@@ -54,7 +54,7 @@ class Element(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the recorder signed."""
+    """The list of files and the session record; the recorder signs its hash."""
 
     version: int
     session: Session

@@ -137,7 +137,7 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a node saw when it re-drove a session; signed by that node."""
+    """The result of a replay of a session; signed by the node that replayed it."""
 
     id: ReportId
     session: SessionId

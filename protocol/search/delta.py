@@ -1,8 +1,8 @@
 """Deltas: one signed automerge change each, and the reader that follows one peer's chain of them.
 
-Every peer writes its own document about a search and nobody else's, so its deltas form one chain: sequence numbers
-without gaps, each change naming the hash of the one before. A new *epoch* starts a new chain from nothing and
-replaces all that the peer said in earlier ones: registers are cumulative, so the new epoch writes them again.
+Every peer writes only its own document about a search, so its deltas form one chain: sequence numbers without gaps, and each
+change names the hash of the one before. A new *epoch* starts a new, empty chain and replaces all earlier epochs of the peer.
+Nothing is lost by that: registers are cumulative, and the new epoch writes all of them again.
 """
 
 from __future__ import annotations

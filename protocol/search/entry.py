@@ -1,8 +1,8 @@
 """What a peer writes about a search: keys of tree nodes, and the three kinds of map values.
 
-A node of the search tree is an action after its parent, so its key is a hash of both: peers that find the same
-action at the same place mean the same node without talking, and a receiver computes the key again. Numbers are
-integers: shares of one are scaled by ``SCALE``, so sums do not depend on their order.
+A node of the search tree is an action after its parent, so its key is a hash of both. Peers that find the same
+action at the same place compute the same key without communicating, and a receiver verifies the key. All numbers are integers;
+values between 0 and 1 are scaled by ``SCALE``. Sums of integers do not depend on their order, sums of floats do.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Register(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeaseEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The coordinator's word on who works on a branch."""
+    """The coordinator's record of the worker on a branch."""
 
     worker: NodeId
     """Node id."""
@@ -203,7 +203,7 @@ def decode_action(data: bytes) -> TreeAction:
 
 def _check_value(action: TreeAction) -> None:
     if isinstance(action, Fill) and isinstance(action.value, Secret):
-        raise MeshError("delta.invalid", "a search types no secrets")
+        raise MeshError("delta.invalid", "a search cannot type secrets")
 
 
 def _check_node(key: bytes, entry: NodeEntry) -> None:

@@ -1,9 +1,9 @@
-"""Leases: who works on which branch of a search, for how long.
+"""Leases: which worker explores which branch of a search, and for how long.
 
 The coordinator keeps one ``LeaseBook`` per search. A lease is live until its result arrives, its time is over, or
-it is revoked; what has ended never lives again. Renewing moves its end, but never beyond the latest end it was granted
-with: nobody holds a branch for ever. A branch has at most one live lease, and every new lease of a branch has a higher
-*term*. Whatever arrives late or twice changes nothing and is no error.
+it is revoked. A lease that has ended never becomes live again. Renewing moves its expiry, but never beyond the latest end of its
+grant, so that no worker can keep a branch for ever. A branch has at most one live lease, and every new lease of a branch has a
+higher *term*. A late or repeated event changes nothing and is not an error.
 """
 
 from __future__ import annotations

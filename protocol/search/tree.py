@@ -1,8 +1,8 @@
-"""The search tree as one node sees it: the sum of what trusted peers say.
+"""The merged search tree of one node: the sum of the shares of all trusted peers.
 
 Each peer has a *share*: its registers by row. Totals are folds over shares that do not depend on order (sums of
-integers, and maxima), so the same shares give the same tree whatever the order of arrival, and dropping a peer
-gives the tree of one who never met it: nodes that only this peer named are gone.
+integers, and maxima), so the same shares give the same tree in any order of arrival. Dropping a peer gives
+the tree of a node that never received its share: tree nodes that only this peer named are gone.
 
 Rows are struct-of-arrays with growth, int64, one line of ``FIELDS`` numbers per row (line-major, because an update
 touches all numbers of few rows).

@@ -1,4 +1,4 @@
-"""Whom this node trusts, and for what.
+"""The trust set: the peers of this node, their keys and their grants.
 
 The rules, in the order they are applied:
 
@@ -7,10 +7,10 @@ The rules, in the order they are applied:
 3. A peer's keys are those of its key log, each for its time; a connection is made under the current one only. Whoever builds the
    set hands the log in; the set never learns a key from a message. A frozen or revoked log gives no connection and no scope.
 4. A key id selects a candidate key of the named issuer only; a key of another peer never verifies for it.
-5. A peer may do what its grants name, for the origins they name, and nothing else. No scope implies another one.
+5. A peer may do only what its grants allow, for the origins they name. No scope implies another one.
 6. ``status`` is the one exception to rule 5: every peer has it, and it cannot be granted or withdrawn.
-7. Grants say what the peer may do *here*. What it allows us there is its own decision.
-8. A set is never changed: who adds, replaces or removes a peer makes a new set, so nobody decides on half a change.
+7. Grants say what the peer may do *here*. What this node may do at the peer is decided there.
+8. A set is immutable: adding, replacing or removing a peer makes a new set, so that no decision is based on a partial change.
 """
 
 from __future__ import annotations
