@@ -15,11 +15,12 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import Clock, LiveRecord, Store
-from node.base import Serving, Tasks, to_its_end
+from node.base import Serving, Tasks, either, to_its_end
 from node.config import Config, in_words
 from node.live.acting import Gate
 from node.live.browsers import Browsers
 from node.live.live_session import LiveSession, Means, Plan, ended
+from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
 from node.signing import Witness
@@ -73,16 +74,23 @@ class LiveSessions:
     async def open(self, params: OpenParams) -> Opened:
         """Open one for whoever calls.
 
-        Checks, in order: the node serves and can sign; the profile; how many the caller has; a free place for its context.
-        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.context`` and of
-        opening the first page: then nothing stays open, and the recorded session is in the error's detail.
+        Checks, in order: the node serves and can sign; the profile; how many the caller has; its time with a browser; a free place.
+        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.metered``, of
+        ``Browsers.context`` and of opening the first page: then nothing stays open, and the recorded session is in the error's
+        detail.
         """
         self._serving.need()
         self._witness.check_signs()
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
         with self._counted(caller):
-            session = await self._opened(params, profile, caller)
+            meter = Meter()
+            await meter.start(self._browsers.metered)  # first: an agent that has no time left opens nothing
+            try:
+                session = await self._opened(params, profile, caller, meter)
+            except BaseException:
+                await to_its_end(meter.stop())
+                raise
             try:
                 await self._witness.feed.tell(Kind.LIVE_OPENED, session.record.id)
                 async with session.turn():
@@ -117,7 +125,7 @@ class LiveSessions:
         finally:
             self._opening[caller] -= 1
 
-    async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
+    async def _opened(self, params: OpenParams, profile: Profile, caller: str, meter: Meter) -> LiveSession:
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url),
@@ -140,7 +148,7 @@ class LiveSessions:
             actions_max=params.actions,
             pages_max=params.pages,
         )
-        return LiveSession(record, plan, context, self._store, self._clock, self._witness)
+        return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
 
     # --- using -------------------------------------------------------------------------------------------------------
 
@@ -221,11 +229,11 @@ class LiveSessions:
     # --- ending ------------------------------------------------------------------------------------------------------
 
     async def _watch(self, session: LiveSession) -> None:
-        """End ``session`` when it is due, unless it ends before."""
+        """End ``session`` when it is due, or its agent may not go on, unless it ends before."""
         while not session.record.reason:
             left_ms, _ = session.due
             if left_ms > 0:
-                await self._clock.sleep(left_ms / 1000)
+                await either(session.meter.spent, self._clock.sleep(left_ms / 1000))
                 continue
             with contextlib.suppress(MeshError):  # a turn ends what is due, and says so
                 async with session.turn():

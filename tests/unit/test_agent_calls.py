@@ -91,6 +91,7 @@ async def test_a_token_with_every_scope_opens_no_verb_that_is_the_owner_s(served
     for name, (verb, _) in served.node.verbs.items():
         if CallerKind.AGENT not in verb.callers:
             assert await served.ask(token, name, PRIVILEGED.get(name, {})) == "caller.refused", name
+    assert await served.ask(token, "audit.list", {}) == "caller.refused", "it says what the owner did"
     assert await served.ask(token, "session.list", {}) == ""
     assert served.node.rooms.refusals.by_peer["agent:helper", "caller.refused"] > 10
 

@@ -37,6 +37,8 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "newest_deltas": lambda store: store.newest_deltas("sea-1"),
     "lease": lambda store: store.lease("lea-1"),
     "leases": lambda store: store.leases("sea-1"),
+    "agent": lambda store: store.agent("robot"),
+    "agents": lambda store: store.agents(),
     "live": lambda store: store.live("liv-1"),
     "lives": lambda store: store.lives(),
     "logs": lambda store: store.logs(),
@@ -112,7 +114,7 @@ async def test_whatever_stands_in_a_damaged_row_every_read_gives_a_value_or_an_e
 
 
 def test_every_reading_method_is_tried() -> None:
-    writes = ("put_", "append_", "drop_", "commit_", "import_", "remove_", "take_", "count_")
+    writes = ("put_", "append_", "drop_", "commit_", "import_", "remove_", "take_", "count_", "add_", "charge_")
     methods = {name for name, _ in inspect.getmembers(SqliteStore, inspect.iscoroutinefunction)}
     reading = {name for name in methods if not name.startswith(("_", *writes))}
     assert reading - set(_READS) == {"blob", "close", "open", "search_removed", "session_remains"}
