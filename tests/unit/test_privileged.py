@@ -23,8 +23,7 @@ from node.signing.trail import Trail
 from node.verbs.caller import OWNER as THE_OWNER
 from node.verbs.caller import SCOPES, Caller, CallerKind
 from node.verbs.catalogue import CATALOGUE
-from node.verbs.verb import ANY_SCOPE
-from node.verbs.verb import Verb
+from node.verbs.verb import ANY_SCOPE, Verb
 from protocol import audit, limits
 from protocol.audit import OWNER, Outcome, Row
 from protocol.errors import MeshError
