@@ -48,7 +48,6 @@ from protocol.recording.session import Profile
 from protocol.risk.classes import Risk
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
 
-
 SECRET = "canary-9f81"
 _CALLS: dict[str, dict[str, Any]] = {
     "node.rotate": {},
