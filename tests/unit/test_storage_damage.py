@@ -37,7 +37,7 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "newest_deltas": lambda store: store.newest_deltas("sea-1"),
     "lease": lambda store: store.lease("lea-1"),
     "leases": lambda store: store.leases("sea-1"),
-    "agent": lambda store: store.agent("robot"),
+    "agent": lambda store: store.agent(KEY),
     "agents": lambda store: store.agents(),
     "live": lambda store: store.live("liv-1"),
     "lives": lambda store: store.lives(),
