@@ -116,15 +116,15 @@ async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent |
 
     Errors: those of the verb, ``node.not_serving``, ``node.stopped``; of an agent also ``control.unauthorised``, ``agent.*``.
     """
-    if agent is not None:
-        return await call(home, verb, params, lambda event: None, agent=agent)
-    info = control_info(home)
-    if info is not None:
-        try:
-            return await _remote(home / SOCKET_FILE, info.token, verb, params, lambda event: None)
-        except aiohttp.ClientConnectorError:
-            pass  # its node died without a word
-    raise MeshError("node.not_serving", f"no node serves {home}")
+    if agent is None:
+        info = control_info(home)
+        if info is not None:
+            try:
+                return await _remote(home / SOCKET_FILE, info.token, verb, params, lambda event: None)
+            except aiohttp.ClientConnectorError:
+                pass  # its node died without a word
+        raise MeshError("node.not_serving", f"no node serves {home}")
+    return await call(home, verb, params, lambda event: None, agent=agent)
 
 
 async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:

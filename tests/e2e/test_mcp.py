@@ -35,13 +35,13 @@ HELLO = {
 
 
 @asynccontextmanager
-async def client(node: Node, *options: str, token_file: Path | None = None) -> AsyncIterator[ClientSession]:
-    """A client of a ``trailmesh mcp`` of its own, which ends as clients end it. token_file: of the agent as which it calls."""
+async def client(node: Node, *options: str, token: Path | None = None) -> AsyncIterator[ClientSession]:
+    """A client of a ``trailmesh mcp`` of its own, which ends as clients end it."""
     command = StdioServerParameters(
         command=COMMAND[0],
         args=[COMMAND[1], "mcp", *options, "--home", str(node.home)],
         cwd=str(ROOT),
-        env={**os.environ, "TRAILMESH_TOKEN_FILE": str(token_file)} if token_file else None,
+        env={"TRAILMESH_TOKEN_FILE": str(token)} if token else None,
     )
     async with stdio_client(command) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
         await session.initialize()
@@ -143,16 +143,28 @@ async def test_a_live_session_that_ended_is_told_and_the_next_navigation_opens_a
             assert first["session"] != second["session"]
 
 
-async def test_a_client_with_a_token_is_that_agent_in_what_it_may_do_and_in_what_is_signed(tmp_path: Path) -> None:
-    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (anna,):
-        token_file = tmp_path / "token"
-        token_file.write_text(anna.run("agent", "add", "robot", "--scope", "live", "--origin", url)["token"])
-        async with client(anna, token_file=token_file) as session:
-            assert "browser_click" in {tool.name for tool in (await session.list_tools()).tools}
+@pytest.mark.browser
+async def test_a_client_with_a_token_is_an_agent_and_goes_to_its_origins_only(tmp_path: Path) -> None:
+    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
+        tokens = {}
+        for name, scope, origin in (
+            ("in", "live", url),
+            ("out", "live", "https://elsewhere.example"),
+            ("no", "read", url),
+        ):
+            tokens[name] = tmp_path / f"{name}.token"
+            tokens[name].write_text(node.run("agent", "add", name, "--scope", scope, "--origin", origin)["token"])
+        async with client(node, token=tokens["in"]) as session:
             await call(session, "browser_navigate", url=f"{url}/")
-            await refusal(session, "browser_navigate", url="https://elsewhere.test/")
-        (kept,) = until(lambda: anna.run("session", "ls")["sessions"], "the session is signed")
-        assert kept["caller"] == "agent:robot"
+            (recorded,) = (await call(session, "browser_close"))["recorded"]
+        assert node.run("session", "show", recorded["id"])["session"]["caller"] == "agent:in"
+        async with client(node, token=tokens["out"]) as session:
+            assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("browser.navigation: ")
+        async with client(node, "--approve-class", "7", token=tokens["in"]) as session:
+            assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("caller.refused: ")
+        async with client(node, token=tokens["no"]) as session:
+            assert (await session.list_tools()).tools == []
+            assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("caller.refused: ")
 
 
 def test_a_terminated_bridge_closes_its_session_while_its_client_is_silent(tmp_path: Path) -> None:
