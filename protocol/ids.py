@@ -18,8 +18,8 @@ _ID_CHARS = 20
 ID_RANDOM_BYTES = 13
 """How many random bytes ``make_id`` takes; it uses their first 100 bits."""
 
-KINDS = frozenset({"ses", "sea", "lea", "rep", "inv"})
-"""session, search, lease, replay report, invite"""
+KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "sch"})
+"""session, search, lease, replay report, invite, schedule"""
 
 
 def check_digit(text: str) -> str:

@@ -184,6 +184,20 @@ AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
 AUDIT_ANCHOR_EVERY_S: Final = 600
 
+# Schedules (docs/schedules.md)
+SCHEDULES_MAX: Final = 64
+SCHEDULE_TEXT_CHARS_MAX: Final = 2_048
+SCHEDULE_EVERY_S_MIN: Final = 10
+SCHEDULE_EVERY_S_MAX: Final = 366 * 86_400
+SCHEDULE_JITTER_S_MAX: Final = 3_600
+SCHEDULE_ORIGINS_MAX: Final = 16
+SCHEDULE_RUNS_MAX: Final = 1_000  # records that are kept of each schedule
+SCHEDULE_DUE_AT_ONCE_MAX: Final = 200  # due times in one transaction
+SCHEDULE_SLEEP_S_MAX: Final = 60
+SCHEDULE_FAILURES_MAX: Final = 5  # in a row; then it is paused
+SCHEDULE_NOTIFY_TIMEOUT_S: Final = 10
+SCHEDULE_COMMAND_WORDS_MAX: Final = 32
+
 # Browser
 PAUSED_REQUESTS_MAX: Final = 2_000
 WINDOWS_KEPT_MAX: Final = 16

@@ -81,7 +81,19 @@ _AUDIT_TRAIL: Final = (
 # Scopes were granted for every origin; invites do not outlive the process that listens for them.
 _GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS)
+# Owner and version: a change is made to the version that was read, also should several processes share a store one day.
+_SCHEDULES: Final = (
+    """CREATE TABLE schedules (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, version INTEGER NOT NULL,
+        body BLOB NOT NULL) STRICT""",
+    # The key is the promise: one record for each due time.
+    """CREATE TABLE schedule_runs (
+        schedule TEXT NOT NULL, due_ms INTEGER NOT NULL, status TEXT NOT NULL, owner TEXT NOT NULL,
+        version INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (schedule, due_ms)) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX schedule_runs_running ON schedule_runs (schedule, due_ms) WHERE status = 'running'",
+)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _SCHEDULES)
 VERSION: Final = len(MIGRATIONS)
 
 

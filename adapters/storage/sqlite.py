@@ -14,7 +14,8 @@ from typing import Final
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
-from adapters.storage import audit_table, log_tables, records, removal, search_tables
+from adapters.schedule_records import RunRecord, ScheduleRecord
+from adapters.storage import audit_table, log_tables, records, removal, schedule_tables, search_tables
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -242,6 +243,29 @@ class SqliteStore:
 
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
         return await self._database.read(lambda db: search_tables.leases(db, search_id, status))
+
+    # --- schedules ---
+
+    async def keep_schedule(self, record: ScheduleRecord, *, was: int, runs: Sequence[RunRecord] = ()) -> bool:
+        return await self._database.write(lambda db: schedule_tables.keep_schedule(db, record, was, runs))
+
+    async def schedules(self) -> list[ScheduleRecord]:
+        return await self._database.read(schedule_tables.schedules)
+
+    async def schedule(self, schedule_id: str) -> ScheduleRecord | None:
+        return await self._database.read(lambda db: schedule_tables.schedule(db, schedule_id))
+
+    async def remove_schedule(self, schedule_id: str) -> bool:
+        return await self._database.write(lambda db: schedule_tables.remove_schedule(db, schedule_id))
+
+    async def keep_run(self, run: RunRecord, *, was: int) -> bool:
+        return await self._database.write(lambda db: schedule_tables.keep_run(db, run, was))
+
+    async def runs_of(self, schedule_id: str, *, limit: int) -> list[RunRecord]:
+        return await self._database.read(lambda db: schedule_tables.runs_of(db, schedule_id, limit))
+
+    async def running_runs(self) -> list[RunRecord]:
+        return await self._database.read(schedule_tables.running_runs)
 
     # --- witness log ---
 

@@ -13,6 +13,7 @@ from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
+from node.schedules import ScheduleVerbs
 from node.sessions import SessionVerbs
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
@@ -31,6 +32,7 @@ def _bound(rooms: Rooms) -> Bound:
         **MeshVerbs(rooms).bound,
         **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
         **SessionVerbs(rooms.sessions).bound,
+        **ScheduleVerbs(rooms.schedules, rooms.clock).bound,
         **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
         **rooms.own_keys.bound,
         **rooms.logs.bound,

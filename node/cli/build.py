@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -233,11 +235,30 @@ def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
     return secrets
 
 
+def _duration(name: str, typed: str | None) -> int:
+    """Seconds, of ``90s``, ``15m``, ``6h`` or ``1d``; 0 for nothing typed."""
+    match = re.fullmatch(r"([0-9]{1,9})([smhd])", typed or "0s", re.ASCII)
+    if match is None:
+        flag = name.removesuffix("_s").replace("_", "-")
+        raise MeshError("input.invalid", f"--{flag} wants a number and a unit, like 90s, 15m, 6h or 1d, not {typed!r}")
+    return int(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]]
+
+
+def _words(name: str, typed: tuple[str, ...]) -> list[str]:
+    """The words of a command as a shell would part them; no shell ever sees them."""
+    try:
+        return [word for text in typed for word in shlex.split(text)]
+    except ValueError as error:
+        raise MeshError("input.invalid", f"--{name.replace('_', '-')}: {error}") from error
+
+
 READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "file": _file,
     "path": _path,
     "id-or-path": _id_or_path,
     "secrets": _secrets,
+    "duration": _duration,
+    "words": _words,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }
 """By ``reads`` of a parameter: the name of the parameter and what was typed, to what the verb is given."""

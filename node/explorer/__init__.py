@@ -7,11 +7,12 @@ itself.
 """
 
 from node.explorer.explorer import Explorer
-from node.explorer.show import Parts
+from node.explorer.show import Parts, show_search
 from node.explorer.verbs import ExploreVerbs
 
 __all__ = [
     "ExploreVerbs",
     "Explorer",
     "Parts",
+    "show_search",
 ]

@@ -13,6 +13,7 @@ from node.explorer.worker import Worker, seed_of
 from node.live import Browsers, Driver, Gate
 from node.sessions import Recording, record
 from node.signing import Witness
+from node.verbs import current_caller
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
@@ -40,11 +41,14 @@ class PageWork:
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
     def _guard(self, within: tuple[str, ...] = (ANY,)) -> GuardPolicy:
-        """This node's policy, narrowed to the origins of ``within``. Errors: ``policy.refused`` (nothing is left)."""
+        """This node's policy, narrowed to the origins of ``within`` and to those that the caller was granted.
+
+        Errors: ``policy.refused`` (nothing is left).
+        """
         policy = self._config.policy
-        origins = common(policy.origins or (ANY,), within)
+        origins = common(common(policy.origins or (ANY,), within), current_caller().origins or (ANY,))
         if not origins:
-            raise MeshError("policy.refused", "no origin is left between this node's policy and the peer's grant")
+            raise MeshError("policy.refused", "no origin is left between this node's policy and what was granted")
         return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=() if ANY in origins else origins)
 
     async def try_start(self, spec: SearchSpec) -> None:

@@ -17,6 +17,7 @@ from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
+from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Clock, KeyStore, OpenBrowser, Store
 from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
@@ -114,6 +115,7 @@ async def open_node(
             await rooms.clock_mark.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
+            await rooms.schedules.load()
             yield Node(rooms)
         finally:
             await rooms.close()
@@ -192,6 +194,7 @@ def _ports(
         pairing_client=TlsPairingClient(now_s=now_s),
         discovery=MulticastDiscovery(config.discovery.interfaces),
         tree_writer=TreeWriter,
+        notifier=OutsideNotifier(),
         refusals=refusals,
         to_words=words.fingerprint,
         from_words=words.from_words,

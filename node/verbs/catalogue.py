@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import audit, distrust, explore, keys, log, node, pairing, session
+from node.verbs import audit, distrust, explore, keys, log, node, pairing, schedule, session
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
@@ -15,6 +15,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     distrust.VERBS,
     session.VERBS,
     explore.VERBS,
+    schedule.VERBS,
     log.VERBS,
     audit.VERBS,
 )
