@@ -68,7 +68,8 @@ class OutsideNotifier:
         except TimeoutError:
             raise MeshError("schedule.notify", f"the command did not end within {self._timeout_s:g} s") from None
         finally:
-            await _end(process)
+            if process.returncode is None:
+                await _end(process)
         if process.returncode:
             raise MeshError("schedule.notify", f"the command ended with status {process.returncode}")
 

@@ -22,7 +22,6 @@ def group() -> None:
 def _complete(params: Result, typed: Result) -> None:
     params["until"] = read_condition(typed["until"])
     params["peers"] = params["peers"] or None
-    params["origins"] = params["origins"] or None
 
 
 def _duration(seconds: int) -> str:

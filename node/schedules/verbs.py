@@ -61,7 +61,7 @@ class ScheduleVerbs:
             notify_webhook=_webhook(params.notify_webhook),
             notify_command=_command(params.notify_command),
             scopes=(RUN.scope,),
-            origins=_origins(params.origins or [], params.start),
+            origins=_origins(params.origins, params.start),
             decided_ms=now_ms,
         )
         return await self._tell(await self._schedules.add(record))

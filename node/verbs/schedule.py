@@ -62,14 +62,14 @@ class AddParams(RunParams, frozen=True, kw_only=True):
         option("Of due times that passed while the node did not run: run the last one late, or none."),
     ] = "run-once"
     origins: Annotated[
-        list[str] | None,
+        list[str],
         option(
             "Let its runs visit only this origin from here. Repeat for more.  [default: all of the configuration]",
             flag="--origin",
             metavar="ORIGIN",
             max_length=limits.SCHEDULE_ORIGINS_MAX,
         ),
-    ] = None
+    ] = msgspec.field(default_factory=list)
     notify_on: Annotated[
         Literal["failed", "ended"],
         option("Tell the webhook and the command of runs that failed, or of all that ended."),
