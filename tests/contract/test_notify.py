@@ -81,6 +81,7 @@ async def test_a_webhook_that_fails_is_asked_once_more(hook: Hook) -> None:
 
 
 async def test_no_redirect_leads_a_webhook_elsewhere(hook: Hook) -> None:
+    """Guard: adapters/notify/sender.py, OutsideNotifier._post_once."""
     hook.statuses = [302]
     with pytest.raises(MeshError, match=r"schedule\.notify"):
         await OutsideNotifier().post(f"{hook.url}/here", BODY)
@@ -109,6 +110,7 @@ async def test_an_error_names_neither_address_nor_arguments(notifier: Notifier) 
 
 
 async def test_a_command_is_given_no_secret_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guard: adapters/notify/sender.py, OutsideNotifier.run."""
     monkeypatch.setenv("TRAILMESH_PASSPHRASE_FILE", "secret")
     kept = tmp_path / "kept"
     code = "import os,sys;open(sys.argv[1],'w').write(' '.join(os.environ))"
@@ -117,6 +119,7 @@ async def test_a_command_is_given_no_secret_of_the_environment(tmp_path: Path, m
 
 
 async def test_words_of_a_command_are_no_shell(tmp_path: Path) -> None:
+    """Guard: adapters/notify/sender.py, OutsideNotifier.run."""
     kept = tmp_path / "kept"
     code = "import sys;open(sys.argv[1],'w').write(sys.argv[2])"
     await OutsideNotifier().run((sys.executable, "-c", code, str(kept), "$(id); `id` && x"), BODY)

@@ -108,6 +108,7 @@ def test_a_node_that_is_killed_during_a_run_writes_it_down_as_interrupted_and_do
     ],
 )
 def test_what_cannot_be_a_schedule_is_refused(given: list[str], refused_at: Path) -> None:
+    """Guard: node/schedules/verbs.py, _webhook."""
     what = ["--goal", "look around", "--start", "https://shop.example/", "--until", HERE]
     code, status, _ = refusal("explore", "schedule", "add", *what, *given, home=refused_at)
     assert (code, status) == ("input.invalid", 2)

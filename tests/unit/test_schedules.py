@@ -59,6 +59,7 @@ async def test_a_record_is_kept_before_its_search_begins(bench: Bench) -> None:
 
 
 async def test_a_run_does_not_overlap_the_one_before_it(bench: Bench) -> None:
+    """Guard: protocol/schedule.py, decide."""
     await bench.add()
     bench.searches.lasts_s = lambda: 2.5 * 3_600
     bench.room.start()
@@ -85,6 +86,7 @@ async def test_the_policy_decides_due_times_that_passed_while_the_node_was_down(
 async def test_a_crash_leaves_an_interrupted_run_whose_search_is_stopped_and_which_is_not_run_again(
     bench: Bench,
 ) -> None:
+    """Guard: node/schedules/schedules.py, Schedules.load."""
     await bench.add()
     bench.searches.lasts_s = lambda: 600.0
     bench.room.start()
