@@ -13,7 +13,7 @@ from protocol import limits
 
 # --- what they take --------------------------------------------------------------------------------------------------
 
-_TIME_S_MAX: Final = 2**40
+_TIME_S_MAX: Final = 253_402_300_799  # the end of the year 9999
 _SCHEDULE: Final = argument("Id of the schedule.", metavar="SCHEDULE")
 _CHARS: Final = limits.SCHEDULE_TEXT_CHARS_MAX
 

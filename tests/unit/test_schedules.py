@@ -182,6 +182,18 @@ async def test_a_pause_ends_what_runs_and_nothing_is_due_until_it_is_resumed(ben
     assert [run.due_ms - START_MS for run in await bench.runs()] == [HOUR_MS, 5 * HOUR_MS]
 
 
+async def test_a_schedule_that_is_resumed_with_the_clock_set_back_repeats_nothing(bench: Bench) -> None:
+    """Guard: node/schedules/schedules.py, Schedules.resume."""
+    await bench.add()
+    bench.room.start()
+    await bench.clock.run(2 * HOUR_MS + 60_000)
+    await bench.room.pause(SCHEDULE)
+    bench.clock.ahead_ms = -2 * HOUR_MS
+    assert (await bench.room.resume(SCHEDULE)).decided_ms == START_MS + 2 * HOUR_MS
+    await bench.clock.run(3 * HOUR_MS)
+    assert [run.due_ms - START_MS for run in await bench.runs()] == [HOUR_MS, 2 * HOUR_MS, 3 * HOUR_MS]
+
+
 async def test_what_passed_before_a_pause_is_missed(bench: Bench) -> None:
     await bench.add()
     bench.clock.advance(2 * HOUR_MS + 1)

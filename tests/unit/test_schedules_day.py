@@ -154,7 +154,7 @@ class Day:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 async def test_each_due_time_of_a_day_with_crashes_and_clock_jumps_has_exactly_one_record(seed: int) -> None:
-    """Guard: node/schedules/schedules.py, Schedules.resume."""
+    """Guard: node/schedules/schedules.py, Schedules.load."""
     day = Day(seed)
     try:
         await day.pass_by()
