@@ -78,6 +78,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     started_ms: int = 0
     ended_ms: int = 0
     search: str = ""
+    """Chosen before it begins: of a run that could not begin there is no such search."""
     session: str = ""
     reason: str = ""
     """Error code of why it is not done."""

@@ -53,7 +53,7 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "Nothing with this id or name is stored here.",
-        "List what there is (`session ls`, `node peers`, `explore show`).",
+        "List what there is (`session ls`, `node peers`, `explore show`, `explore schedule ls`).",
     ),
     "config.invalid": Code(
         _C,

@@ -127,6 +127,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     started_ms: int
     ended_ms: int
     search: str
+    """Chosen before it begins: of a run that could not begin there is no such search."""
     session: str
     """The recorded session of what was found."""
     reason: str
