@@ -21,8 +21,15 @@ demo: install            ## The main job: three nodes explore a shop, prove it, 
 demo-real: install            ## The same journey on Datasette and the Django admin
 	$(PYTHON) -m scripts.demo_real
 
-test: install            ## All tests, two files at a time
-	$(PYTHON) -m pytest -n 2 --dist loadfile
+# More files at a time than cores: tests with browsers and processes wait for half of their time. In their order: those
+# with browsers and processes come first, so that no long file is begun last.
+TEST_FILES_AT_ONCE ?= 4
+test: install            ## All tests but those of make field, four files at a time
+	$(PYTHON) -m pytest -n $(TEST_FILES_AT_ONCE) --dist loadfile --no-loadscope-reorder -m "not field"
+
+.PHONY: field
+field: install            ## The tests that take too long for make test
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m field
 
 check: install format-check lint types contracts docs-check test            ## Everything CI runs but the smoke test
 

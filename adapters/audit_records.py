@@ -56,4 +56,4 @@ def check_stored(kept: AuditLine, row: Row, digest: str) -> None:
         row.what,
         digest,
     ):
-        raise MeshError("input.invalid", "what is stored beside the row does not fit it")
+        raise MeshError("input.invalid", "the stored fields do not match the row")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import NoReturn, Protocol
+from typing import Final, NoReturn, Protocol
 
 import msgspec
 from nacl.signing import SigningKey
@@ -16,7 +16,10 @@ from nacl.signing import SigningKey
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.schedule_records import RunRecord, ScheduleRecord
+from protocol import limits
 from protocol.audit import Draft, Head
+from protocol.errors import MeshError
+from protocol.limits import MIB
 from protocol.messages import Spend
 from protocol.page.action import Action
 from protocol.page.observation import Observation
@@ -43,8 +46,25 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """False when the page was still changing at the settle timeout."""
 
 
+class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
+    """Cookies and localStorage of a context. A secret: it can be a login. Never logged, never shown."""
+
+    storage: bytes
+    """JSON as Playwright's ``storage_state`` gives it. Errors when it is too long: ``input.too_large``."""
+
+    def __post_init__(self) -> None:
+        if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:
+            raise MeshError("input.too_large", f"browser state of more than {limits.BROWSER_STATE_BYTES_MAX} bytes")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.storage)} bytes)"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("bytes", len(self.storage))]
+
+
 class Page(Protocol):
-    """One page in its own isolated context. Used by one task at a time."""
+    """One page of a context. Used by one task at a time."""
 
     async def observe(self) -> Observation:
         """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
@@ -89,7 +109,30 @@ class Page(Protocol):
         """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""
 
     async def close(self) -> None:
-        """Close the page and its context. Never raises; twice is once."""
+        """Close the page; its context stays. Never raises; twice is once."""
+
+
+class Context(Protocol):
+    """Pages that share cookies and storage, under one guard, isolated from every other context.
+
+    A window that a page opens is no page of the context: it sends nothing, and where it leads is opened in the page itself.
+    """
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """The open pages, oldest first."""
+
+    async def page(self) -> Page:
+        """A new blank page.
+
+        Errors: ``browser.crashed`` (also once the context is closed), ``browser.timeout``, ``browser.launch``.
+        """
+
+    async def state(self) -> BrowserState:
+        """Cookies and storage now. Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``."""
+
+    async def close(self) -> None:
+        """Close its pages, and forget its cookies and storage. Never raises; twice is once."""
 
 
 class Browser(Protocol):
@@ -98,8 +141,15 @@ class Browser(Protocol):
     @property
     def info(self) -> BrowserInfo: ...
 
-    async def open(self, profile: Profile, guard: GuardPolicy) -> Page:
-        """A blank page in a fresh isolated context under ``guard``. Errors: ``browser.crashed``, ``browser.launch``."""
+    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> Context:
+        """A fresh isolated context under ``guard``, without a page.
+
+        state: the cookies and localStorage that it begins with.
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``; ``input.invalid`` (not a state).
+        """
+
+    async def ended(self) -> None:
+        """Wait until the browser runs no more, whatever ended it."""
 
     async def close(self) -> None:
         """Stop what was started; leave running what was only attached to. Never raises; twice is once."""
@@ -171,6 +221,8 @@ class SearchRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The encoded ``protocol.messages.SearchSpec``."""
     state: bytes
     """What its owner keeps about it, encoded; opaque to the store."""
+    caller: str = ""
+    """Who had it started here, ``str`` of a ``node.verbs.Caller``; empty if that was not written down."""
 
 
 class DeltaRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,6 +251,56 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The signed result envelope, once there is one."""
     spend: Spend = Spend()
     """What its worker last said that it has cost."""
+    caller: str = ""
+    """Who asked for the work: at the coordinator, who runs the search; at a worker, the coordinator. Never sent to anybody."""
+
+
+class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent: a program that the owner made a token for. The token itself is not stored."""
+
+    name: str
+    token_hash: bytes
+    """SHA-256 of the token."""
+    scopes: tuple[str, ...]
+    origins: tuple[str, ...]
+    """Patterns of the only origins its browser runs may contact; empty for all that the configuration allows."""
+    created_ms: int
+    expires_ms: int
+    calls_max: int
+    """How many calls it may make; 0 for any number."""
+    browser_ms_max: int
+    """How long it may use a browser, all runs together; 0 for any time."""
+    calls: int = 0
+    """How many it has made."""
+    browser_ms: int = 0
+    """How long it has used a browser. What a run has not used of the time it took in advance is given back at its end."""
+
+
+PAGE_ROWS: Final = 1_000
+"""Rows of a page of a list; whoever wants all of a list walks it (``node/base/paging.py``)."""
+PAGE_BYTES: Final = 8 * MIB
+"""Bytes of a page of deltas."""
+
+
+class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A live session: whose it is, how long it may go on, and how it ended. Nothing of what was seen or done in it."""
+
+    id: str
+    caller: str
+    """Who opened it: ``owner``, ``agent:NAME``."""
+    opened_ms: int
+    ttl_s: int
+    idle_s: int
+    actions_max: int
+    pages_max: int
+    sessions: tuple[str, ...] = ()
+    """Ids of the sessions that are recorded of it, one for each page that was used."""
+    actions: int = 0
+    """How many were tried; counted when it ends."""
+    ended_ms: int = 0
+    """0 while it is open."""
+    reason: str = ""
+    """Why it ended."""
 
 
 class Store(Protocol):
@@ -249,6 +351,9 @@ class Store(Protocol):
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         """Newest first; ``text`` is searched in title, start address and id, without regard to case."""
 
+    async def count_sessions(self) -> int:
+        """How many sessions there are."""
+
     async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
         """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one.
 
@@ -259,13 +364,18 @@ class Store(Protocol):
         """What was kept of a session when it was removed; None of one that never was."""
 
     async def put_artefact(self, artefact: ArtefactRecord) -> None: ...
-    async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
-        """Oldest first; an empty filter matches all."""
+    async def artefact(self, digest: bytes) -> ArtefactRecord | None: ...
+    async def artefacts(
+        self, *, subject: str = "", kind: str = "", after: ArtefactRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[ArtefactRecord]:
+        """Oldest first; an empty filter matches all. after: the last one of the page before."""
 
     async def put_search(self, search: SearchRecord) -> None: ...
     async def search(self, search_id: str) -> SearchRecord | None: ...
-    async def searches(self, *, status: str = "") -> list[SearchRecord]:
-        """Newest first."""
+    async def searches(
+        self, *, status: str = "", after: SearchRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[SearchRecord]:
+        """Newest first. after: the last one of the page before."""
 
     async def remove_search(self, search_id: str) -> bool:
         """Forget a search, its deltas, its leases and every meta value whose key begins with ``search/<id>/``; whether there
@@ -276,8 +386,25 @@ class Store(Protocol):
     async def append_delta(self, delta: DeltaRecord) -> bool:
         """Keep a delta; False if the same bytes are there already. Errors: ``delta.equivocation`` for other bytes."""
 
-    async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
-        """By peer, epoch and sequence number; ``epoch`` 0 means every epoch."""
+    async def deltas(
+        self,
+        search_id: str,
+        *,
+        peer: str = "",
+        epoch: int = 0,
+        after_seq: int = 0,
+        after: DeltaRecord | None = None,
+        limit: int = PAGE_ROWS,
+        bytes_max: int = PAGE_BYTES,
+    ) -> list[DeltaRecord]:
+        """By peer, epoch and sequence number; ``epoch`` 0 means every epoch.
+
+        A page ends before ``limit`` or ``bytes_max`` is passed, and holds one delta at least if there is one; ``after`` is the last
+        one of the page before.
+        """
+
+    async def newest_deltas(self, search_id: str) -> list[DeltaRecord]:
+        """The last delta of each peer that has any, by peer."""
 
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         """Forget a peer's deltas (all, or those of earlier epochs); how many there were."""
@@ -285,6 +412,35 @@ class Store(Protocol):
     async def put_lease(self, lease: LeaseRecord) -> None: ...
     async def lease(self, lease_id: str) -> LeaseRecord | None: ...
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]: ...
+
+    async def put_live(self, live: LiveRecord) -> None:
+        """Insert or replace."""
+
+    async def live(self, live_id: str) -> LiveRecord | None: ...
+    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
+        """Newest first; an empty caller matches all."""
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        """Keep a new agent; False if one has its name or its token already, which stays."""
+
+    async def agents(self) -> list[AgentRecord]:
+        """By name."""
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None: ...
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        """Count a call of an agent before it is made; the agent as it is then. Durable when it returns.
+
+        Errors: ``input.not_found``, ``agent.budget`` (nothing is counted).
+        """
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        """Count time with a browser, before it is used: as much of ``browser_ms`` as is left (returned). Durable when it returns.
+
+        A negative time is given back. Errors: ``input.not_found``, ``agent.budget`` (nothing is left).
+        """
+
+    async def remove_agent(self, name: str) -> bool: ...
 
     async def keep_schedule(self, record: ScheduleRecord, *, was: int, runs: Sequence[RunRecord] = ()) -> bool:
         """Insert a schedule (``was`` 0) or replace version ``was`` of it, and insert records of due times; all or nothing.

@@ -1,4 +1,7 @@
-"""Counts what was refused on the peer channel, since the node started: where, with which error code, and whom."""
+"""Counts refusals on the peer channel, by place, error code and peer.
+
+``node.trust.refusal_book`` keeps the counts over restarts.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
+
+import msgspec
 
 from protocol import limits
 
@@ -36,9 +41,11 @@ _CODES: Final[Mapping[str, str]] = MappingProxyType(
         "http": "peer.protocol",
         "request_broken": "peer.protocol",
         "frame": "peer.protocol",
+        "connections_per_peer": "peer.limit",
         # of a request
         "route": "input.not_found",
         "media_type": "peer.protocol",
+        "length": "peer.protocol",
         "signature": "peer.signature",
         "quota": "peer.limit",
         "body_size": "input.too_large",
@@ -47,6 +54,17 @@ _CODES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The error code that a reason of the transport stands for, also where nobody is told."""
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """Both books at one moment, as they are stored."""
+
+    since_ms: int = 0
+    """Since when is counted, milliseconds since 1970."""
+    by_place: dict[str, dict[str, int]] = {}
+    """Place, code, count."""
+    by_peer: dict[str, dict[str, int]] = {}
+    """Node id or ``OTHERS``, code, count."""
 
 
 class Refusals:
@@ -68,6 +86,21 @@ class Refusals:
         else:
             self._peers.add(node)
         self._by_peer[node, code] += 1
+
+    def counts(self, since_ms: int) -> Counts:
+        """Both books as they stand. since_ms: when counting began."""
+        return Counts(since_ms=since_ms, by_place=_nested(self._by_place), by_peer=_nested(self._by_peer))
+
+    def restore(self, counts: Counts) -> None:
+        """Add what was counted before this process began."""
+        for at, codes in counts.by_place.items():
+            for code, count in codes.items():
+                self._by_place[at, code] += count
+        for node, codes in counts.by_peer.items():
+            if node != OTHERS:
+                self._peers.add(node)
+            for code, count in codes.items():
+                self._by_peer[node, code] += count
 
     @property
     def by_place(self) -> Mapping[tuple[str, str], int]:
@@ -94,3 +127,10 @@ class Refusals:
         for (_, code), count in self._by_place.items():
             found[code] += count
         return found
+
+
+def _nested(counted: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for (name, code), count in counted.items():
+        found.setdefault(name, {})[code] = count
+    return found

@@ -30,7 +30,7 @@ from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Store
 from benchmarks.registry import benchmark
 from node.live.acting import Gate
-from node.sessions.recorder import Recording, record, record_actions
+from node.live.recorder import Recording, record, record_actions
 from node.sessions.replayer import Recorded, ReplayPlan, replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness
@@ -88,7 +88,7 @@ async def _bare(browser: PlaywrightBrowser, url: str) -> float:
 
 async def _replayed(browser: Browser, recorded: Recorded, store: Store, witness: Witness) -> float:
     """Seconds a replay takes."""
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     began = time.perf_counter()
     plan = ReplayPlan(browser=browser.info, gate=Gate(report=witness.trail.gate))
     done = await replay(recorded, store, page, SystemClock(), witness, plan)
@@ -99,7 +99,7 @@ async def _replayed(browser: Browser, recorded: Recorded, store: Store, witness:
 
 
 async def _recorded(browser: Browser, store: Store, witness: Witness, url: str) -> Recorded:
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     actions: list[Action] = [Goto(url=f"{url}/")]
     actions += [Click(target=Locator(role="link", name=name)) for name, _ in LINKS]
     actions.append(Extract(name="heading", target=Locator(selectors=("css=h1",))))

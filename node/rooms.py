@@ -25,13 +25,13 @@ from node.base import LoopWatch, Serving
 from node.config import Config
 from node.distrust import Distrust, Notices
 from node.explorer import Explorer, Parts
-from node.live import Browsers
+from node.live import Browsers, LiveSessions
 from node.log import LogExchange, Logs
 from node.pairing import PairingDesk
 from node.schedules import ScheduledSearches, Schedules
 from node.sessions import Sessions
 from node.signing import Identity, Witness
-from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, TrustChanges
+from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
 from protocol import ids
 
 
@@ -82,10 +82,12 @@ class Rooms:
     logs: Logs
     audit: Audit
     sessions: Sessions
+    live: LiveSessions
     explorer: Explorer
     schedules: Schedules
     server: PeerServer
     refusals: Refusals
+    refusal_book: RefusalBook
     own_keys: OwnKeys
     reach: Reach
     notices: Notices
@@ -107,9 +109,11 @@ class Rooms:
         await self.reach.close()
         await self.calls.close()
         await self.server.close()
+        await self.live.close()
         await self.browsers.close()
         await self.witness.close()
         await self.clock_mark.close()
+        await self.refusal_book.keep()
         await self.store.close()
 
     def __repr__(self) -> str:
@@ -128,8 +132,9 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     pairing = PairingDesk(own, config, store, clock, changes, ports.pairing_server, ports.pairing_client)
     log_exchange = LogExchange(witness, calls, store, clock)
     notices = Notices(witness, calls, log_exchange, store, clock)
+    serving = Serving(home)
     explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
-    sessions, serving = Sessions(witness, config, store, clock, browsers, peers), Serving(home)
+    sessions = Sessions(witness, config, store, clock, browsers, peers)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
     schedules = Schedules(store, clock, searching, ports.notifier)
@@ -150,10 +155,12 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         logs=Logs(witness, log_exchange, calls, store, config.name),
         audit=Audit(witness, peers, store),
         sessions=sessions,
+        live=LiveSessions(witness, config, store, clock, browsers, serving),
         explorer=explorer,
         schedules=schedules,
         server=server,
         refusals=ports.refusals,
+        refusal_book=RefusalBook(ports.refusals, store, clock),
         own_keys=OwnKeys(
             home,
             own,
@@ -175,9 +182,16 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
 
 
 def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
-    """The browsers of a node, as patient as its configuration says."""
+    """The browsers of a node, as many and as patient as its configuration says."""
+    browser = config.browser
     return Browsers(
         open_browser,
-        step_timeout_ms=config.browser.step_timeout_ms,
-        navigation_timeout_ms=config.browser.navigation_timeout_ms,
+        step_timeout_ms=browser.step_timeout_ms,
+        navigation_timeout_ms=browser.navigation_timeout_ms,
+        contexts_max=browser.contexts_max,
+        # An attached browser is one, however often it is connected to.
+        contexts_per_browser_max=browser.contexts_max if browser.cdp_url else browser.contexts_per_browser_max,
+        queue_max=browser.queue_max,
+        queue_s=browser.queue_seconds,
+        idle_s=browser.idle_seconds,
     )

@@ -1,8 +1,8 @@
 """The audit trail: one line of JSON for each privileged action, each line naming the hash of the one before it.
 
-What is hashed is the line itself, so a trail that was exported can be checked with nothing but a JSON parser and SHA-256. What
-a privileged action is, the verbs in ``node/verbs/`` and ``node/api/routes.py`` say; why the trail has this form,
-docs/adr/0017-audit-trail.md.
+The hash covers the line exactly as written, so an exported trail can be checked with only a JSON parser and SHA-256. Which actions
+are privileged is declared in ``node/verbs/`` and ``node/api/routes.py``. docs/adr/0017-audit-trail.md gives the reasons for this
+form.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Outcome(StrEnum):
-    """What a row says of its action."""
+    """The outcome of an action, as a row records it."""
 
     BEGUN = "begun"
     """It is about to be done. A row ``of`` this one says how it ended; without one it was cut off."""
@@ -46,13 +46,13 @@ class Outcome(StrEnum):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row without its place in the chain. Never holds a secret: of secrets, the names."""
+    """A row without its place in the chain. It contains the names of secrets, never their values."""
 
     at_ms: _Count
     what: _Short
     """Name of the action: a verb (``session.record``), a route (``branch/assign``), an event (``peer.paired``)."""
     who: _Short
-    """``owner``, ``node``, or the id of the peer that asked."""
+    """``owner``, ``node``, ``agent:NAME``, or the id of the peer that asked."""
     outcome: Outcome
     key: _Short
     """Id of the witness key that was current, hex."""
@@ -90,14 +90,14 @@ START: Final = Head(0, "0" * 64)
 
 
 class HeadStatement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A node's signed word about its own trail; an artefact of kind ``audit-head``."""
+    """A node's signed statement about its own trail; an artefact of kind ``audit-head``."""
 
     rows: _Count
     head: _Digest
 
 
 def clean(text: str, chars_max: int = limits.AUDIT_TEXT_CHARS_MAX) -> str:
-    """``text`` as a row takes it: cut, and with a space in the place of what cannot be printed."""
+    """``text`` as stored in a row: limited in length, with a space in place of each unprintable character."""
     return "".join(char if char.isprintable() else " " for char in text[:chars_max])
 
 
@@ -133,7 +133,7 @@ def read(line: bytes) -> Row:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MeshError("input.invalid", f"not a row of the trail: {error}"[:200]) from error
     if _line(row) != line:
-        raise MeshError("input.invalid", "a row of the trail has one form only, and this is another")
+        raise MeshError("input.invalid", "the row is not in the canonical form of the trail")
     return row
 
 
@@ -146,5 +146,5 @@ def follow(head: Head, line: bytes) -> tuple[Row, Head]:
     if row.number != head.number + 1:
         raise MeshError("input.invalid", f"row {head.number + 1} is missing: row {row.number} stands in its place")
     if row.previous != head.digest:
-        raise MeshError("input.invalid", "it names another line before it than the one that is there")
+        raise MeshError("input.invalid", "it names another previous line than the actual one")
     return row, Head(row.number, digest(line))

@@ -40,456 +40,610 @@ CODES: dict[str, Code] = {
     "input.invalid": Code(
         _C,
         False,
-        "An argument or a file does not have the expected form.",
-        "Correct the named field; `--help` shows the form.",
+        "An argument, a field or a file does not have the required form.",
+        "Change the argument or field that the message names, then repeat the command. `trailmesh` with the command and `--help` shows the form.",
     ),
     "input.too_large": Code(
         _C,
         False,
         "The input is larger than the limit for its kind.",
-        "Send less at a time; docs/protocol/limits.md lists the limits.",
+        "Send a smaller input, or split it. docs/protocol/limits.md lists every limit.",
     ),
     "input.not_found": Code(
         _C,
         False,
-        "Nothing with this id or name is stored here.",
-        "List what there is (`session ls`, `node peers`, `explore show`, `explore schedule ls`).",
+        "This node has nothing stored under this id or name.",
+        "List what is stored and copy the id from there: `trailmesh session ls`, `trailmesh explore show`,"
+        " `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
     "config.invalid": Code(
         _C,
         False,
         "The configuration file is not valid.",
-        "Correct the named field; `configs/` holds examples that work.",
+        "Edit `config.yaml` in the data directory at the field that the message names; the files in `configs/` are valid examples.",
     ),
     # node
-    "node.not_initialised": Code(_C, False, "The data directory holds no node yet.", "Run `trailmesh node init`."),
+    "node.not_initialised": Code(
+        _C,
+        False,
+        "The data directory does not contain a node.",
+        "Create one with `trailmesh node init`, or name the right directory with `--home`.",
+    ),
     "node.already_initialised": Code(
-        _C, False, "The data directory holds a node already.", "Use another `--home`, or keep the node that is there."
+        _C,
+        False,
+        "The data directory already contains a node.",
+        "Use the existing node, or choose another directory with `--home`.",
     ),
     "node.locked": Code(
-        _E, True, "Another process owns the data directory.", "Stop that process, or wait until it has ended."
+        _E,
+        True,
+        "Another process is using the data directory.",
+        "Wait until that process ends, or stop it. The message gives its process id if it is known.",
     ),
-    "node.not_serving": Code(_C, False, "The command needs a running node.", "Start it with `trailmesh node serve`."),
+    "node.not_serving": Code(
+        _C,
+        False,
+        "The command needs a running node, and this node is not running.",
+        "Start it in another terminal: `trailmesh node serve`.",
+    ),
     "node.stopped": Code(
         _E,
         True,
-        "The running node went away during the command.",
-        "Start it again with `trailmesh node serve`; committed work is kept and resumes.",
+        "The running node stopped before it answered the command.",
+        "Start it again with `trailmesh node serve`, then repeat the command. Committed work is kept.",
     ),
     "node.address_in_use": Code(
         _E,
         True,
-        "The listening address is taken.",
-        "Choose another port with `--listen`, or stop the program that holds it.",
+        "Another program already listens on the node's address and port.",
+        "Set another `listen.port` in the configuration, or stop the other program (`ss -ltnp` shows it).",
     ),
     "control.unauthorised": Code(
-        _C, False, "The control token is missing or wrong.", "Run the command as the user that owns the data directory."
+        _C,
+        False,
+        "The token for the control API is missing or wrong.",
+        "Run the command as the user that owns the data directory; an agent needs a token of `trailmesh agent add`.",
     ),
     "caller.refused": Code(
         _C,
         False,
-        "The caller may not do this: its token or schedule was not granted it, or only the owner may.",
-        "Let the owner run it, or make a token with the scope it needs: `trailmesh agent add --help`.",
+        "This caller is not authorised for the operation: its token or schedule lacks the scope, or only the owner may do it.",
+        "Run it as the owner, or create a token with the required scope: `trailmesh agent add --help`.",
+    ),
+    "agent.expired": Code(
+        _C,
+        False,
+        "The time of the agent's token is over.",
+        "Let the owner make a new one: `trailmesh agent rm NAME`, then `trailmesh agent add NAME`.",
+    ),
+    "agent.budget": Code(
+        _C,
+        False,
+        "The agent has used up the calls or the browser time that it was given.",
+        "`trailmesh agent ls` shows what it used; let the owner remove the agent and add it again with more.",
+    ),
+    "agent.busy": Code(
+        _C,
+        True,
+        "The agent has too many calls at a time, or too many wrong tokens are being tried.",
+        "Wait until a call has ended, then repeat this one.",
     ),
     "internal.fault": Code(
-        _E, False, "A defect of trailmesh itself.", "Please report it with the log line of this moment."
+        _E,
+        False,
+        "A defect in trailmesh itself.",
+        "Report it together with the lines of the node's log from that moment. Check the report for private data first.",
     ),
-    "internal.cancelled": Code(_C, True, "The command was interrupted.", "Run it again; committed work is kept."),
+    "internal.cancelled": Code(
+        _C, True, "The command was interrupted before it finished.", "Run it again. Committed work is kept."
+    ),
     # cbor, ids, envelopes
     "cbor.invalid": Code(
         _P,
         False,
-        "The bytes are not strict deterministic CBOR.",
-        "The sender must encode as docs/protocol/cbor.md says.",
+        "The bytes are not deterministic CBOR of the required form.",
+        "The sender must encode as docs/protocol/cbor.md specifies. Between two trailmesh nodes: install the same version on both.",
     ),
     "cbor.limit": Code(
-        _P, False, "The CBOR value exceeds a limit of size, depth or items.", "The sender must send less at a time."
+        _P,
+        False,
+        "The CBOR value exceeds the limit on size, depth or number of items.",
+        "The sender must split the data or send less. docs/protocol/limits.md lists the limits.",
     ),
     "message.invalid": Code(
         _P,
         False,
-        "The decoded value does not have the fields of its type.",
-        "Both nodes should run the same protocol version.",
+        "The decoded record does not have the fields that its type requires.",
+        "Install the same version of trailmesh on both machines (`trailmesh --version`), then try again.",
     ),
     "id.invalid": Code(
-        _C, False, "The id is mistyped: its form or its check digit is wrong.", "Copy the id again, whole."
+        _C, False, "The id is mistyped: its form or its check digit is wrong.", "Copy the whole id again."
     ),
     "envelope.invalid": Code(
         _P,
         False,
-        "The bytes are not an envelope of the allowed form.",
-        "The sender must sign as docs/protocol/envelope.md says.",
+        "The bytes are not a signed envelope of the allowed form.",
+        "The sender must sign as docs/protocol/envelope.md specifies. Between two trailmesh nodes: install the same version on both.",
     ),
     "envelope.kind": Code(
         _P,
         False,
-        "The envelope is of another kind than this place accepts.",
-        "The sender must use the kind of the route.",
+        "The envelope has a different kind from the one required here.",
+        "Send the kind that docs/protocol/messages.md requires for this route. For a file, check that it is the right file.",
     ),
     "envelope.key_unknown": Code(
         _P,
         False,
-        "No trusted key matches the envelope's key id.",
-        "Pair with the signer first: `trailmesh node invite` there, `trailmesh node join` here.",
+        "No trusted key matches the issuer, key id and issue time of the envelope.",
+        "Pair with the signer first: `trailmesh node invite` on its machine, `trailmesh node join --peer` here.",
     ),
     "envelope.signature": Code(
-        _P, False, "The signature does not verify.", "The content was changed after signing, or another key signed it."
+        _P,
+        False,
+        "The signature does not verify: the content was changed after signing, or another key signed it.",
+        "Do not use it. Ask the signer for a new copy, and compare where the two differ.",
     ),
     "envelope.issuer": Code(
-        _P, False, "The envelope names another issuer than the key's owner.", "The sender must name its own node id."
+        _P,
+        False,
+        "The envelope names an issuer that is not the node that sent or should have signed it.",
+        "The sender must sign with its own node id and key. If you did not expect this, ask the owner of the sending node.",
     ),
     "envelope.audience": Code(
-        _P, False, "The message is addressed to another node.", "The sender must address this node."
+        _P,
+        False,
+        "The message is addressed to another node.",
+        "The sender must sign a message with this node's id as audience; `trailmesh node id` prints it.",
     ),
     "envelope.time": Code(
         _P,
         True,
-        "The message is expired, too old, or from the future.",
-        "Set the clocks of both machines (`trailmesh node doctor` compares them).",
+        "The message has expired, is too old, or was issued in the future.",
+        "Set the clocks of both machines (`timedatectl set-ntp true`); `trailmesh node doctor` compares them.",
     ),
     "envelope.replayed": Code(
-        _P, False, "The message was seen before.", "The sender must sign a new message for every attempt."
+        _P,
+        False,
+        "This message was accepted before (replay protection).",
+        "The sender must sign a new message, with a new unique id, for every attempt.",
     ),
     "envelope.replay_window_full": Code(
-        _E, True, "Too many messages at once: the replay window is full.", "Send again in a few minutes."
+        _E,
+        True,
+        "The replay window is full: too many messages arrived within a few minutes.",
+        "Wait a few minutes, then send the message again.",
     ),
     # trust, pairing, channel
     "peer.unknown": Code(
         _P,
         False,
-        "The node is not a peer of this one.",
-        "Pair first: `trailmesh node invite` on one side, `trailmesh node join --peer` on the other.",
+        "The calling node is not a peer of this node.",
+        "Pair first: `trailmesh node invite` on one machine, then `trailmesh node join --peer` with the printed invite on the other.",
     ),
     "peer.scope": Code(
         _P,
         False,
-        "The peer has no scope for this.",
-        "Ask its owner for it there: `trailmesh node grant PEER SCOPE[=ORIGIN,…]`.",
+        "The peer has not been granted the scope that this operation needs, or not for this site.",
+        "The owner of the refusing node can grant it there: `trailmesh node grant PEER SCOPE[=ORIGIN,…]`.",
     ),
     "peer.distrusted": Code(
         _P,
         False,
-        "The owner of this node has distrusted the peer: nothing of it is believed, and nothing is asked of it.",
-        "`trailmesh node trust NAME` takes it back, if that is what you want.",
+        "The owner of this node distrusts the peer. The node accepts nothing from it and sends it nothing.",
+        "To trust the peer again, run `trailmesh node trust NAME`.",
     ),
     "peer.unreachable": Code(
         _E,
         True,
-        "The peer does not answer at its address.",
-        "Check that it runs (`trailmesh node status` there) and that its address is reachable.",
+        "The peer does not answer at any known address.",
+        "Check that it runs (`trailmesh node status` on its machine) and that this machine can reach its address.",
+    ),
+    "peer.failed": Code(
+        _P,
+        False,
+        "The peer answered with an error. `detail.peer` names the peer and `detail.code` gives its error code.",
+        "The peer's owner has to fix the cause there. Run `trailmesh node doctor` here to rule out a cause on this side.",
     ),
     "peer.refused_us": Code(
         _P,
         False,
-        "The peer closed the connection: it does not know this node's key, or no longer trusts it.",
-        "Ask the peer's owner for a new invite.",
+        "The peer closed the connection because it does not know this node's key or no longer trusts it.",
+        "Ask the peer's owner for a new invite, then run `trailmesh node join --peer` with it.",
     ),
     "peer.identity": Code(
         _P,
         False,
-        "The node at this address holds another key than expected.",
-        "Do not go on: check the address, and ask the peer's owner for its node id.",
+        "The node at this address has a different key from the expected one.",
+        "Do not continue. Compare the peer's node id with its owner (`trailmesh node id` on its machine) and check the address.",
     ),
     "peer.protocol": Code(
-        _P, False, "The peer's answer is not of the expected form.", "Both nodes should run the same protocol version."
+        _P,
+        False,
+        "The peer's answer does not have the form that the protocol requires.",
+        "Install the same version of trailmesh on both machines (`trailmesh --version`), then try again.",
+    ),
+    "peer.version": Code(
+        _P,
+        False,
+        "The two nodes use different protocol versions. They exchange nothing except `status`.",
+        "Install the same version of trailmesh on both machines; `trailmesh node doctor` shows the peer's version.",
     ),
     "peer.quota": Code(
         _P,
         False,
-        "The peer has used up the disk it is given here.",
-        "Raise `policy.peer_disk_mib` in the configuration, or remove searches with `trailmesh explore rm`; `node status` shows who takes what.",
+        "The peer has used all the disk space that this node allows it.",
+        "Raise `policy.peer_disk_mib` in the configuration, or remove searches with `trailmesh explore rm`; `trailmesh node status` shows the usage.",
     ),
-    "peer.limit": Code(_P, True, "The peer exceeded a limit of size, rate or time.", "Send less, or slower."),
+    "peer.limit": Code(
+        _P,
+        True,
+        "The peer exceeded a limit on size, rate, time or number.",
+        "Wait, then send fewer or smaller requests. The message names the limit; docs/protocol/limits.md lists all of them.",
+    ),
     "peer.clock": Code(
         _E,
         True,
-        "The clocks of the two nodes differ by more than messages and certificates allow.",
+        "The clocks of the two nodes differ by more than messages and certificates tolerate.",
         "Set the clock of the machine that is wrong: `timedatectl set-ntp true`; `trailmesh node doctor` compares them.",
     ),
     "peer.signature": Code(
         _P,
         False,
-        "The HTTP message does not carry the signature that this way to a peer demands.",
-        "Both nodes must agree on the address: one that starts with `signed+https://` is for signed HTTP only.",
+        "The HTTP message lacks the signature that this address requires, or the signature is wrong.",
+        "Use the same kind of address on both nodes: one that starts with `signed+https://` accepts signed HTTP only.",
     ),
     "discovery.unavailable": Code(
         _E,
         True,
-        "The local network cannot be searched: multicast is not possible on this interface.",
-        "Name an interface (`discovery.interfaces` in the configuration), or carry an invite over by hand.",
+        "The local network cannot be searched, because multicast does not work on this interface.",
+        "Choose an interface with `discovery.interfaces` in the configuration, or pair by invite (`trailmesh node invite`).",
     ),
     "invite.invalid": Code(
         _C,
         False,
-        "The invite cannot be read: it was cut or mistyped.",
+        "The invite cannot be read: it is incomplete or mistyped.",
         "Copy the whole invite again; it starts with `tmi1.`.",
     ),
-    "invite.expired": Code(_C, False, "The invite has expired.", "Ask for a new one: `trailmesh node invite`."),
+    "invite.expired": Code(
+        _C, False, "The invite has expired.", "Ask the other owner for a new one: `trailmesh node invite`."
+    ),
     "invite.refused": Code(
         _P,
         False,
-        "The inviting node refused: the invite was used already, withdrawn, or does not fit.",
-        "Ask for a new one: `trailmesh node invite`.",
+        "The inviting node refused the invite: it was used or withdrawn, or the proof is wrong.",
+        "Ask the other owner for a new one: `trailmesh node invite`.",
     ),
     "invite.url": Code(
         _C,
         False,
         "The peer address is not an https:// URL with host and port.",
-        "Use the invite as it was printed, or the address that `trailmesh node pair` printed.",
+        "Use the invite, or the address that `trailmesh node pair` printed, without changes.",
     ),
     "pairing.refused": Code(
         _P,
         False,
-        "The other node takes no part in this pairing: nobody waits there, somebody else came first, or three tries failed.",
-        "Run `trailmesh node pair` there, then `trailmesh node join --peer` with the address it prints.",
+        "The other node refused this pairing: its window is closed, another node joined first, or three attempts failed.",
+        "Run `trailmesh node pair` on the other machine, then `trailmesh node join --peer` with the address that it prints.",
     ),
     "pairing.declined": Code(
         _O,
         False,
-        "One of the two people said no; nothing was stored on this side.",
-        "If the digits differed, somebody sits in between: pair by an invite instead (`trailmesh node invite`).",
+        "One of the two people declined the pairing; nothing was stored on this side.",
+        "If the digits differed, someone may be intercepting the connection: pair by invite instead (`trailmesh node invite`).",
     ),
     "pairing.expired": Code(
         _O,
         True,
-        "Nobody joined, or not both people confirmed, while the pairing was open; nothing was stored on this side.",
-        "Begin again: `trailmesh node pair` there, `trailmesh node join --peer` here.",
+        "The pairing window closed before a node joined and both people confirmed; nothing was stored on this side.",
+        "Start again: `trailmesh node pair` on the other machine, `trailmesh node join --peer` here.",
     ),
     "pairing.unconfirmed": Code(
         _C,
         False,
-        "An address alone is never trusted, and there is no terminal at which a person could compare the digits.",
-        "Give `--fingerprint` with the other node's id (`trailmesh node id` there), or use an invite.",
+        "Nobody can compare the digits, because there is no terminal. An address alone is never trusted.",
+        "Pass the other node's id with `--fingerprint` (`trailmesh node id` on its machine prints it), or use an invite.",
     ),
     "keylog.invalid": Code(
         _P,
         False,
-        "The key log or key event breaks a rule of its form, its order or its signatures.",
-        "Do not trust it; ask the peer's owner. docs/protocol/keylog.md has the rules.",
+        "The key log or key event breaks a rule on form, order or signatures.",
+        "Do not accept it. Ask the owner of that node; docs/protocol/keylog.md has the rules.",
     ),
     "keylog.gap": Code(
         _P,
         True,
         "A key event before this one is missing.",
-        "The sender must send its whole key log.",
+        "The sender must send its whole key log; `trailmesh log audit` asks every peer again.",
     ),
     "keylog.fork": Code(
         _P,
         False,
-        "Two key events of the node contradict each other: one of its keys is in other hands.",
-        "Its owner must run `trailmesh node recover` with the recovery key; until then the node is frozen here.",
+        "Two signed key events of the node contradict each other, so someone else may hold one of its keys.",
+        "Its owner must run `trailmesh node recover` with the recovery key. Until then this node accepts nothing from it.",
     ),
     "keylog.revoked": Code(
         _P,
         False,
-        "The node has revoked itself: nothing it signed since is believed.",
-        "Pair with the node that takes its place; if it is this node, `node doctor` says how to go on.",
+        "The node has revoked itself. Nothing that it signed after that is accepted.",
+        "Pair with the node that replaces it. If it is this node, `trailmesh node doctor` explains what to do.",
     ),
     "keylog.full": Code(
-        _C, False, "The key log has no room for another rotation.", "Create a new node; a log holds 56 rotations."
+        _C,
+        False,
+        "The key log has no room for another rotation.",
+        "Create a new node with `trailmesh node init` and pair it again; a key log holds 56 rotations.",
     ),
     "key.locked": Code(
         _C,
         False,
-        "The witness key is sealed with a passphrase, and none was given.",
-        "Set TRAILMESH_PASSPHRASE_FILE, run the command in a terminal, or start `trailmesh node serve --passphrase-file FILE`.",
+        "The witness key is encrypted with a passphrase, and no passphrase was given.",
+        "Run the command in a terminal, set TRAILMESH_PASSPHRASE_FILE, or start `trailmesh node serve --passphrase-file FILE`.",
     ),
-    "key.passphrase": Code(_C, False, "The witness key does not open.", "Give the right passphrase."),
+    "key.passphrase": Code(
+        _C,
+        False,
+        "The passphrase does not decrypt the witness key.",
+        "Repeat the command with the right passphrase. If nobody knows it, `trailmesh node recover` replaces the key; its `--help` says how.",
+    ),
     "key.keyring": Code(
         _E,
         False,
-        "The keyring of this user cannot be used.",
-        "Unlock it, or create the node without `--keyring`; machines without a desktop have none.",
+        "The keyring of this user is not available.",
+        "Unlock the keyring. On a machine without a desktop, create the node without `--keyring`.",
     ),
     "recovery.invalid": Code(
         _C,
         False,
-        "This is not the recovery key: words or file are mistyped, cut, or of another node.",
-        "Compare with what was written down at `trailmesh node init`: 24 words in their order.",
+        "This is not the node's recovery key: the words or the file are mistyped, incomplete or of another node.",
+        "Compare them with what `trailmesh node init` printed: 24 words in their order, or the recovery file.",
     ),
     # store
     "store.corrupt": Code(
         _E,
         False,
-        "The store does not open or fails its check.",
-        "Restore the data directory from a backup; nothing was changed.",
+        "The database or a key file cannot be opened, or fails its integrity check.",
+        "Restore the data directory from a backup. The failed check changed nothing.",
     ),
     "store.unwritable": Code(
         _E,
         False,
-        "The data directory cannot be used by this user: read-only, without permission, or no directory.",
-        "Make the named path writable for this user (`ls -ld`, `findmnt --target`), or name another with `--home`; nothing in it is damaged.",
+        "This user cannot write to the data directory: it is read-only, lacks permission, or is not a directory.",
+        "Make the named path writable for this user (`ls -ld`, `findmnt --target`), or choose another with `--home`. Nothing in it is damaged.",
     ),
     "store.newer": Code(
-        _E, False, "The store was written by a newer trailmesh.", "Install that version or a later one."
+        _E, False, "The database was written by a newer version of trailmesh.", "Install that version or a later one."
     ),
     "store.full": Code(
-        _E, True, "The disk is full or the store's limit is reached.", "Free space, then run the command again."
+        _E,
+        True,
+        "The disk is full, or the database has reached its size limit.",
+        "Free disk space (`df -h`), then run the command again.",
     ),
     "blob.missing": Code(
-        _E, False, "A stored file is missing or does not match its hash.", "Import the session again from its bundle."
+        _E,
+        False,
+        "A stored file is missing, or its content does not match its hash.",
+        "Import the session again from its bundle: `trailmesh session import`.",
     ),
     # witness log
     "log.invalid": Code(
         _P,
         False,
-        "A checkpoint, proof or cosignature is not of the right form, or does not verify.",
-        "Do not rely on it; ask its sender for a new one (`trailmesh log prove`).",
+        "A checkpoint, proof or cosignature is malformed or does not verify.",
+        "Do not rely on it. Ask the sender for a new one (`trailmesh log prove` on its machine).",
     ),
     "log.rollback": Code(
         _E,
         False,
-        "A peer holds a later state of this node's log than the node itself: the data directory was restored from a copy.",
-        "Sync with every peer that can be reached (`trailmesh log audit`), then open a new log: `trailmesh log renew`.",
+        "A peer holds a later state of this node's witness log than this node does, so the data directory was probably restored from a backup.",
+        "Ask every peer for what it holds (`trailmesh log audit`), then start a new log: `trailmesh log renew`.",
     ),
     "log.equivocation": Code(
         _P,
         False,
-        "The peer signed two contradictory states of its log: it is frozen, and both are kept as proof.",
-        "`trailmesh log show --peer NAME --out FILE` writes the proof; pair with a new node of its owner, if at all.",
+        "The peer signed two contradictory states of its witness log. The peer is frozen, and both states are kept as proof.",
+        "Write the proof to a file with `trailmesh log show --peer NAME --out FILE`. Pair only with a new node of its owner, if at all.",
     ),
     "log.unproven": Code(
         _P,
         True,
-        "The peer's log could not be shown to continue what was seen of it: it is suspended until it is.",
-        "`trailmesh log audit --peer NAME` asks again.",
+        "The peer could not prove that its witness log continues the state this node had verified. It is suspended until it does.",
+        "Ask the peer again: `trailmesh log audit --peer NAME`.",
     ),
     "log.silent": Code(
         _P,
         True,
-        "The peer does not show its log, or an older state of it than is held; by the policy of this node it is frozen until it does.",
-        "`trailmesh log audit --peer NAME` asks again; `policy.log_silence: warn` in the configuration only tells you.",
+        "The peer does not show its witness log, or shows an older state than this node holds. The policy of this node freezes it until it does.",
+        "Ask the peer again with `trailmesh log audit --peer NAME`. To be warned only, set `policy.log_silence: warn` in the configuration.",
     ),
     "log.not_logged": Code(
         _O,
         False,
-        "The artefact is not in the log.",
-        "Do not rely on it: what a node signs is in its log before it leaves.",
+        "The artefact is not in the witness log of its signer.",
+        "Do not rely on it. A node logs every artefact before sending it, so ask its owner why this one is missing.",
     ),
     # browser
     "browser.missing": Code(
         _E,
         False,
         "No Chromium was found.",
-        "Install it (`apt-get install chromium`) or set `browser.executable` in the configuration.",
+        "Install it (`apt-get install chromium`), or set `browser.executable` in the configuration.",
     ),
     "browser.launch": Code(
         _E,
         True,
-        "Chromium was found and did not start.",
-        "Run `trailmesh node doctor`; as root, set `browser.sandbox: false` knowingly.",
+        "Chromium was found but did not start.",
+        "Run `trailmesh node doctor` for the cause. As root, Chromium starts only with `browser.sandbox: false`, which removes its isolation.",
     ),
     "browser.unreachable": Code(
         _E,
         True,
-        "No browser answers at the CDP address.",
-        "Start it with `--remote-debugging-port`, then give that address.",
+        "No browser answers at the configured CDP address.",
+        "Start Chromium with `--remote-debugging-port`, and set `browser.cdp_url` in the configuration to that address.",
     ),
     "browser.crashed": Code(
-        _E, True, "The browser or its page crashed.", "Run the command again: a new browser is started."
+        _E, True, "The browser or the page crashed.", "Run the command again; it starts a new browser."
     ),
     "browser.timeout": Code(
         _E,
         True,
-        "The page or the action did not finish in time.",
-        "Check the address; raise `browser.step_timeout_ms` for slow sites.",
+        "The page or the action did not finish within the time limit.",
+        "Check the address. For a slow site, raise `browser.step_timeout_ms` in the configuration.",
     ),
-    "browser.navigation": Code(_E, True, "The page could not be loaded.", "Check the address and that the site is up."),
-    "browser.scheme": Code(_C, False, "Only http and https pages are opened.", "Use an http:// or https:// address."),
+    "browser.navigation": Code(
+        _E,
+        True,
+        "The page could not be loaded.",
+        "Check the address, and that the site is reachable from this machine.",
+    ),
+    "browser.scheme": Code(
+        _C, False, "Only http and https pages can be opened.", "Use an address that starts with http:// or https://."
+    ),
     "browser.unreadable": Code(
         _O,
         False,
-        "The page cannot be read: a field of a form is named like a part of the DOM.",
-        "Use another page of the site, or have the field renamed: `detail.name` says which.",
+        "The page cannot be read, because a form field has the name of a DOM property.",
+        "Use another page of the site, or ask its developers to rename the field. `detail.name` gives the name.",
     ),
     "action.target_missing": Code(
-        _O, False, "The element of the action is not on the page.", "Record the step again, or give another locator."
+        _O,
+        False,
+        "The element of the action is not on the page.",
+        "Look at the page of that step with `trailmesh session show`. Then record the session again, or correct the locator in the action file.",
     ),
     "action.target_ambiguous": Code(
         _O,
         False,
-        "The locator fits several elements.",
-        "Add `nth` or a more exact name; to selectors, a more exact one.",
+        "The locator matches several elements.",
+        "Make it unique in the action file: a longer name or `nth`; for selectors, a more specific selector.",
     ),
     "action.target_differs": Code(
         _O,
         False,
-        "The selector matches an element of another role or name than the action gives.",
-        "Look at the page at this step: `trailmesh session show`. Record the step again if the new element is the right one.",
+        "The selector matches an element with another role or name than the action gives.",
+        "Look at the page of that step with `trailmesh session show`. If the new element is the right one, record the session again.",
     ),
     "action.not_possible": Code(
         _O,
         False,
-        "The element does not take this action (hidden, disabled, covered or of another kind).",
-        "Look at the page at this step: `trailmesh session show`.",
+        "The element cannot take this action: it is hidden, disabled, covered or of another kind.",
+        "Look at the page of that step with `trailmesh session show`; an earlier step may have to reveal or enable it.",
     ),
     "action.arrival_differs": Code(
         _O,
         False,
         "The page after the action is not the one that the action file asserts.",
-        "Look at the page at this step: `trailmesh session show`; or correct the asserted address or title in the file.",
+        "Look at the page of that step with `trailmesh session show`. If the page is right, correct the asserted address or title in the action file.",
     ),
     "action.secret_literal": Code(
         _C,
         False,
-        "A password field was to be filled with a literal value.",
-        "Write `value: {secret: NAME}` and give it with `--secret NAME=@FILE`.",
+        "The action would type a literal value into a password field.",
+        "Write `value: {secret: NAME}` in the action file, and pass the value with `--secret NAME=@FILE`.",
     ),
     "action.secret_missing": Code(
-        _C, False, "The action needs a secret that was not given.", "Give it with `--secret NAME=@FILE`."
+        _C, False, "The action needs a secret that was not given.", "Pass it with `--secret NAME=@FILE`."
     ),
     "risk.refused": Code(
         _O,
         False,
-        "The action's risk class needs a human approval.",
-        "Choose another way, or approve it for one run of `session record` or `session replay`: `--approve-class`.",
+        "The action's risk class needs the approval of a person.",
+        "To approve it for one run, add `--approve-class` to `session record` or `session replay`. docs/risk.md explains the classes.",
     ),
     "replay.diverged": Code(
         _O,
         False,
-        "The step writes, and an earlier step of the replay did not match its recording: it was not performed.",
-        "Look at the step that did not match. `session replay --on-mismatch go` performs the steps after it all the same.",
+        "The step was not performed: it would change data, and an earlier step did not match the recording.",
+        "Look at the first step that did not match. To perform the later steps anyway, use `session replay --on-mismatch go`.",
+    ),
+    # live sessions
+    "live.not_found": Code(
+        _C,
+        False,
+        "The caller has no live session with this id.",
+        "`trailmesh live ls --all` shows those that there are; open one with `trailmesh live open`.",
+    ),
+    "live.ended": Code(
+        _O,
+        False,
+        "The live session has ended; `detail.reason` says why. What was done in it is kept.",
+        "Open another one: `trailmesh live open`. `trailmesh live show` names the recorded sessions.",
+    ),
+    "live.stale_ref": Code(
+        _O,
+        True,
+        "The ref is of an older observation, or its page has changed since: nothing was done.",
+        "Look again (`trailmesh live snapshot`), and use a ref of that observation.",
+    ),
+    "live.busy": Code(
+        _E,
+        True,
+        "No room for the call now: as many browser contexts or live sessions as allowed are open, or an earlier call still runs.",
+        "Call again later, close a live session that is done (`trailmesh live ls`, `trailmesh live close`), or raise "
+        "`browser.contexts_max`.",
     ),
     # session, bundle, report
     "session.not_committed": Code(
         _C,
         False,
-        "The session is still open or was interrupted.",
-        "Wait until it has ended; an interrupted session can be shown, not exported.",
+        "The session is still being recorded, or its recording was interrupted.",
+        "Wait until the recording ends. An interrupted session can be shown but not exported; record it again.",
     ),
     "bundle.invalid": Code(
-        _P, False, "The file is not a canonical session bundle.", "Export it again with `trailmesh session export`."
+        _P,
+        False,
+        "The file is not a session bundle of the one canonical form.",
+        "Export it again on the recording node: `trailmesh session export`.",
     ),
     "bundle.element": Code(
         _P,
         False,
-        "An element of the bundle does not match the signed manifest.",
-        "Ask for the bundle again; the named element was changed.",
+        "An element of the bundle does not match the signed manifest: it was changed or damaged.",
+        "Do not use the file. Ask for the bundle again; `detail.element` names the element.",
     ),
     "report.invalid": Code(
-        _P, False, "The replay report does not fit its session.", "Ask the replaying node for a new report."
+        _P,
+        False,
+        "The replay report contradicts itself or does not belong to this session.",
+        "Ask the node that replayed the session for a new report: `trailmesh session replay` there.",
     ),
     # search
     "condition.invalid": Code(
-        _C, False, "The success condition cannot be read.", "See `trailmesh explore run --help` for the forms."
+        _C,
+        False,
+        "The success condition (`--until`) cannot be read.",
+        "See `trailmesh explore run --help` for the accepted forms.",
     ),
     "search.not_found_goal": Code(
         _O,
         False,
-        "The search ended within its limits without a verified success.",
-        "Give more time (`--seconds`), or a nearer start address.",
+        "The search reached its limits without a verified success.",
+        "Give it more time (`--seconds`), or start nearer to the goal (`--start`).",
     ),
     "search.exhausted": Code(
         _O,
         False,
-        "Nothing new is left to try, and no verified success was found.",
-        "Give another start address or condition, not more time; pages that differ in numbers only count as one page.",
+        "The search has tried every action it found, without a verified success.",
+        "Change the start address or the condition; more time does not help. Pages that differ only in numbers count as one page.",
     ),
     "search.state": Code(
-        _C, False, "The search is not in a state that allows this.", "`trailmesh explore show` prints its state."
+        _C,
+        False,
+        "The search is in a state that does not allow this operation.",
+        "See its state with `trailmesh explore show`. A running search must be ended first: `trailmesh explore stop`.",
     ),
     "search.start_failed": Code(
-        _E, True, "The start page of the search could not be opened.", "Check the address and that the site is up."
+        _E,
+        True,
+        "The start page of the search could not be opened.",
+        "Check the address, and that the site is reachable from this machine.",
+    ),
+    "search.full": Code(
+        _E,
+        True,
+        "The open searches of the node together hold the maximum number of pages in memory.",
+        "End a search on that node (`trailmesh explore show` lists them, `trailmesh explore stop` ends one), then try again.",
     ),
     # schedules
     "schedule.running": Code(
@@ -526,32 +680,52 @@ CODES: dict[str, Code] = {
         "Check that the webhook answers with a status of 200 to 299, or that the command exits with 0.",
     ),
     "delta.invalid": Code(
-        _P, False, "The delta is not a change this protocol emits.", "Both nodes should run the same protocol version."
+        _P,
+        False,
+        "The delta contains a change that this protocol does not allow.",
+        "Install the same version of trailmesh on both machines (`trailmesh --version`), then try again.",
     ),
     "delta.gap": Code(
-        _P, True, "A delta before this one is missing.", "The sender must send from the sequence number in the answer."
+        _P,
+        True,
+        "A delta before this one is missing.",
+        "The sender must continue from the epoch and sequence number given in `detail`.",
     ),
     "delta.equivocation": Code(
         _P,
         False,
-        "The peer signed two different deltas with one sequence number.",
-        "Its share of the search is dropped for good; find out who else holds its key.",
+        "The peer signed two different deltas with the same sequence number.",
+        "This node has discarded the peer's contribution to the search. Ask the peer's owner who else holds its key.",
     ),
-    "lease.unknown": Code(_P, False, "No such lease is live.", "It expired or was revoked: ask for a new one."),
+    "lease.unknown": Code(
+        _P,
+        False,
+        "The lease does not exist, has ended, or belongs to another node.",
+        "The worker must wait for a new lease from the coordinator.",
+    ),
+    "lease.spend": Code(
+        _P,
+        False,
+        "The worker reports more work than its lease allows or than the elapsed time permits.",
+        "The report is not counted. Check both clocks with `trailmesh node doctor`, and install the same version on both machines.",
+    ),
     "lease.busy": Code(
-        _P, True, "The node works on as many branches as it may.", "Assign the branch to another peer, or later."
+        _P,
+        True,
+        "The node already works on its maximum number of branches.",
+        "Assign the branch to another peer, or try again later.",
     ),
     "claim.invalid": Code(
         _P,
         False,
-        "The claim is none its lease could give: it leaves the branch, or is no path of actions a search performs.",
-        "It counts as a false claim; both nodes should run the same protocol version.",
+        "The claim does not follow from its lease: it leaves the leased branch, or contains an action that a search never performs.",
+        "It counts as a false claim. If the peer is honest, install the same version of trailmesh on both machines.",
     ),
     "policy.refused": Code(
         _P,
         False,
-        "This node's own policy, or its owner, does not allow the assignment.",
-        "Assign it elsewhere: a coordinator cannot relax a peer's policy.",
+        "The policy or the owner of this node does not allow the assignment.",
+        "Assign the branch to another peer. Only the owner of the refusing node can change its policy.",
     ),
 }
 
@@ -562,7 +736,7 @@ class MeshError(Exception):
     ``code`` is in ``CODES``; ``detail`` holds plain values (text, integers, lists of them) and never a secret.
     """
 
-    def __init__(self, code: str, message: str = "", **detail: Any) -> None:
+    def __init__(self, code: str, message: str = "", /, **detail: Any) -> None:
         assert code in CODES, f"unregistered error code {code}"
         self.code = code
         self.message = message or CODES[code].meaning
@@ -584,6 +758,11 @@ class MeshError(Exception):
         """One sentence a person can act on."""
         return CODES[self.code].remedy
 
+    @property
+    def shown(self) -> MeshError:
+        """The error as everybody outside of this process is told it; another one for what a peer answered."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The one error form of every interface: JSON of the CLI, control API, peer API."""
         return {
@@ -594,3 +773,26 @@ class MeshError(Exception):
             "remedy": self.remedy,
             "detail": self.detail,
         }
+
+
+class PeerError(MeshError):
+    """What a peer answered in place of what it was asked for.
+
+    Its ``code`` and ``detail`` decide how the two nodes go on with each other. People and other nodes are told ``shown``: a code
+    of this node would say that the fault is here, and bring its remedy and exit code.
+    """
+
+    def __init__(self, code: str, message: str = "", /, *, peer: str, name: str = "", **detail: Any) -> None:
+        """peer: node id of who answered. name: what it is called here."""
+        super().__init__(code, message, **detail, peer=peer)
+        self._peer, self._name = peer, name or peer.partition("-")[0]
+        self.args = (self.shown.message,)
+
+    def called(self, name: str) -> PeerError:
+        """This error, of the peer that is called ``name`` here."""
+        return PeerError(self.code, self.message, name=name, **self.detail)
+
+    @property
+    def shown(self) -> MeshError:
+        told = f"{self._name} answered {self.code}: {self.message}"
+        return MeshError("peer.failed", told, peer=self._peer, code=self.code)

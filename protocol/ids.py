@@ -1,4 +1,4 @@
-"""Identifiers that survive being read aloud: base32 with check digits (Luhn mod 32).
+"""Identifiers that can be read aloud and typed safely: base32 with check digits (Luhn mod 32).
 
 Node ids are hashes of the genesis key, printed as eight groups of seven characters, each pair of groups ending in a check
 digit (the form of Syncthing's device ids). Other ids are ``<kind>-<20 characters><check digit>``, 100 random bits.
@@ -7,7 +7,12 @@ digit (the form of Syncthing's device ids). Other ids are ``<kind>-<20 character
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import inspect as types
 
 from protocol.errors import MeshError
 
@@ -18,8 +23,17 @@ _ID_CHARS = 20
 ID_RANDOM_BYTES = 13
 """How many random bytes ``make_id`` takes; it uses their first 100 bits."""
 
-KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "sch"})
-"""session, search, lease, replay report, invite, schedule"""
+KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch"})
+"""session, search, lease, replay report, invite, live session, schedule"""
+NODE: Final = "node"
+"""Stands for node ids where the others have their kind."""
+
+# Field types of records. ``cbor.convert`` refuses a record in which one of them is not an id in its canonical form.
+NodeId = Annotated[str, msgspec.Meta(extra={"id": NODE})]
+SearchId = Annotated[str, msgspec.Meta(extra={"id": "sea"})]
+LeaseId = Annotated[str, msgspec.Meta(extra={"id": "lea"})]
+SessionId = Annotated[str, msgspec.Meta(extra={"id": "ses"})]
+ReportId = Annotated[str, msgspec.Meta(extra={"id": "rep"})]
 
 
 def check_digit(text: str) -> str:
@@ -53,7 +67,7 @@ def parse_node_id(text: str) -> str:
 
 
 def short(node: str) -> str:
-    """The first group of a node id: enough to tell peers apart, never enough to trust one."""
+    """The first group of a node id: sufficient to distinguish peers, never sufficient to trust one."""
     return node[:7]
 
 
@@ -75,3 +89,42 @@ def parse_id(kind: str, text: str) -> str:
     if check_digit(body[:-1]) != body[-1]:
         raise MeshError("id.invalid", "the check digit does not fit: one character is mistyped")
     return f"{kind}-{body}"
+
+
+def is_id(kind: str, text: str) -> bool:
+    """Whether ``text`` is an id of ``kind`` (one of ``KINDS``, or ``NODE``) in its canonical form, the only one on the wire."""
+    try:
+        return (parse_node_id(text) if kind == NODE else parse_id(kind, text)) == text
+    except MeshError:
+        return False
+
+
+def check_ids(record: object) -> None:
+    """Nothing, if every field of ``record`` that is declared as an id holds one. Errors: ``message.invalid``."""
+    record_type: Any = type(record)
+    for name, kind, many in _id_fields(record_type):
+        value = getattr(record, name)
+        for each in value if many else (value,):
+            if not kind:
+                check_ids(each)
+            elif not is_id(kind, each):
+                raise MeshError("message.invalid", f"the field {name} holds no {kind} id in its canonical form")
+
+
+@functools.cache
+def _id_fields(record: Any) -> tuple[tuple[str, str, bool], ...]:
+    """The fields of a record that hold ids, or records with such fields: name, kind (empty for a record), whether a list."""
+    if not issubclass(record, msgspec.Struct):
+        return ()
+    told = types.type_info(record)
+    assert isinstance(told, types.StructType)
+    found = []
+    for field in told.fields:
+        many = isinstance(field.type, types.VarTupleType)
+        inner = field.type.item_type if isinstance(field.type, types.VarTupleType) else field.type
+        match inner:
+            case types.Metadata(extra={"id": str(kind)}):
+                found.append((field.name, kind, many))
+            case types.StructType() if inner.cls is not record and _id_fields(inner.cls):
+                found.append((field.name, "", many))
+    return tuple(found)

@@ -1,8 +1,9 @@
-"""How a node is heard whose key nobody here knows: it shows the key log that leads to it.
+"""Introductions: a caller with an unknown key presents the key log that leads to this key.
 
-The log proves itself, so it may come from anybody. What is asked besides is that whoever shows it holds its last key, means this
-node, and means it now: otherwise anybody who once saw a log could try it here, to find out whether its node is known. For the same
-reason nothing is checked against what is known before all of this holds: each check takes the same time for every node.
+A key log proves itself, so anybody could present it. Therefore the caller must also show that it holds the last key of the log,
+and that the introduction is meant for this node and is fresh. Otherwise anybody who once saw a key log could present it to find
+out whether this node knows its owner. For the same reason the known peers are consulted only after all these checks: until then
+each check takes the same time for every node.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from protocol.wire.envelope import Claims
 
 
 class Introduction(NamedTuple):
-    """A node that is who it says."""
+    """A node whose identity is verified."""
 
     log: KeyLog
     claims: Claims
@@ -48,5 +49,5 @@ def open_introduction(data: bytes, *, binding: bytes, audience: str, now_s: int)
         fresh_s=now_s,
     )
     if opened.claims.audience != audience:
-        raise MeshError("envelope.audience", "an introduction to another node")
+        raise MeshError("envelope.audience", "the introduction is addressed to another node")
     return Introduction(log, opened.claims)

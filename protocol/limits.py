@@ -36,7 +36,8 @@ KEEPALIVE_TIMEOUT_S: Final = 60
 CONNECT_TIMEOUT_S: Final = 5
 REQUEST_TIMEOUT_S: Final = 30
 CONNECTIONS_TOTAL_MAX: Final = 256
-CONNECTIONS_PER_ADDRESS_MAX: Final = 16
+CONNECTIONS_PER_ADDRESS_MAX: Final = 16  # before it is known whose they are
+CONNECTIONS_PER_PEER_MAX: Final = 16
 PEER_CONCURRENT_REQUESTS_MAX: Final = 4
 PEER_BODY_BYTES_MAX: Final = 2 * MIB
 PEER_REQUESTS_PER_S: Final = 20
@@ -44,6 +45,9 @@ PEER_REQUESTS_BURST: Final = 50
 PEERS_MAX: Final = 1_000
 PEER_DISK_MIB: Final = 256
 REFUSALS_PEERS_MAX: Final = 64
+REFUSALS_BYTES_MAX: Final = 2 * MIB  # as they are stored
+REFUSALS_ITEMS_MAX: Final = 100_000
+REFUSALS_KEEP_EVERY_S: Final = 30
 VISITORS_MAX: Final = 8  # callers nobody knows, at a time; one of an address
 VISITORS_PER_MINUTE: Final = 60
 VISITORS_PER_MINUTE_PER_ADDRESS: Final = 4
@@ -101,6 +105,21 @@ NOTICES_PER_PEER_MAX: Final = 64
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
+CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens that are answered at once
+CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # for each that comes after them
+CONTROL_FAILURES_WAITING_MAX: Final = 16
+
+# Agents (docs/agents.md)
+AGENTS_MAX: Final = 64
+AGENT_TOKEN_BYTES: Final = 32
+AGENT_TOKEN_CHARS_MAX: Final = 128
+AGENT_DAYS_MAX: Final = 365
+AGENT_DAYS_USUAL: Final = 30
+AGENT_CALLS_MAX: Final = 1_000_000_000
+AGENT_BROWSER_SECONDS_MAX: Final = 100_000_000
+AGENT_CALLS_AT_ONCE_MAX: Final = 16
+AGENT_BROWSER_SLICE_MS: Final = 5_000  # taken in advance: what a crash can cost an agent of its browser time
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8
@@ -110,6 +129,7 @@ METRICS_HEADER_BYTES_MAX: Final = 8 * KIB
 VIEWPORT_PX_MIN: Final = 200
 VIEWPORT_PX_MAX: Final = 8_192
 SESSION_STEPS_MAX: Final = 1_000
+CALLER_CHARS_MAX: Final = 128
 ACTION_TEXT_CHARS_MAX: Final = 4_096
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
@@ -136,6 +156,7 @@ CHUNK_KEY_BYTES_MAX: Final = 64
 CHUNK_VALUE_BYTES_MAX: Final = 4 * KIB
 DELTAS_PER_MESSAGE_MAX: Final = 64
 TREE_NODES_MAX: Final = 200_000
+TREE_NODES_OPEN_MAX: Final = 400_000  # in all open searches together; one takes about 750 bytes of memory
 TREE_DEPTH_MAX: Final = 32
 TREE_ACTION_BYTES_MAX: Final = 2 * KIB
 CANDIDATES_PER_STATE_MAX: Final = 40
@@ -150,6 +171,8 @@ SEARCHES_OPEN_MAX: Final = 32
 SEARCHES_OPEN_PER_PEER_MAX: Final = 8
 CLAIM_REPLAY_TIMEOUT_S: Final = 60
 FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a search, and nothing of it is replayed
+EMPTY_LEASES_PER_PEER_MAX: Final = 5  # in a row without a delta: then a peer gets no more branches of a search
+LEASE_STEPS_OVER_MAX: Final = 256  # what the last iteration of a lease may take beyond its steps
 GOAL_CHARS_MAX: Final = 1_000
 CONDITION_PARTS_MAX: Final = 32
 CONDITION_DEPTH_MAX: Final = 4
@@ -174,6 +197,7 @@ LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
 LOG_PROOF_ONE_IN: Final = 8  # of deltas, assignments and results of one peer in one search
 LOG_PROOF_OWED_S_MAX: Final = 60
+LOG_SYNCS_AT_ONCE_MAX: Final = 32
 LOG_START_SYNC_TIMEOUT_S: Final = 5
 
 # Audit trail (docs/adr/0017-audit-trail.md)
@@ -183,6 +207,14 @@ AUDIT_NOTES_MAX: Final = 8
 AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
 AUDIT_ANCHOR_EVERY_S: Final = 600
+
+# Live sessions (docs/live.md)
+LIVE_TTL_S_MAX: Final = 86_400
+LIVE_IDLE_S_MAX: Final = 7_200
+LIVE_PAGES_MAX: Final = 16
+LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the owner
+LIVE_CALL_WAIT_S: Final = 30  # of a call, for the call before it in the same session
+LIVE_STEP_CHARS_MAX: Final = 32 * KIB
 
 # Schedules (docs/schedules.md)
 SCHEDULES_MAX: Final = 64
@@ -199,6 +231,14 @@ SCHEDULE_NOTIFY_TIMEOUT_S: Final = 10
 SCHEDULE_COMMAND_WORDS_MAX: Final = 32
 
 # Browser
+CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page
+CONTEXTS_PER_BROWSER_MAX: Final = 8
+CONTEXT_QUEUE_MAX: Final = 64
+CONTEXT_QUEUE_S: Final = 30
+BROWSER_IDLE_S: Final = 60
+BROWSER_STATE_BYTES_MAX: Final = 4 * MIB
+BROWSER_STATE_ORIGINS_MAX: Final = 64
+BROWSER_STATE_COOKIES_MAX: Final = 4_096
 PAUSED_REQUESTS_MAX: Final = 2_000
 WINDOWS_KEPT_MAX: Final = 16
 TUNNEL_CONNECTIONS_MAX: Final = 1_024

@@ -1,4 +1,4 @@
-"""What travels between nodes: every record, every route, and the scope a route needs.
+"""Every record that nodes send each other, every route, and the scope that a route requires.
 
 A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``search``, ``delta``,
 ``assignment``, ``result``, ``session``, ``replay-report``, ``distrust-notice``, ``log-opening``) are envelopes that stand on
@@ -14,6 +14,7 @@ import msgspec
 
 from protocol import limits
 from protocol.goal.condition import Condition
+from protocol.ids import LeaseId, NodeId, SearchId
 from protocol.log.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 from protocol.recording.session import Profile
 from protocol.trust.grants import GRANTABLE, Grants, Scope
@@ -30,7 +31,6 @@ KIND_SESSION: Final = "session"
 KIND_REPLAY_REPORT: Final = "replay-report"
 KIND_DISTRUST_NOTICE: Final = "distrust-notice"
 
-Id = Annotated[str, msgspec.Meta(max_length=80, min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Key = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 Envelope = Annotated[bytes, msgspec.Meta(max_length=limits.ARTEFACT_BYTES_MAX)]
@@ -67,14 +67,14 @@ class BranchLimits(_Record, frozen=True, kw_only=True):
 class SearchSpec(_Record, frozen=True, kw_only=True):
     """A search, as its coordinator announces it; signed as an artefact of kind ``search``."""
 
-    id: Id
-    coordinator: Id
+    id: SearchId
+    coordinator: NodeId
     goal: Annotated[str, msgspec.Meta(max_length=limits.GOAL_CHARS_MAX, pattern=LINE_PATTERN)]
     start_url: Annotated[str, msgspec.Meta(max_length=limits.URL_CHARS_MAX)]
     condition: Condition
     profile: Profile
-    participants: Annotated[tuple[Id, ...], msgspec.Meta(max_length=limits.SEARCH_PARTICIPANTS_MAX)]
-    """Node ids that merge deltas, coordinator included."""
+    participants: Annotated[tuple[NodeId, ...], msgspec.Meta(max_length=limits.SEARCH_PARTICIPANTS_MAX)]
+    """Node ids that merge deltas: each once, the coordinator among them."""
     seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)]
     created_ms: Count
     seed: Count
@@ -83,8 +83,8 @@ class SearchSpec(_Record, frozen=True, kw_only=True):
 class Assignment(_Record, frozen=True, kw_only=True):
     """A leased branch: explore below ``prefix`` until the limits or the expiry."""
 
-    search: Id
-    lease: Id
+    search: SearchId
+    lease: LeaseId
     branch: Key
     prefix: Path
     """Actions from the start page to the branch."""
@@ -105,8 +105,8 @@ class Spend(_Record, frozen=True, kw_only=True):
 class BranchResult(_Record, frozen=True, kw_only=True):
     """How a lease ended."""
 
-    search: Id
-    lease: Id
+    search: SearchId
+    lease: LeaseId
     branch: Key
     outcome: BranchOutcome
     """claim: the goal was reached along ``claim``; spent: limits used up; closed: nothing left below; failed: could not work."""
@@ -122,7 +122,7 @@ class StatusAsk(_Record, frozen=True, kw_only=True):
 class StatusTell(_Record, frozen=True, kw_only=True):
     """The answer; ``now_ms`` lets the asker compare clocks."""
 
-    node: Id
+    node: NodeId
     name: Annotated[str, msgspec.Meta(max_length=limits.PEER_NAME_CHARS_MAX)]
     version: Annotated[str, msgspec.Meta(max_length=32)]
     protocol: Count
@@ -155,9 +155,9 @@ class KeysTell(_Record, frozen=True, kw_only=True):
 
 
 class DistrustNotice(_Record, frozen=True, kw_only=True):
-    """What the signer thinks of another node: advice, and nothing else; signed as an artefact of kind ``distrust-notice``."""
+    """The signer distrusts another node, or no longer does; advice only. Signed as an artefact of kind ``distrust-notice``."""
 
-    about: Id
+    about: NodeId
     """Node id."""
     since_ms: Count
     """When the signer began to distrust it, milliseconds since 1970."""
@@ -197,7 +197,7 @@ class SearchOpen(_Record, frozen=True, kw_only=True):
 class SearchClose(_Record, frozen=True, kw_only=True):
     """The coordinator has ended the search."""
 
-    search: Id
+    search: SearchId
 
 
 class BranchAssign(_Record, frozen=True, kw_only=True):
@@ -209,8 +209,8 @@ class BranchAssign(_Record, frozen=True, kw_only=True):
 class BranchRenew(_Record, frozen=True, kw_only=True):
     """Still at work."""
 
-    search: Id
-    lease: Id
+    search: SearchId
+    lease: LeaseId
     spend: Spend
 
 
@@ -224,21 +224,21 @@ class BranchRenewed(_Record, frozen=True, kw_only=True):
 class BranchReturn(_Record, frozen=True, kw_only=True):
     """A signed ``BranchResult``."""
 
-    search: Id
+    search: SearchId
     result: Envelope
 
 
 class BranchRevoke(_Record, frozen=True, kw_only=True):
     """Stop working on a lease."""
 
-    search: Id
-    lease: Id
+    search: SearchId
+    lease: LeaseId
 
 
 class DeltaPush(_Record, frozen=True, kw_only=True):
     """The sender's own deltas, in order, each a signed artefact."""
 
-    search: Id
+    search: SearchId
     deltas: Annotated[tuple[Envelope, ...], msgspec.Meta(max_length=limits.DELTAS_PER_MESSAGE_MAX)]
 
 
@@ -252,7 +252,7 @@ class DeltaHave(_Record, frozen=True, kw_only=True):
 class ShareHead(_Record, frozen=True, kw_only=True):
     """Where the share of one writer ends with the sender."""
 
-    writer: Id
+    writer: NodeId
     epoch: Count
     seq: Count
     digest: Hash
@@ -265,7 +265,7 @@ ShareHeads = Annotated[tuple[ShareHead, ...], msgspec.Meta(max_length=limits.SEA
 class DeltaPull(_Record, frozen=True, kw_only=True):
     """Ask for the answering node's own deltas after this point."""
 
-    search: Id
+    search: SearchId
     epoch: Count
     after_seq: Count
     heads: ShareHeads = ()
@@ -284,8 +284,8 @@ class DeltaBatch(_Record, frozen=True, kw_only=True):
 class DeltaShow(_Record, frozen=True, kw_only=True):
     """Show the delta of a third writer that the answering node holds under a number."""
 
-    search: Id
-    writer: Id
+    search: SearchId
+    writer: NodeId
     epoch: Count
     seq: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_DELTAS_MAX)]
 
@@ -299,7 +299,7 @@ class DeltaShown(_Record, frozen=True, kw_only=True):
 class DeltaProof(_Record, frozen=True, kw_only=True):
     """Two signed deltas of one writer under one number: it tells participants different things."""
 
-    search: Id
+    search: SearchId
     one: Envelope
     other: Envelope
 
@@ -411,6 +411,10 @@ ROUTES: Final[dict[str, Route]] = {
     "log/consistency": Route(None, LogConsistencyAsk, LogConsistency),
     "log/prove": Route(None, LogProveAsk, LogProven),
 }
+
+
+VERSIONLESS: Final = frozenset({"status"})
+"""The routes between nodes of different protocol versions (docs/protocol/versioning.md): they learn of it by asking."""
 
 
 INTRODUCE: Final = "keys/introduce"

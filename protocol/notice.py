@@ -1,11 +1,11 @@
-"""Distrust notices: what one node tells its peers about another, and what is kept of it.
+"""Distrust notices: what one node tells its peers about another node, and which notices are kept.
 
 The rules:
 
-1. A notice is advice. Nothing in this program acts by one: no trust set, no scope, no tree, no lease.
-2. A notice is taken from its signer only; nobody passes on another's.
-3. Of one signer the newest notice about a node counts; an earlier one never comes back.
-4. Of one signer so many are kept at most; then the oldest goes.
+1. A notice is advice. It changes nothing in this program: no trust set, no scope, no tree, no lease.
+2. A notice is accepted from its signer only; nodes do not pass on notices of others.
+3. The newest notice of a signer about a node replaces its earlier ones, which are never accepted again.
+4. The number of notices kept for each signer is limited; the oldest is removed first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an error number of the file system says about a data directory."""
+"""Maps error numbers of the file system to error codes of a data directory."""
 
 from __future__ import annotations
 

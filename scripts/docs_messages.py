@@ -32,6 +32,8 @@ _ELSEWHERE: dict[str, tuple[str, tuple[type[msgspec.Struct], ...]]] = {
 }
 """Records of other pages, written here with the same bounds: title, what they are, records."""
 
+_ID_WORDS = {"node": "node", "sea": "search", "lea": "lease", "ses": "session", "rep": "report"}
+
 _INTRODUCTION = """\
 # Messages
 
@@ -40,9 +42,10 @@ bare record, since the channel says whose it is. A refusal is an error record wi
 [errors](../errors.md)). Vectors: `tests/vectors/messages.json`.
 
 Records are strict CBOR maps ([cbor](cbor.md)) with text keys: the names of the fields. A field with a default may be left
-out; any other is required. A field that is not listed is refused, as is a value outside of its bounds:
-`message.invalid`. A request is no larger, in its envelope, than its route takes: `input.too_large`. What is signed
-within a record is an artefact envelope and travels as a byte string.
+out; any other is required. A field that is not listed is refused, as is a value outside of its bounds, or an
+[id](ids.md) that is not in its canonical form or whose check digits do not fit: `message.invalid`. A request is no
+larger, in its envelope, than its route takes: `input.too_large`. What is signed within a record is an artefact envelope
+and travels as a byte string.
 """
 
 

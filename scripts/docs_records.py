@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect as types
 
+_ID_WORDS = {"node": "node", "sea": "search", "lea": "lease", "ses": "session", "rep": "report"}
+
 
 def tables(records: Iterable[type[msgspec.Struct]]) -> Iterator[str]:
     """A heading and the table of its fields for each record."""
@@ -71,6 +73,8 @@ def value_words(value: Any) -> str:
 def words(found: types.Type) -> str:
     """What a value may be, for people."""
     match found:
+        case types.Metadata(extra={"id": str(kind)}):
+            return f"[{_ID_WORDS[kind]} id](ids.md)"
         case types.StructType():
             return link(found.cls)
         case types.Metadata():

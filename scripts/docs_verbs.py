@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import inspect as types
 
-from node.base import CONTROL_FILE, SOCKET_FILE
+from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
 from node.verbs import SCOPES, CallerKind, Verb
 from node.verbs.catalogue import CATALOGUE
 from scripts.docs_records import default_of, field_notes, row, sentences, tables, title_of, with_inner, words
@@ -36,10 +36,11 @@ The answer is a stream of JSON lines: `{{"event": …}}` for each piece of progr
 of a result may be missing where it has a default. Paths are absolute: they are those of the node, which may have been
 started in another directory. Help texts name options as the commands have them.
 
-The token of `{CONTROL_FILE}` is the owner's, who may call every verb. Agents and schedules are callers of their own: each
-may call what its scopes allow, and set no parameter that is only the owner's to set. A verb that is read-only changes
-nothing, here or on any site. A verb that is audited leaves rows on the audit trail (`trailmesh audit`): one before it is
-done, and one that says how it ended.
+The token of `{CONTROL_FILE}` is the owner's, who may call every verb. Agents and schedules are callers of their own. An
+agent shows a token of `trailmesh agent add`, at the same socket or at `{AGENTS_DIRECTORY}/{AGENTS_SOCKET_FILE}`, which takes
+no other token ([agents](agents.md)). Each may call what its scopes allow, and set no parameter that is only the owner's to
+set. A verb that is read-only changes nothing, here or on any site. A verb that is audited leaves rows on the audit trail
+(`trailmesh audit`): one before it is done, and one that says how it ended.
 
 | scope | allows to |
 |---|---|
@@ -61,7 +62,8 @@ def verbs_page(notice: str) -> str:
             lines += [*_parameters(verb), *_result(verb, given)]
     inner = [record for record in with_inner(given) if record not in given]
     lines += ["## Records", "", "What the fields above hold.", *tables(inner)]
-    return "\n".join(lines) + "\n"
+    page = "\n".join(lines) + "\n"
+    return page.replace("](ids.md)", "](protocol/ids.md)")  # the words of fields are written for docs/protocol
 
 
 def _help(text: str) -> Iterator[str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Mapping
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.checked import hold_when_loaded
+from tests.sim.loop import SimLoop
 
 # Wall time says nothing on a busy two-core machine: bounds on work are asserted in the tests that promise them.
 settings.register_profile("trailmesh", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -12,3 +17,14 @@ settings.load_profile("trailmesh")
 
 # Whatever a verb gives in any test is what it declares.
 hold_when_loaded()
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The loop of a test. With ``pytestmark = pytest.mark.virtual_time`` nothing waits, and a slow machine changes nothing.
+
+    That is for what lies wholly in one process: sockets, threads and other processes need time to pass.
+    """
+    virtual = item.get_closest_marker("virtual_time") is not None
+    return {"virtual": SimLoop} if virtual else {"asyncio": asyncio.new_event_loop}

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -32,15 +31,15 @@ from node.trust.calls import Calls
 from node.trust.clock_mark import ClockMark
 from node.trust.peers import Peers
 from node.trust.trust_changes import TrustChanges
+from node.verbs import Handler
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.messages import Done, KeysPush
+from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
 from protocol.page.action import Action
 from protocol.page.observation import Element
-from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
-from tests.twins.browser import Control, Document, MemoryBrowser, MemoryPage, MemorySite
+from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import START_MS
 from tests.twins.storage import MemoryStore
 from tests.twins.transport import MemoryNetwork
@@ -56,18 +55,31 @@ _WAIT_S = 20.0
 
 
 class QuickClock:
-    """The machine's clock, faster; randomness from a seed. Implements ``adapters.ports.Clock``."""
+    """The clock of the event loop, faster; randomness from a seed. Implements ``adapters.ports.Clock``.
+
+    In virtual time (``tests/conftest.py``) it moves only when all tasks wait.
+    """
 
     def __init__(self, factor: float = 20.0) -> None:
         self._factor = factor
-        self._began = time.monotonic()
+        self._began_s: float | None = None
         self._drawn = itertools.count()
         self.ahead_ms = 0
         """How much further the clock was set."""
 
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
-        return START_MS + self.ahead_ms + int((time.monotonic() - self._began) * 1000 * self._factor)
+        return START_MS + self.ahead_ms + int(self._passed_s() * 1000 * self._factor)
+
+    def _passed_s(self) -> float:
+        """Since it was first asked while a loop was running."""
+        try:
+            now_s = asyncio.get_running_loop().time()
+        except RuntimeError:
+            return 0.0
+        if self._began_s is None:
+            self._began_s = now_s
+        return now_s - self._began_s
 
     def random(self, count: int) -> bytes:
         """Never for real keys."""
@@ -108,26 +120,18 @@ class SlowBrowser(MemoryBrowser):
         self._step_s = step_s
         self.opened: list[_SlowPage] = []
 
-    async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
-        """``adapters.ports.Browser.open``."""
-        await super().open(profile, guard)  # a browser that has crashed says so
-        page = _SlowPage(self._where, guard, self._clock, self._step_s)
-        self._pages.append(page)
+    def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+        """A new page of a context."""
+        page = _SlowPage(self._where, guard, kept, self._clock, self._step_s)
         self.opened.append(page)
         return page
 
 
 class _SlowPage(MemoryPage):
-    def __init__(self, site: MemorySite, guard: GuardPolicy, clock: Clock, step_s: float) -> None:
-        super().__init__(site, guard)
+    def __init__(self, site: MemorySite, guard: GuardPolicy, kept: Kept, clock: Clock, step_s: float) -> None:
+        super().__init__(site, guard, kept)
         self._clock = clock
         self._step_s = step_s
-        self.closed = False
-
-    async def close(self) -> None:
-        """``adapters.ports.Page.close``."""
-        self.closed = True
-        await super().close()
 
     async def perform(
         self,
@@ -158,6 +162,8 @@ class MemoryNode:
         self.identity = Identity(key, mesh.clock)
         self.address = f"https://{name}.invalid:443"
         self.running = False
+        self.protocol = PROTOCOL_VERSION
+        """Which protocol it says that it speaks."""
 
     @property
     def id(self) -> str:
@@ -167,12 +173,17 @@ class MemoryNode:
     @property
     def pages(self) -> int:
         """How many pages are open in its browsers."""
-        return sum(not page.closed for browser in self.browsers_opened for page in browser.opened)
+        return sum(page.is_open for browser in self.browsers_opened for page in browser.opened)
 
     async def _open_browser(self) -> SlowBrowser:
         browser = SlowBrowser(self.site, self.mesh.clock, self.step_s)
         self.browsers_opened.append(browser)
         return browser
+
+    def crash_browsers(self) -> None:
+        """End its browsers as killed processes would; the next page is of a new one."""
+        for browser in self.browsers_opened:
+            browser.crash()
 
     async def start(self) -> None:
         """Assemble it over its store and listen."""
@@ -205,11 +216,12 @@ class MemoryNode:
         self.mark = ClockMark(self.store, mesh.clock)
         await self.mark.load()
         self.api = FederationApi(self.changes, self.mark, mesh.clock)
-        rooms = {
+        rooms: dict[str, Handler] = {
             **self.explorer.routes,
             **self.log_exchange.routes,
             **self.notices.routes,
             "keys/push": self._on_keys,
+            "status": self._on_status,
         }
         for route, handler in rooms.items():
             self.api.serve(route, handler)
@@ -222,6 +234,17 @@ class MemoryNode:
     async def _on_keys(self, caller: str, push: KeysPush) -> Done:
         await self.changes.adopt(push.log)
         return Done()
+
+    async def _on_status(self, caller: str, ask: StatusAsk) -> StatusTell:
+        record = self.peers.record(caller)
+        return StatusTell(
+            node=self.id,
+            name=self.name,
+            version="0",
+            protocol=self.protocol,
+            now_ms=self.mesh.clock.now_ms(),
+            grants=record.grants if record else {},
+        )
 
     async def ask(self, verb: str, **params: Any) -> Any:
         """The result of a verb of its rooms."""
@@ -320,14 +343,15 @@ async def memory_mesh(*names: str, site: MemorySite | None = None, **explore: An
 
 async def until(condition: Callable[[], Any], what: str, seconds: float = _WAIT_S) -> Any:
     """Poll ``condition()``, which may be a coroutine function, until it is true; its value. Raises ``TimeoutError``."""
-    deadline = time.monotonic() + seconds
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
     while True:
         value = condition()
         if asyncio.iscoroutine(value):
             value = await value
         if value:
             return value
-        if time.monotonic() > deadline:
+        if loop.time() > deadline:
             raise TimeoutError(what)
         await asyncio.sleep(0.01)
 

@@ -83,6 +83,7 @@ def sample_session(steps: Sequence[Step], *, title: str = "Mugs under ten pounds
         steps=len(steps),
         duration_ms=1_000,
         secrets=("password",),
+        caller="agent:bruno",
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from adapters.search.writer import TreeWriter
+from protocol import ids
 from protocol.errors import MeshError
 from protocol.page.action import Click, Locator
 from protocol.search.delta import Delta, DeltaReader, encode_delta
@@ -45,7 +46,8 @@ def node(name: str, parent: bytes = ROOT_KEY, *, prior: float = 0.5, risk: int =
 
 def lease(number: int, *, live: bool = True, term: int = 1) -> LeaseEntry:
     """A lease of some worker."""
-    return LeaseEntry(worker="bob", lease=f"lea-{number}", term=term, live=live)
+    lease_id = ids.make_id("lea", (number << 4).to_bytes(ids.ID_RANDOM_BYTES))
+    return LeaseEntry(worker=ids.node_id(public_key("bob")), lease=lease_id, term=term, live=live)
 
 
 class Share:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from adapters.browser.home import PROFILE_ARGUMENT
 from adapters.browser.settings import BrowserSettings
 from protocol.errors import MeshError
 
@@ -112,7 +113,7 @@ def launch_args(settings: BrowserSettings, *, home: str, tunnel_port: int = 0) -
             raise MeshError("config.invalid", f"browser argument {argument.partition('=')[0]} is not allowed")
     return [
         *DRIVEN_ARGS,
-        f"--user-data-dir={home}",
+        f"{PROFILE_ARGUMENT}{home}",
         *(HEADLESS_ARGS if settings.headless else ()),
         *(() if settings.sandbox else ("--no-sandbox",)),
         *HARDENING_ARGS,

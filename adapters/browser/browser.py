@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import Any, Literal, cast
+from pathlib import Path
+from typing import Any, cast
 
 from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
 
 from adapters.browser.activity import Activity
+from adapters.browser.context import ChromiumContext
 from adapters.browser.faults import translated
 from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
-from adapters.browser.network import NetworkGuard
-from adapters.browser.page import ChromiumPage
-from adapters.browser.routing import Routing
+from adapters.browser.state import plain_state
+from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.session import BrowserInfo, Profile
@@ -43,8 +43,8 @@ class ChromiumBrowser:
         self._browser = browser
         self._judge = judge
         self._info = BrowserInfo(backend=backend, name="chromium", version=browser.version)
-        self._pages: set[ChromiumPage] = set()
-        self._activities: set[Activity] = set()
+        self._contexts: dict[Activity, ChromiumContext] = {}
+        self._life = Activity()
         browser.on("disconnected", lambda _: self._lost())
         if judge is not None:
             judge.watch(self._unjudged)
@@ -54,9 +54,21 @@ class ChromiumBrowser:
         """Backend, name and version."""
         return self._info
 
+    @property
+    def home(self) -> Path:
+        """The directory of a launched browser."""
+        assert self._ground is not None, "an attached browser has a directory of its owner's choice"
+        return self._ground.home
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts Chromium has."""
+        return len(self._browser.contexts)
+
     def _lost(self) -> None:
-        for activity in self._activities:
-            activity.lost()
+        for context in list(self._contexts.values()):
+            context.lost()
+        self._life.lost()
 
     def _unjudged(self) -> None:
         """Nobody judges any more: nothing may be sent, and the browser ends. Its pages learn of it at once."""
@@ -65,63 +77,39 @@ class ChromiumBrowser:
         self._lost()
         self._begin_to_close()
 
-    async def open(self, profile: Profile, guard: GuardPolicy) -> ChromiumPage:
+    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> ChromiumContext:
         """``adapters.ports.Browser.open``."""
         if self._closing is not None or not self._browser.is_connected():
             raise MeshError("browser.crashed", "the browser is not running")
-        activity = Activity()
-        self._activities.add(activity)
-        try:
-            page = await activity.alive(
-                self._open(profile, guard, activity),
-                timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
-                otherwise="browser.launch",
-                doing="opening a page",
-            )
-        except MeshError:
-            self._activities.discard(activity)
-            raise
-        activity.gone.add_done_callback(lambda _: self._forget(page, activity))
-        self._pages.add(page)
-        return page
-
-    def _forget(self, page: ChromiumPage, activity: Activity) -> None:
-        self._pages.discard(page)
-        self._activities.discard(activity)
-
-    def _released(self, guard: NetworkGuard, _: object) -> None:
-        if self._judge is not None:
-            self._judge.release(guard)
-
-    async def _open(self, profile: Profile, policy: GuardPolicy, activity: Activity) -> ChromiumPage:
-        context: BrowserContext = await self._browser.new_context(
-            viewport={"width": profile.width_px, "height": profile.height_px},
-            screen={"width": profile.width_px, "height": profile.height_px},
-            device_scale_factor=1,
-            locale=profile.locale,
-            timezone_id=profile.timezone,
-            reduced_motion="reduce" if profile.reduced_motion else "no-preference",
-            color_scheme=cast(Literal["dark", "light", "no-preference"], profile.color_scheme),
-            service_workers="block",
-            accept_downloads=False,
-            permissions=[],
+        storage = plain_state(state) if state is not None else None
+        return await self._life.alive(
+            self._open(profile, guard, storage),
+            timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
+            otherwise="browser.launch",
+            doing="opening a context",
         )
+
+    async def _open(self, profile: Profile, policy: GuardPolicy, storage: Any) -> ChromiumContext:
+        making = asyncio.ensure_future(self._browser.new_context(**_options(profile), storage_state=storage))
         try:
-            guard = NetworkGuard(policy, activity)
-            _, page = await asyncio.gather(guard.watch_sockets(context), context.new_page())
-            session = await context.new_cdp_session(page)
-            if self._judge is None:
-                await Routing(context, guard, activity).admit(page, session)
-            else:
-                await self._judge.admit(page, session, guard)
-                activity.gone.add_done_callback(partial(self._released, guard))
-            driven = ChromiumPage(context, page, session, activity, guard, keeps_windows=self._judge is None)
-            await driven.start()
-        except BaseException:
-            with contextlib.suppress(Exception):  # the failure above is the one to report
-                await context.close()
+            made = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            self._life.spawn(_closed(making))  # the driver makes it all the same
             raise
-        return driven
+        life = Activity()
+        context = ChromiumContext(made, policy, self._judge, life)
+        self._contexts[life] = context
+        life.gone.add_done_callback(lambda _: self._contexts.pop(life))
+        try:
+            await context.start()
+        except BaseException:
+            self._life.spawn(context.close())
+            raise
+        return context
+
+    async def ended(self) -> None:
+        """``adapters.ports.Browser.ended``."""
+        await asyncio.shield(self._life.gone)
 
     async def close(self) -> None:
         """``adapters.ports.Browser.close``."""
@@ -133,13 +121,34 @@ class ChromiumBrowser:
         return self._closing
 
     async def _close(self) -> None:
-        await asyncio.gather(*(page.close() for page in list(self._pages)))
+        await asyncio.gather(*(context.close() for context in list(self._contexts.values())))
         for work in (self._browser.close, self._driver.stop):
             # Closing must not raise: the browser may be gone, or the driver's process with it.
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(cast(Any, work)(), _CLOSE_TIMEOUT_S)
         if self._ground is not None:
             await self._ground.close()
+        self._lost()
+
+
+def _options(profile: Profile) -> dict[str, Any]:
+    """How a context is made: nothing is granted, nothing is downloaded, no service worker answers in the place of a site."""
+    return {
+        "viewport": {"width": profile.width_px, "height": profile.height_px},
+        "screen": {"width": profile.width_px, "height": profile.height_px},
+        "device_scale_factor": 1,
+        "locale": profile.locale,
+        "timezone_id": profile.timezone,
+        "reduced_motion": "reduce" if profile.reduced_motion else "no-preference",
+        "color_scheme": profile.color_scheme,
+        "service_workers": "block",
+        "accept_downloads": False,
+        "permissions": [],
+    }
+
+
+async def _closed(making: asyncio.Future[BrowserContext]) -> None:
+    await (await making).close()
 
 
 async def connected(

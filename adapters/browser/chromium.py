@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
 from playwright.async_api import Browser, Playwright
 
+from adapters.browser import leash
 from adapters.browser.arguments import launch_args, own_way
 from adapters.browser.browser import ChromiumBrowser, connected
 from adapters.browser.ground import Ground
 from adapters.browser.home import environment
 from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.ports import OpenBrowser
+
+_LEASH: Final = str(Path(leash.__file__))
+
+
+def leashed(*command: str) -> list[str]:
+    """``command``, run so that it ends with this process, where the system can do that."""
+    if sys.platform != "linux" or not sys.executable:
+        return list(command)
+    return [sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *command]
 
 
 def launcher(settings: BrowserSettings) -> OpenBrowser:
@@ -23,11 +38,15 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
         ground = await Ground.made(tunnel=not own_way(settings))
 
         async def connect(driver: Playwright) -> Browser:
+            program, *arguments = leashed(
+                find_executable(settings, driver.chromium.executable_path),
+                *launch_args(settings, home=str(ground.home), tunnel_port=ground.tunnel_port),
+            )
             return await driver.chromium.launch(
-                executable_path=find_executable(settings, driver.chromium.executable_path),
+                executable_path=program,
                 headless=settings.headless,
                 ignore_default_args=True,
-                args=launch_args(settings, home=str(ground.home), tunnel_port=ground.tunnel_port),
+                args=arguments,
                 env=environment(ground.home),
                 timeout=settings.launch_timeout_ms,
                 handle_sigint=False,

@@ -1,6 +1,7 @@
 """The directory of a launched Chromium: its profile with our preferences, its lock, its temporary files.
 
-It goes with the browser. One whose process was killed stays behind, until the next browser of the same user begins.
+It goes with the browser. One whose process was killed stays behind until the next node or browser of the same user begins,
+which also ends the browser, should it still run (``leash``).
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import stat
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +33,11 @@ _USUAL: Final = ("/tmp", "/var/tmp")  # noqa: S108 (what is made there is readab
 
 _PREFIX: Final = "trailmesh-"
 _OWNER_FILE: Final = "owner.lock"
-_NEW_S: Final = 60.0  # so long a directory is left alone whose maker may just be about to lock it
+_UNOWNED_FILE: Final = "owner.new"
+_END_TIMEOUT_S: Final = 5.0
+_POLL_S: Final = 0.02
+_PROC: Final = Path("/proc")
+PROFILE_ARGUMENT: Final = "--user-data-dir="
 
 
 def make_home(roots: Sequence[str] = ()) -> Path:
@@ -59,38 +66,69 @@ def make_home(roots: Sequence[str] = ()) -> Path:
 
 def own_home(home: Path) -> FileLock:
     """Have ``home`` known as one in use, as long as the result is held and this process lives. Errors: ``browser.launch``."""
-    lock = FileLock(home / _OWNER_FILE, timeout=0, mode=0o600, thread_local=False)
+    lock = FileLock(home / _UNOWNED_FILE, timeout=0, mode=0o600, thread_local=False)
     try:
         lock.acquire()
+        # Locked before anybody can find it: a directory with a lock that nobody holds was left behind, however new it is.
+        (home / _UNOWNED_FILE).rename(home / _OWNER_FILE)
     except (OSError, Timeout) as error:
         raise MeshError("browser.launch", "its directory cannot be locked", reason="directory") from error
     return lock
 
 
 def remove_abandoned(roots: Sequence[str] = ()) -> list[Path]:
-    """Remove what killed processes of this user left behind, and what was removed. Never raises. roots: as in ``make_home``."""
+    """End the browsers that killed processes of this user left behind, and remove their directories, which are returned.
+
+    Never raises. roots: as in ``make_home``.
+    """
     removed = []
     for root in dict.fromkeys(roots or (tempfile.gettempdir(), *_USUAL)):
         with suppress(OSError):
-            for home in Path(root).glob(f"{_PREFIX}*"):
-                if _is_abandoned(home):
-                    remove_home(home)
-                    removed.append(home)
+            removed += [home for home in Path(root).glob(f"{_PREFIX}*") if _removed_if_abandoned(home)]
     return removed
 
 
-def _is_abandoned(home: Path) -> bool:
+def _removed_if_abandoned(home: Path) -> bool:
     owner = home / _OWNER_FILE
     try:
         # What others put there under such a name is none of ours, nor is what has no lock of ours in it.
         if not all(_is_own(path, kind) for path, kind in ((home, stat.S_ISDIR), (owner, stat.S_ISREG))):
             return False
-        if time.time() - owner.lstat().st_mtime < _NEW_S:
-            return False
         with FileLock(owner, timeout=0, mode=0o600):
+            end_browser(home)
+            remove_home(home)
             return True
     except (OSError, Timeout):
         return False
+
+
+def end_browser(home: Path) -> None:
+    """Kill every process whose command line says that ``home`` is its profile, and wait a while until none is left."""
+    until = time.monotonic() + _END_TIMEOUT_S
+    while (found := browser_processes(home)) and time.monotonic() < until:
+        for pid in found:
+            with suppress(OSError):  # it has ended, or is somebody else's
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_POLL_S)
+
+
+def browser_processes(home: Path) -> list[int]:
+    """The pids of all processes whose command line says that ``home`` is their profile."""
+    argument = f" {PROFILE_ARGUMENT}{home} "
+    return [pid for pid, command in _processes() if pid != os.getpid() and argument in f" {command} "]
+
+
+def _processes() -> Iterator[tuple[int, str]]:
+    """Pid and command line of every process."""
+    if _PROC.joinpath("self", "cmdline").exists():
+        for process in _PROC.glob("[0-9]*"):
+            with suppress(OSError):  # it has ended
+                yield int(process.name), os.fsdecode((process / "cmdline").read_bytes()).replace("\0", " ")
+        return
+    listed = subprocess.run(["ps", "-axww", "-o", "pid=,command="], capture_output=True, check=False)  # noqa: S607
+    for line in os.fsdecode(listed.stdout).splitlines():
+        pid, _, command = line.strip().partition(" ")
+        yield int(pid), command
 
 
 def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:

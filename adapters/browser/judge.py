@@ -27,7 +27,7 @@ class BrowserJudge:
     def __init__(self, session: CDPSession) -> None:
         self._session = session
         self._pages: dict[NetworkGuard, Page] = {}
-        self._contexts: dict[str, NetworkGuard] = {}
+        self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
         self._shared: set[str] = set()
         """Workers that several pages may share: Playwright tells no page of their requests."""
@@ -53,10 +53,10 @@ class BrowserJudge:
             self._ended()
 
     async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard) -> None:
-        """``page``, still blank, is the one of its context that may send, under ``guard``."""
+        """``page``, still blank, may send from now on, under ``guard``. Other pages of its context are windows that may not."""
         target = (await session.send("Target.getTargetInfo"))["targetInfo"]
         self._pages[guard] = page
-        self._contexts[target["browserContextId"]] = guard
+        self._contexts[guard] = target["browserContextId"]
         self._frames[target["targetId"]] = guard
         # A frame that goes stays known: what it sends as it goes is still the page's.
         session.on("Page.frameAttached", lambda event: self._frames.update({event["frameId"]: guard}))
@@ -64,9 +64,9 @@ class BrowserJudge:
     def release(self, guard: NetworkGuard) -> None:
         """The page of ``guard`` is gone."""
         self._pages.pop(guard, None)
-        for known in (self._contexts, self._frames):
-            for key in [key for key, value in known.items() if value is guard]:
-                del known[key]
+        self._contexts.pop(guard, None)
+        for frame in [frame for frame, value in self._frames.items() if value is guard]:
+            del self._frames[frame]
         self._shared &= self._frames.keys()
 
     def _paused(self, event: Mapping[str, Any]) -> None:
@@ -100,7 +100,7 @@ class BrowserJudge:
         if target is None:
             guard = await self._owner(frame)
         else:
-            guard = self._contexts.get(target.get("browserContextId", ""))
+            guard = self._guard_of(target)
             if guard is not None and target["type"] == "page":
                 return _refused(event, guard)
         if guard is None:
@@ -109,6 +109,14 @@ class BrowserJudge:
         if target is not None and target["type"] == "shared_worker":
             self._shared.add(frame)
         return permitted(event, guard)
+
+    def _guard_of(self, target: Mapping[str, Any]) -> NetworkGuard | None:
+        """That of the page that opened ``target``; else, as for a worker that pages share, that of any page of its context."""
+        opener = self._frames.get(target.get("openerFrameId", ""))
+        if opener is not None:
+            return opener
+        context = target.get("browserContextId")
+        return next((guard for guard, known in self._contexts.items() if known == context), None)
 
     async def _target(self, frame: str) -> Mapping[str, Any] | None:
         """What Chromium knows of another window, a worker or a frame at the top of its own process."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from playwright.async_api import BrowserContext, CDPSession, WebSocketRoute
+from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
@@ -37,7 +37,7 @@ def announced_by(method: str, headers: Mapping[str, str]) -> str:
 
 
 class NetworkGuard:
-    """Judges the requests of one page's context under ``policy``."""
+    """Judges the requests of one page under the policy of its context."""
 
     def __init__(self, policy: GuardPolicy, activity: Activity) -> None:
         self._policy = policy
@@ -45,9 +45,9 @@ class NetworkGuard:
         self._blocked: list[str] = []
         self._pop_ups: dict[str, str] = {}
 
-    async def watch_sockets(self, context: BrowserContext) -> None:
-        """Judge WebSockets from now on."""
-        await context.route_web_socket("**/*", self._socket)
+    async def watch_sockets(self, of: BrowserContext | Page) -> None:
+        """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
+        await of.route_web_socket("**/*", self._socket)
 
     def taken(self, mask: Callable[[str], str]) -> tuple[str, ...]:
         """What was refused since the last call, as ``METHOD /path``."""

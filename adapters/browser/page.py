@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from playwright.async_api import BrowserContext, CDPSession
+from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
 
@@ -31,25 +31,24 @@ _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow
 _CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
-_DISMISS_TIMEOUT_MS: Final = 1_000
+_BLANK_TIMEOUT_MS: Final = 1_000
+_OFFLINE: Final = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
 
 class ChromiumPage:
-    """``adapters.ports.Page`` on one Playwright page in its own context."""
+    """``adapters.ports.Page`` on one Playwright page."""
 
     def __init__(
         self,
-        context: BrowserContext,
         page: PlaywrightPage,
         session: CDPSession,
         activity: Activity,
         guard: NetworkGuard,
         *,
-        keeps_windows: bool,
+        cuts_off: bool,
     ) -> None:
-        """keeps_windows: those that the page opens are closed with it only, and all of them cut off from the network first."""
-        self._context = context
-        self._keeps_windows = keeps_windows
+        """cuts_off: whether the page is cut off from the network before it is closed."""
+        self._cuts_off = cuts_off
         self._page = page
         self._session = session
         self._activity = activity
@@ -60,19 +59,15 @@ class ChromiumPage:
         self._secrets: dict[str, str] = {}
         self._closed = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it can still be driven."""
+        return not (self._closed or self._activity.gone.done())
+
     async def start(self) -> None:
         """Begin to listen; the page must not have navigated yet."""
         await asyncio.gather(self._session.send("Page.enable"), self._worlds.start())
         self._activity.follow(self._page, self._session, self._worlds.main_frame)
-        self._context.on("page", self._pop_up)
-
-    def _pop_up(self, page: PlaywrightPage) -> None:
-        if page is self._page:
-            return
-        if not self._keeps_windows:
-            self._activity.spawn(_dismiss(page))
-        elif len(self._context.pages) > limits.WINDOWS_KEPT_MAX:
-            self._activity.lost()  # it is not driven any further, and closed by whoever drives it
 
     # --- observing ---
 
@@ -312,24 +307,23 @@ class ChromiumPage:
         if self._closed:
             return
         self._closed = True
-        if self._keeps_windows:
+        if self._cuts_off:
             with contextlib.suppress(Exception):  # closing must not raise: the browser may be gone
                 await asyncio.wait_for(self._cut_off(), limits.STEP_TIMEOUT_MS / 1000)
         with contextlib.suppress(MeshError):
             await self._activity.alive(
-                self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
+                self._page.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
             )
         self._activity.lost()
 
     async def _cut_off(self) -> None:
-        """Take away what could send a window elsewhere, then the network, then close.
+        """Take away what could send the page elsewhere, then its network.
 
-        A request that waits for its judgement as its window closes is let go by Chromium.
+        A request that waits for its judgement as its page closes is let go by Chromium.
         """
-        await _blank(self._page)
-        await asyncio.gather(*(_blank(page) for page in self._context.pages))
-        await self._context.set_offline(True)
-        await self._context.close()
+        await blank(self._page)
+        await self._session.send("Network.enable")
+        await self._session.send("Network.emulateNetworkConditions", _OFFLINE)
 
 
 async def _parsed(snapshot: str) -> list[Node]:
@@ -337,15 +331,10 @@ async def _parsed(snapshot: str) -> list[Node]:
     return parse(snapshot)
 
 
-async def _dismiss(page: PlaywrightPage) -> None:
-    """Close a window; what it is on its way to it gives up first."""
-    await _blank(page)
-    await page.close()
-
-
-async def _blank(page: PlaywrightPage) -> None:
+async def blank(page: PlaywrightPage) -> None:
+    """Have ``page`` give up what it is on its way to."""
     with contextlib.suppress(PlaywrightError):
-        await page.goto("about:blank", timeout=_DISMISS_TIMEOUT_MS)
+        await page.goto("about:blank", timeout=_BLANK_TIMEOUT_MS)
 
 
 def _unreadable(name: str) -> MeshError:

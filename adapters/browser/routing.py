@@ -8,6 +8,7 @@ it once, but would pause the requests of the owner's tabs as well.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,70 +21,83 @@ from adapters.browser.scripts import WITHOUT_UNJUDGED
 
 
 class Routing:
-    """Brings the requests of one context before its guard."""
+    """Brings the requests of one context before the guards of its pages."""
 
-    def __init__(self, context: BrowserContext, guard: NetworkGuard, activity: Activity) -> None:
+    def __init__(self, context: BrowserContext) -> None:
         self._context = context
-        self._guard = guard
-        self._activity = activity
-        self._page: Page | None = None
+        self._pages: dict[Page, tuple[NetworkGuard, Activity]] = {}
 
-    async def admit(self, page: Page, session: CDPSession) -> None:
-        """``page``, still blank, is the one of the context that may send; other pages are pop-ups."""
-        self._page = page
+    async def start(self) -> None:
+        """Judge from now on. What belongs to no page that was admitted is refused."""
         await self._context.add_init_script(WITHOUT_UNJUDGED)
         await self._context.route("**/*", self._route)
-        page.on("framenavigated", self._frame_navigated)
-        await self._watch_redirects(session)
 
-    async def _watch_redirects(self, session: CDPSession) -> None:
+    async def admit(self, page: Page, session: CDPSession, guard: NetworkGuard, activity: Activity) -> None:
+        """``page``, still blank, may send from now on, under ``guard``. Other pages of the context are windows that may not."""
+        self._pages[page] = guard, activity
+        activity.gone.add_done_callback(lambda _: self._pages.pop(page, None))
+        page.on("framenavigated", partial(self._frame_navigated, page))
+        await self._watch_redirects(session, guard, activity)
+
+    async def _watch_redirects(self, session: CDPSession, guard: NetworkGuard, activity: Activity) -> None:
         async def judge(event: Mapping[str, Any]) -> None:
-            permit = permitted(event, self._guard)
+            permit = permitted(event, guard)
             if permit and "redirectedRequestId" in event:  # routing has seen the first hop
-                await self._guard.lets_paused(event)
+                await guard.lets_paused(event)
             await answer(session, event, permit)
 
-        session.on("Fetch.requestPaused", lambda event: self._activity.spawn(judge(event)))
+        session.on("Fetch.requestPaused", lambda event: activity.spawn(judge(event)))
         await pause_requests(session)
 
     async def _route(self, route: Route) -> None:
         request = route.request
         navigation = request.is_navigation_request()
         try:
-            if not self._is_own(request):
-                if navigation:
-                    self._guard.pop_up(request.method, request.url)
+            guard, is_own = await self._guard_of(request)
+            if guard is None:
                 await route.abort("aborted")
-            elif self._permits(request):
-                await self._guard.lets(request.method, request.url.partition("#")[0], request.resource_type)
+            elif not is_own:
+                if navigation:
+                    guard.pop_up(request.method, request.url)
+                await route.abort("aborted")
+            elif self._permits(request, guard):
+                await guard.lets(request.method, request.url.partition("#")[0], request.resource_type)
                 await route.continue_()
             else:
                 await route.abort("aborted" if navigation else "blockedbyclient")
         except PlaywrightError:
             return  # the page or the browser went away: nothing is left to let through
 
-    def _is_own(self, request: Request) -> bool:
+    async def _guard_of(self, request: Request) -> tuple[NetworkGuard | None, bool]:
+        """The guard that judges ``request``, and whether it is of the guard's own page; not so for a window."""
+        anybody = next(iter(self._pages.values()), (None, None))[0]
         try:
-            return request.frame.page is self._page
+            page = request.frame.page
         except PlaywrightError:
-            # A navigation whose page does not exist yet comes from a pop-up; a request without a frame from a worker.
-            return not request.is_navigation_request() and not request.service_worker
+            # A navigation whose page does not exist yet comes from a window; a request without a frame from a worker.
+            return anybody, not request.is_navigation_request() and not request.service_worker
+        if page in self._pages:
+            return self._pages[page][0], True
+        opener = await page.opener()
+        return (self._pages[opener][0] if opener in self._pages else anybody), False
 
-    def _permits(self, request: Request) -> bool:
+    @staticmethod
+    def _permits(request: Request, guard: NetworkGuard) -> bool:
         try:
             body = request.post_data if request.method == "POST" and is_json(request.headers) else None
         except UnicodeError:
             body = None
         navigation, announced = request.is_navigation_request(), announced_by(request.method, request.headers)
-        return self._guard.permits(request.method, request.url, request.resource_type, navigation, body, announced)
+        return guard.permits(request.method, request.url, request.resource_type, navigation, body, announced)
 
-    def _frame_navigated(self, frame: Frame) -> None:
-        if frame.parent_frame is None or self._page is None:
+    def _frame_navigated(self, page: Page, frame: Frame) -> None:
+        if frame.parent_frame is None or page not in self._pages:
             return
-        if _host(frame.url) not in ("", _host(self._page.url)):
-            self._activity.spawn(self._watch_frame(frame))
+        if _host(frame.url) not in ("", _host(page.url)):
+            guard, activity = self._pages[page]
+            activity.spawn(self._watch_frame(frame, guard, activity))
 
-    async def _watch_frame(self, frame: Frame) -> None:
+    async def _watch_frame(self, frame: Frame, guard: NetworkGuard, activity: Activity) -> None:
         """Judge redirects in a frame of another site too: it may run in a process out of the page session's sight.
 
         What the frame requested before this has taken effect is judged by its first hop only.
@@ -92,7 +106,7 @@ class Routing:
             session = await self._context.new_cdp_session(frame)
         except PlaywrightError:
             return  # it shares the page's process, and so the page's session, after all
-        await self._watch_redirects(session)
+        await self._watch_redirects(session, guard, activity)
 
 
 def _host(url: str) -> str:

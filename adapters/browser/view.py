@@ -96,8 +96,14 @@ def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask:
 
     builder = _Builder(roots, facts, url, cleaned)
     elements = builder.elements()
-    text = truncate("\n".join(builder.lines()))
-    observation = Observation(url=cleaned(url), title=cleaned(title), text=text, elements=tuple(elements))
+    lines = builder.lines()
+    observation = Observation(
+        url=cleaned(url),
+        title=cleaned(title),
+        text=truncate("\n".join(lines)),
+        elements=tuple(elements),
+        lines=builder.places(len(lines)),
+    )
     return View(observation, builder.refs)
 
 
@@ -116,6 +122,10 @@ class _Builder:
         self._number(roots)
         self._headings = [i for i, node in enumerate(self._order) if node.role == "heading"]
         self._labels: dict[int, str] = {}
+        self._listed: list[int] = []
+        """Which node each element is."""
+        self._before: list[int] = []
+        """How many lines stand before each node."""
 
     def _number(self, roots: Sequence[Node]) -> None:
         """Lay the tree out in document order; iterative, as a page can nest deeper than Python can recurse."""
@@ -158,6 +168,7 @@ class _Builder:
             if len(found) == limits.OBSERVATION_ELEMENTS_MAX:
                 break
             found.append(self._element(index, node))
+            self._listed.append(index)
         return found
 
     def _element(self, index: int, node: Node) -> Element:
@@ -286,15 +297,21 @@ class _Builder:
                 node.role == "generic" and not node.name and not node.text and not node.attributes.keys() - {"active"}
             )
             shift[index] = level if wrapper else level + 1
+            self._before.append(len(listed))
             if wrapper:
                 continue
             listed.append("  " * level + self._line(node))
         return listed
 
+    def places(self, total: int) -> tuple[int, ...]:
+        """Of each element the line of its node, or the first one within a wrapper. total: how many lines there are."""
+        before = [*self._before, total]
+        return tuple(before[node] if before[self._end[node]] > before[node] else -1 for node in self._listed)
+
     @staticmethod
     def _line(node: Node) -> str:
         if node.role == "text":
-            return f"- {node.text}"
+            return f"- {_SPACE.sub(' ', node.text)}"  # a page must not begin a line of its own
         states = "".join(
             f" [{key}={value}]" if value else f" [{key}]"
             for key, value in sorted(node.attributes.items())

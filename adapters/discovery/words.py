@@ -1,4 +1,4 @@
-"""What is believed of a word heard on the local network: its form, and nothing else."""
+"""Checks the form of announcements from the local network. Nothing else in them is trusted."""
 
 from __future__ import annotations
 

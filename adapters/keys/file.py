@@ -45,7 +45,7 @@ class MemoryKeyStore:
     def load(self) -> tuple[bytes, ...]:
         """As ``KeyStore.load``. Errors: ``node.not_initialised``."""
         if not self._seeds:
-            raise MeshError("node.not_initialised", "no key was kept")
+            raise MeshError("node.not_initialised", "no key is stored")
         return self._seeds
 
     def save(self, seeds: Sequence[bytes]) -> None:

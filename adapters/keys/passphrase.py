@@ -1,7 +1,7 @@
 """Seeds sealed with a passphrase: argon2id makes the key, XChaCha20-Poly1305 seals.
 
-The parameters stand in the open beside the sealed seeds and are sealed in as additional data, so none can be swapped.
-A wrong passphrase and a changed file give one error: nothing says how near a guess was.
+The parameters are stored in plain text beside the encrypted seeds and are authenticated as additional data, so nobody can change
+them. A wrong passphrase and a changed file give the same error, so that the error does not help in guessing.
 """
 
 from __future__ import annotations

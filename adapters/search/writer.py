@@ -1,7 +1,7 @@
 """Writes this node's own document about a search with automerge, one change chunk per delta.
 
-The document is only ever written: nothing is read back, no foreign bytes come near it, and after a restart a new
-epoch with a new document begins, so nothing is loaded either. No call here waits; a writer belongs to one task.
+The document is only written. Nothing is read back, and foreign bytes never reach automerge. After a restart a new epoch with a
+new document begins, so nothing is loaded either. No call here waits; a writer belongs to one task.
 """
 
 from __future__ import annotations

@@ -39,21 +39,25 @@ def lines(db: sqlite3.Connection, after: int, limit: int) -> list[AuditLine]:
 
 
 def find(db: sqlite3.Connection, query: AuditQuery) -> list[AuditLine]:
-    """Implements ``Store.audit_find``."""
+    """Implements ``Store.audit_find``: from the end backwards, until there are enough."""
+    conditions, values = list[str](), list[object]()
+    for condition, value in (
+        ("who = ?", query.who),
+        ("at_ms >= ?", records.integer(query.since_ms)),
+        ("at_ms < ?", records.integer(query.until_ms)),
+    ):
+        if value:
+            conditions.append(condition)
+            values.append(value)
+    if query.what:
+        conditions.append("(what = ? OR substr(what, 1, ?) IN (?, ?))")
+        values += (query.what, len(query.what) + 1, f"{query.what}.", f"{query.what}/")
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM audit WHERE at_ms >= ?1 AND (?2 = 0 OR at_ms < ?2) AND (?3 = '' OR who = ?3)"  # noqa: S608
-        " AND (?4 = '' OR what = ?4 OR substr(what, 1, length(?4) + 1) IN (?4 || '.', ?4 || '/'))"
-        " ORDER BY number DESC LIMIT ?5",
-        (
-            records.integer(query.since_ms),
-            records.integer(query.until_ms),
-            query.who,
-            query.what,
-            records.check_limit(query.limit),
-        ),
+        f"SELECT {_COLUMNS} FROM audit{records.where(conditions)} ORDER BY number DESC LIMIT ?",  # noqa: S608 (constants)
+        (*values, records.check_limit(query.limit)),
     )
     return [_line(row) for row in rows][::-1]
 
 
-def _line(row: tuple[int, int, str, str, bytes, str]) -> AuditLine:
-    return AuditLine(number=row[0], at_ms=row[1], who=row[2], what=row[3], line=row[4], digest=row[5])
+def _line(row: tuple[object, ...]) -> AuditLine:
+    return records.of_columns(AuditLine, row)

@@ -1,7 +1,8 @@
 """Blobs: files named by their SHA-256, ``blobs/ab/<64 hex>``.
 
 A blob is written to a temporary file in its own directory, synced, renamed, and the directory synced: whoever sees the
-name sees the whole content, also after a power cut. Used from one thread of the process that owns the data directory.
+name sees the whole content, also after a power cut. Used from one thread of a process; another process on the same directory takes
+nothing away that this one has put and not yet named (``pins.py``).
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from adapters.storage.faults import translated
+from adapters.storage.pins import Pins
 from protocol.errors import MeshError
 
 DIGEST_BYTES: Final = 32
@@ -49,8 +52,10 @@ class Blobs:
         self._root = root
         with translated():
             make_directory(root)
-            for stale in root.glob(f"*/{_TEMPORARY}*"):
-                stale.unlink()
+            self._pins = Pins(root)
+            with self._pins.sweeping():  # what another process is writing is not half-written
+                for stale in root.glob(f"*/{_TEMPORARY}*"):
+                    stale.unlink()
 
     def path_of(self, digest: bytes) -> Path:
         """Where the blob of this digest lies, if it is there."""
@@ -58,13 +63,16 @@ class Blobs:
         return self._root / name[:2] / name
 
     def put(self, data: bytes) -> bytes:
-        """The SHA-256 of ``data``, once it is on disk. Errors: ``store.full``, ``store.corrupt``.
+        """The SHA-256 of ``data``, once it is on disk; no process removes it before it was ``named``.
+
+        Errors: ``store.full``, ``store.corrupt``.
 
         A sound file of that name is left as it is; a damaged one is replaced, so importing a session again heals it.
         """
         digest = hashlib.sha256(data).digest()
         path = self.path_of(digest)
-        with translated():
+        with translated(), self._pins.putting():
+            self._pins.add(digest)
             if self._read(path) == data:
                 # Its writer may have died between the rename and this: the name becomes durable before it is relied on.
                 sync_directory(path.parent)
@@ -85,10 +93,26 @@ class Blobs:
             raise MeshError("blob.missing", f"blob {digest.hex()[:16]}… does not match its hash", digest=digest.hex())
         return data
 
-    def remove(self, digest: bytes) -> None:
-        """Remove a blob, if it is there. Errors: ``store.full``, ``store.corrupt``."""
+    def named(self, digests: Iterable[bytes]) -> None:
+        """A record names these blobs now, and is on disk. Errors: ``store.corrupt``, ``store.unwritable``."""
         with translated():
-            self.path_of(digest).unlink(missing_ok=True)
+            self._pins.drop(digests)
+
+    def remove(self, digests: Iterable[bytes]) -> set[bytes]:
+        """Remove those of these blobs that nobody has put and not named yet; the others, which stay.
+
+        Errors: ``store.unwritable``, ``store.corrupt``.
+        """
+        wanted = set(digests)
+        with translated(), self._pins.sweeping():
+            kept = wanted & self._pins.held()
+            for digest in wanted - kept:
+                self.path_of(digest).unlink(missing_ok=True)
+        return kept
+
+    def close(self) -> None:
+        """End what protects blobs that this process has put and not named."""
+        self._pins.close()
 
     def has(self, digest: bytes) -> bool:
         """Whether a file of this digest is there; its content is checked by ``get``."""

@@ -1,7 +1,11 @@
 """One SQLite database on one thread: settings, transactions, translation of errors.
 
-All calls run on a single-thread executor, so the event loop never waits for the disk, calls keep their order, and the
-connection is never shared.
+All calls run on a single-thread executor, so the event loop never waits for the disk, reads and writes keep their order, and
+the connection is never shared.
+
+Group commit: calls that arrive while the thread is busy wait together, and the next transaction takes all of them. Each has a
+savepoint of its own, so one that fails is undone alone; each is answered once the one commit is on disk, reads too, so nobody
+sees what a power cut could still take back.
 """
 
 from __future__ import annotations
@@ -9,20 +13,24 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from adapters.storage import migrations
 from adapters.storage.blobs import make_directory, sync_directory
 from adapters.storage.faults import translated
 from adapters.storage.records import closed
+from protocol.errors import MeshError
 
 T = TypeVar("T")
 
 BUSY_TIMEOUT_MS: Final = 5_000
+BATCH_CALLS_MAX: Final = 256
+"""Calls of one transaction. More would keep the first of them waiting for long."""
 _FILE_MODE: Final = 0o600
 _SETTINGS: Final = (
     "PRAGMA journal_mode = WAL",
@@ -36,13 +44,32 @@ _SETTINGS: Final = (
 )
 
 
+class _Call(NamedTuple):
+    """A call that waits for the thread."""
+
+    work: Callable[[sqlite3.Connection], Any]
+    then: Callable[[sqlite3.Connection], None] | None
+    writes: bool
+    answer: asyncio.Future[Any]
+
+
+_Outcome = tuple[Any, BaseException | None]
+"""What a call returned, or what it raised."""
+
+
 class Database:
-    """An open database. ``read`` and ``write`` each run one function in one transaction."""
+    """An open database. ``read`` and ``write`` each run one function as if in a transaction of its own.
+
+    The function may be run a second time when the transaction it was part of failed: it changes nothing but the database.
+    """
 
     def __init__(self, db: sqlite3.Connection, path: Path, executor: ThreadPoolExecutor) -> None:
         self._db = db
         self._path = path
         self._executor = executor
+        self._queue: deque[_Call] = deque()
+        self._called_for = False
+        """Whether a turn of the thread is to come that takes what is queued now."""
         self._closed = False
         self.waiting = 0
         """Calls that have begun and not ended."""
@@ -66,21 +93,35 @@ class Database:
     ) -> T:
         """What ``work`` returned, once it is committed and on disk; if it raises, nothing of it stays.
 
-        then: a transaction of its own that follows at once, also for a caller who no longer waits.
+        then: a transaction of its own that follows the commit, also for a caller who no longer waits.
         """
-
-        def both() -> T:
-            # IMMEDIATE takes the write lock first: a deferred transaction can fail halfway when it has to upgrade.
-            result = self._transaction("BEGIN IMMEDIATE", work)
-            if then is not None:
-                self._transaction("BEGIN IMMEDIATE", then)
-            return result
-
-        return await self.run(both)
+        result: T = await self._called(work, then, writes=True)
+        return result
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What ``work`` returned on one consistent state of the database."""
-        return await self.run(lambda: self._transaction("BEGIN", work))
+        """What ``work`` returned on one consistent state of the database, all of which is on disk."""
+        result: T = await self._called(work, None, writes=False)
+        return result
+
+    async def _called(
+        self,
+        work: Callable[[sqlite3.Connection], Any],
+        then: Callable[[sqlite3.Connection], None] | None,
+        *,
+        writes: bool,
+    ) -> Any:
+        if self._closed:
+            raise closed()
+        self.waiting += 1
+        try:
+            answer = asyncio.get_running_loop().create_future()
+            self._queue.append(_Call(work, then, writes, answer))
+            if not self._called_for:
+                self._called_for = True
+                self._executor.submit(self._take)
+            return await answer
+        finally:
+            self.waiting -= 1
 
     async def run(self, work: Callable[[], T]) -> T:
         """What ``work`` returned on this thread, without a transaction. Errors: ``node.stopped`` once closed."""
@@ -91,6 +132,11 @@ class Database:
             return await asyncio.get_running_loop().run_in_executor(self._executor, work)
         finally:
             self.waiting -= 1
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
 
     async def close(self) -> None:
         """Finish what was begun, fold the WAL into the file, end the thread. Never raises; twice is once."""
@@ -104,6 +150,75 @@ class Database:
         with suppress(sqlite3.Error):  # all is committed; a checkpoint that fails here runs at the next open
             self._db.close()
 
+    # --- on the thread -----------------------------------------------------------------------------------------------
+
+    def _take(self) -> None:
+        """Run what waits, in its order."""
+        self._called_for = False  # before the queue is emptied: what comes after that calls for a turn of its own
+        while self._queue:
+            calls = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_CALLS_MAX))]
+            calls = [call for call in calls if not call.answer.cancelled()]
+            if not calls:
+                continue
+            try:
+                outcomes = self._together(calls) if len(calls) > 1 else [self._alone(calls[0])]
+                outcomes = [self._follow(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)]
+            except BaseException as error:
+                outcomes = [(None, error)] * len(calls)  # a defect of this class: nobody is left waiting
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                # One wake of the loop for all: a wake for each would have both threads fight for the interpreter.
+                calls[0].answer.get_loop().call_soon_threadsafe(_tell, calls, outcomes)
+
+    def _together(self, calls: Sequence[_Call]) -> list[_Outcome]:
+        """The outcomes of ``calls`` in one transaction; of each by itself, if the database gives up the transaction."""
+        outcomes: list[_Outcome] = []
+        try:
+            with translated(self._path):
+                # IMMEDIATE takes the write lock first: a deferred transaction can fail halfway when it has to upgrade.
+                self._db.execute("BEGIN IMMEDIATE" if any(call.writes for call in calls) else "BEGIN")
+        except MeshError as error:
+            # Another process holds the lock: to wait for it once more for each write would stop everybody for minutes.
+            return [(None, error) if call.writes else self._alone(call) for call in calls]
+        try:
+            with translated(self._path):
+                for call in calls:
+                    outcomes.append(self._saved(call))
+                    if not self._db.in_transaction:  # a full disk, for one, undoes everything
+                        break
+                else:
+                    self._db.execute("COMMIT")
+                    return outcomes
+        except MeshError:
+            self._undo()
+        return [self._alone(call) for call in calls]
+
+    def _saved(self, call: _Call) -> _Outcome:
+        """The outcome of ``call`` in the open transaction; undone alone if it raises."""
+        self._db.execute("SAVEPOINT call")
+        try:
+            with translated(self._path):
+                result = call.work(self._db)
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK TO call")
+                self._db.execute("RELEASE call")
+            return None, error
+        self._db.execute("RELEASE call")
+        return result, None
+
+    def _alone(self, call: _Call) -> _Outcome:
+        try:
+            return self._transaction("BEGIN IMMEDIATE" if call.writes else "BEGIN", call.work), None
+        except BaseException as error:
+            return None, error
+
+    def _follow(self, call: _Call, outcome: _Outcome) -> _Outcome:
+        """``outcome``, once what follows a write that succeeded was run."""
+        if call.then is None or outcome[1] is not None:
+            return outcome
+        _, error = self._alone(call._replace(work=call.then))
+        return outcome if error is None else (None, error)
+
     def _transaction(self, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
         with translated(self._path):
             self._db.execute(begin)
@@ -111,27 +226,55 @@ class Database:
                 result = work(self._db)
                 self._db.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):  # SQLite may have rolled back already; the first error counts
-                    self._db.execute("ROLLBACK")
+                self._undo()
                 raise
             return result
+
+    def _undo(self) -> None:
+        with suppress(sqlite3.Error):  # SQLite may have rolled back already; the first error counts
+            self._db.execute("ROLLBACK")
+
+
+def _tell(calls: Sequence[_Call], outcomes: Sequence[_Outcome]) -> None:
+    """Answer those who still wait; on the event loop."""
+    for call, (result, error) in zip(calls, outcomes, strict=True):
+        if call.answer.done():  # cancelled while it ran
+            continue
+        if error is None:
+            call.answer.set_result(result)
+        else:
+            call.answer.set_exception(error)
+
+
+def _create(path: Path) -> None:
+    """Make an empty store beside ``path``, then give it that name: a crash leaves no file there that is none."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    # SQLite would create the file by the umask; its WAL takes the mode of the database file.
+    os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _FILE_MODE))
+    db = sqlite3.connect(new, isolation_level=None)
+    try:
+        migrations.migrate(db)
+    finally:
+        db.close()
+    os.replace(new, path)
+    sync_directory(path.parent)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     with translated(path):
         make_directory(path.parent)
-        created = not path.exists()
-        # SQLite would create the file by the umask; its WAL takes the mode of the database file.
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _FILE_MODE)
+        if not path.exists():
+            _create(path)
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         try:
             os.fchmod(handle, _FILE_MODE)
         finally:
             os.close(handle)
-        if created:
-            sync_directory(path.parent)
         db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_MS / 1_000, isolation_level=None)
         try:
-            migrations.version_of(db)  # first of all: a store that is refused is not changed
+            if not migrations.version_of(db):  # first of all: a store that is refused is not changed
+                raise MeshError("store.corrupt", f"{path} is empty: what it held is gone")
             for setting in _SETTINGS:
                 db.execute(setting)
             migrations.migrate(db)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from protocol.errors import MeshError
+from protocol.limits import KIB
 from protocol.store_faults import store_code
 
 _NOT_OURS = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN})
+_ROOM_BYTES = 256 * KIB
+"""With less than this free, no write is called sound: SQLite takes some pages more than it is given."""
 _PRIMARY = 0xFF
 """SQLite keeps its primary result code in the low byte of an extended one."""
 
@@ -38,7 +42,7 @@ def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
     """The one ``MeshError`` a database error stands for."""
     primary = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
     name = getattr(error, "sqlite_errorname", "")
-    if primary == sqlite3.SQLITE_FULL:
+    if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _no_room(name, path)):
         return MeshError("store.full", sqlite=name)
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return MeshError("node.locked", "another process writes to the store", sqlite=name)
@@ -49,6 +53,16 @@ def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
         return MeshError("internal.fault", str(error), sqlite=name)
     code = "store.unwritable" if primary in _NOT_OURS else "store.corrupt"
     return MeshError(code, f"{path or 'the database'} reports: {error}", sqlite=name)
+
+
+def _no_room(name: str, path: Path | None) -> bool:
+    """Whether an input/output error stands for a full disk: SQLite calls it so where it grows a file that it has mapped."""
+    if name == "SQLITE_IOERR_SHMSIZE":
+        return True
+    try:
+        return path is not None and shutil.disk_usage(path.parent).free < _ROOM_BYTES
+    except OSError:
+        return False
 
 
 def of_os(error: OSError) -> MeshError:

@@ -55,7 +55,7 @@ def subtrees(db: sqlite3.Connection, log: int, places: Sequence[Subtree]) -> lis
         row = db.execute(sql, (log, *place)).fetchone()
         if row is None:
             raise records.no_subtree(log, place)
-        found.append(row[0])
+        found.append(records.blob(row[0]))
     return found
 
 
@@ -75,8 +75,8 @@ def leaves(db: sqlite3.Connection, log: int, first: int, limit: int) -> list[Lea
     return [_leaf(row) for row in rows]
 
 
-def _leaf(row: tuple[int, int, bytes, str, str]) -> LeafRecord:
-    return LeafRecord(log=row[0], index=row[1], digest=row[2], kind=row[3], subject=row[4])
+def _leaf(row: tuple[object, ...]) -> LeafRecord:
+    return records.of_columns(LeafRecord, row)
 
 
 def put(db: sqlite3.Connection, table: Table, node: str, record: msgspec.Struct) -> None:

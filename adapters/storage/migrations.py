@@ -10,8 +10,11 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+from adapters.storage.blobs import DIGEST_BYTES
 from protocol.errors import MeshError
+from protocol.recording.bundle import KIND
 from protocol.wire import cbor
+from protocol.wire.envelope import peek
 
 APPLICATION_ID: Final = 0x74_6D_73_68
 """``tmsh`` in the header of the database file: tells a store from any other SQLite file."""
@@ -81,6 +84,40 @@ _AUDIT_TRAIL: Final = (
 # Scopes were granted for every origin; invites do not outlive the process that listens for them.
 _GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
 
+# Lists in the order they are shown in, by each of their filters: no page is sorted, and none reads what is beyond it.
+_LISTS: Final = (
+    "DROP INDEX artefacts_by_subject",
+    "CREATE INDEX artefacts_by_subject ON artefacts (subject, issued_s, seq)",
+    "CREATE INDEX artefacts_by_subject_and_kind ON artefacts (subject, kind, issued_s, seq)",
+    "CREATE INDEX artefacts_by_kind ON artefacts (kind, issued_s, seq)",
+    "CREATE INDEX artefacts_by_time ON artefacts (issued_s, seq)",
+    "CREATE INDEX searches_by_status ON searches (status, created_ms, seq)",
+    "CREATE INDEX searches_by_time ON searches (created_ms, seq)",
+    "DROP INDEX leases_by_search",
+    "CREATE INDEX leases_by_search ON leases (search, seq)",
+    "CREATE INDEX leases_by_status ON leases (search, status, seq)",
+    # For the sweep of blobs: whether a step or a signature names one.
+    "CREATE INDEX steps_by_snapshot ON steps (snapshot)",
+    "CREATE INDEX steps_by_screenshot ON steps (screenshot)",
+    "ALTER TABLE artefacts ADD COLUMN names BLOB",
+    "UPDATE artefacts SET names = manifest_of(kind, envelope)",
+    "CREATE INDEX artefacts_by_names ON artefacts (names) WHERE names IS NOT NULL",
+)
+
+_LIVE: Final = (
+    """CREATE TABLE live (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, caller TEXT NOT NULL, opened_ms INTEGER NOT NULL,
+        ended_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT""",
+    "CREATE INDEX live_by_time ON live (opened_ms, seq)",
+    "CREATE INDEX live_by_caller ON live (caller, opened_ms, seq)",
+    "CREATE INDEX live_by_end ON live (ended_ms, opened_ms, seq)",
+)
+
+# A token is looked up by its hash alone, with each call.
+_AGENTS: Final = (
+    "CREATE TABLE agents (name TEXT PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
+)
+
 # Owner and version: a change is made to the version that was read, also should several processes share a store one day.
 _SCHEDULES: Final = (
     """CREATE TABLE schedules (
@@ -93,7 +130,16 @@ _SCHEDULES: Final = (
     "CREATE INDEX schedule_runs_running ON schedule_runs (schedule, due_ms) WHERE status = 'running'",
 )
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _WITNESS_LOG, _AUDIT_TRAIL, _GRANTS, _SCHEDULES)
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (
+    _FIRST,
+    _WITNESS_LOG,
+    _AUDIT_TRAIL,
+    _GRANTS,
+    _LISTS,
+    _LIVE,
+    _AGENTS,
+    _SCHEDULES,
+)
 VERSION: Final = len(MIGRATIONS)
 
 
@@ -104,6 +150,17 @@ def _scopes_to_grants(body: bytes) -> bytes:
         peer["grants"] = {scope: ["*"] for scope in peer.pop("scopes")}
         peer["granted_us"] = {scope: ["*"] for scope in peer.get("granted_us", ())}
     return cbor.encode(peer)
+
+
+def manifest_of(kind: str, sealed: bytes) -> bytes | None:
+    """The blob that an artefact names: a session is signed by the digest of its manifest. None of any other artefact."""
+    if kind != KIND:
+        return None
+    try:
+        payload = peek(sealed).payload
+    except MeshError:  # no envelope: the check of the store is not this one's
+        return None
+    return payload if len(payload) == DIGEST_BYTES else None
 
 
 def version_of(db: sqlite3.Connection, *, newest: int = VERSION) -> int:
@@ -130,6 +187,7 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[Sequence[str]] = MIGRAT
     """
     before = version_of(db, newest=len(migrations))
     db.create_function("scopes_to_grants", 1, _scopes_to_grants, deterministic=True)
+    db.create_function("manifest_of", 2, manifest_of, deterministic=True)
     for number, statements in enumerate(migrations[before:], before + 1):
         db.execute("BEGIN IMMEDIATE")
         try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
-from adapters.ports import DeltaRecord
+from adapters.ports import AgentRecord, DeltaRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.session import Session, Step
@@ -39,12 +39,44 @@ def pack(record: msgspec.Struct) -> bytes:
     return body
 
 
+def blob(value: object) -> bytes:
+    """``value``, once it is bytes: a damaged page gives values of any type, whatever the schema says. Errors: ``store.corrupt``."""
+    if not isinstance(value, bytes):
+        raise MeshError("store.corrupt", f"the store holds {type(value).__name__} where bytes belong")
+    return value
+
+
 def unpack(body: bytes, record: type[T]) -> T:
     """The record that ``pack`` made ``body`` of. Errors: ``store.corrupt``."""
     try:
-        return cbor.decode_as(body, record, **_BOUNDS)
+        return cbor.decode_as(blob(body), record, **_BOUNDS)
     except MeshError as error:
         raise MeshError("store.corrupt", f"a stored {record.__name__} cannot be read: {error.message}") from error
+
+
+def of_columns(record: type[T], row: Sequence[object]) -> T:
+    """The record whose fields are the columns of ``row``. Errors: ``store.corrupt`` for one of another type."""
+    try:
+        return msgspec.convert(dict(zip(record.__struct_fields__, row, strict=True)), record, builtin_types=(bytes,))
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise MeshError("store.corrupt", f"a stored {record.__name__} cannot be read: {error}"[:200]) from error
+
+
+def fitting(deltas: Iterable[DeltaRecord], bytes_max: int) -> list[DeltaRecord]:
+    """As many of ``deltas``, from the front, as have ``bytes_max`` bytes together, one at least; no more are read than that."""
+    found: list[DeltaRecord] = []
+    total = 0
+    for delta in deltas:
+        total += len(delta.envelope)
+        if found and total > bytes_max:
+            break
+        found.append(delta)
+    return found
+
+
+def where(conditions: Sequence[str]) -> str:
+    """The clause of a statement that holds ``conditions``, none of which comes from outside."""
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def integer(value: int) -> int:
@@ -52,6 +84,34 @@ def integer(value: int) -> int:
     if not -(2**63) <= value < 2**63:
         raise MeshError("input.invalid", "a number is outside of what can be stored")
     return value
+
+
+def with_call(agent: AgentRecord | None) -> AgentRecord:
+    """``agent`` with one call more. Errors: ``input.not_found``, ``agent.budget``."""
+    if agent is None:
+        raise _no_agent()
+    if agent.calls_max and agent.calls >= agent.calls_max:
+        raise MeshError("agent.budget", f"all of its {agent.calls_max} calls are made", agent=agent.name)
+    return msgspec.structs.replace(agent, calls=agent.calls + 1)
+
+
+def with_browser_ms(agent: AgentRecord | None, browser_ms: int) -> AgentRecord:
+    """``agent`` with as much of ``browser_ms`` more as it has left; less than nothing is given back.
+
+    Errors: ``input.not_found``, ``agent.budget``.
+    """
+    if agent is None:
+        raise _no_agent()
+    if agent.browser_ms_max and browser_ms > 0:
+        browser_ms = min(browser_ms, agent.browser_ms_max - agent.browser_ms)
+        if browser_ms <= 0:
+            told = f"all of its {agent.browser_ms_max // 1000} s with a browser are used"
+            raise MeshError("agent.budget", told, agent=agent.name)
+    return msgspec.structs.replace(agent, browser_ms=max(0, agent.browser_ms + browser_ms))
+
+
+def _no_agent() -> MeshError:
+    return MeshError("input.not_found", "no agent has this token")
 
 
 def search_text(session: Session) -> str:

@@ -11,11 +11,15 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from typing import Final
 
+from adapters.storage import records
 from adapters.storage.blobs import DIGEST_BYTES, Blobs
 from protocol.errors import MeshError
-from protocol.recording.bundle import KIND
 from protocol.wire.envelope import peek
 
+_NAMED: Final = (
+    "SELECT EXISTS (SELECT 1 FROM steps WHERE snapshot = ?1) OR EXISTS (SELECT 1 FROM steps WHERE screenshot = ?1)"
+    " OR EXISTS (SELECT 1 FROM artefacts WHERE names = ?1)"
+)
 _DOOMED: Final = "blobs/doomed"
 """Digests of blobs that nothing may name any more, one behind the other."""
 
@@ -37,7 +41,8 @@ def remove_search(db: sqlite3.Connection, search_id: str) -> bool:
     db.execute("DELETE FROM deltas WHERE search = ?", (search_id,))
     db.execute("DELETE FROM leases WHERE search = ?", (search_id,))
     about = prefix(search_id)
-    db.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(about), about))
+    # As a range of keys, which is found in the index: everything from the prefix up to what its last character precedes.
+    db.execute("DELETE FROM meta WHERE key >= ? AND key < ?", (about, about[:-1] + chr(ord(about[-1]) + 1)))
     db.execute("INSERT INTO meta VALUES (?, x'')", (removed_key(search_id),))
     return True
 
@@ -53,8 +58,9 @@ def manifests(envelopes: Iterable[bytes]) -> set[bytes]:
 
 def signed(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
     """The sessions that were signed, each with the digest of its manifest."""
-    sql = "SELECT subject, envelope FROM artefacts WHERE kind = ? ORDER BY subject, issued_s, seq"
-    return [(subject, digest) for subject, sealed in db.execute(sql, (KIND,)) for digest in manifests([sealed])]
+    return db.execute(
+        "SELECT subject, names FROM artefacts WHERE names IS NOT NULL ORDER BY subject, issued_s, seq"
+    ).fetchall()
 
 
 def remains_key(session_id: str) -> str:
@@ -76,24 +82,22 @@ def remove_session(db: sqlite3.Connection, session_id: str, remains: bytes = b""
     return True
 
 
-def sweep(db: sqlite3.Connection, blobs: Blobs, fresh: Set[bytes]) -> None:
-    """Remove the doomed blobs that no step and no signature names, but for ``fresh`` ones: their step may be on its way.
+def sweep(db: sqlite3.Connection, blobs: Blobs) -> None:
+    """Remove the doomed blobs that no step and no signature names, but for those that were put: their step may be on its way.
 
     A session that was removed may have been taken back from its bundle meanwhile.
     """
     found = doomed(db)
     if not found:
         return
-    named = _digests(db.execute("SELECT snapshot, screenshot FROM steps")) | {digest for _, digest in signed(db)}
-    for digest in found - named - fresh:
-        blobs.remove(digest)
-    _doom(db, (found & fresh) - named)
+    named = {digest for digest in found if db.execute(_NAMED, (digest,)).fetchone()[0]}
+    _doom(db, blobs.remove(found - named))
 
 
 def doomed(db: sqlite3.Connection) -> set[bytes]:
     """The blobs that wait to be removed."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (_DOOMED,)).fetchone()
-    data = bytes(row[0]) if row else b""
+    data = records.blob(row[0]) if row else b""
     return {data[start : start + DIGEST_BYTES] for start in range(0, len(data), DIGEST_BYTES)}
 
 
@@ -104,4 +108,4 @@ def _doom(db: sqlite3.Connection, digests: Set[bytes]) -> None:
 
 
 def _digests(rows: Iterator[tuple[bytes, bytes]]) -> set[bytes]:
-    return {bytes(digest) for row in rows for digest in row if len(digest) == DIGEST_BYTES}
+    return {digest for row in rows for digest in map(records.blob, row) if len(digest) == DIGEST_BYTES}

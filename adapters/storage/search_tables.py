@@ -8,6 +8,8 @@ from adapters.ports import DeltaRecord, LeaseRecord, SearchRecord
 from adapters.storage import records
 from adapters.storage.records import pack, unpack
 
+_DELTA = "search, peer, epoch, seq, envelope"
+
 
 def put_search(db: sqlite3.Connection, search: SearchRecord) -> None:
     """Implements ``Store.put_search``."""
@@ -24,10 +26,21 @@ def search(db: sqlite3.Connection, search_id: str) -> SearchRecord | None:
     return unpack(row[0], SearchRecord) if row else None
 
 
-def searches(db: sqlite3.Connection, status: str) -> list[SearchRecord]:
+def searches(db: sqlite3.Connection, status: str, after: SearchRecord | None, limit: int) -> list[SearchRecord]:
     """Implements ``Store.searches``."""
-    sql = "SELECT body FROM searches WHERE ?1 = '' OR status = ?1 ORDER BY created_ms DESC, seq DESC"
-    return [unpack(body, SearchRecord) for (body,) in db.execute(sql, (status,))]
+    conditions, values = list[str](), list[object]()
+    if status:
+        conditions.append("status = ?")
+        values.append(status)
+    if after is not None:
+        # Should it have been removed since, others of its millisecond come twice rather than never.
+        conditions.append("(created_ms, seq) < (?, coalesce((SELECT seq FROM searches WHERE id = ?), 1 << 62))")
+        values += (after.created_ms, after.id)
+    rows = db.execute(
+        f"SELECT body FROM searches{records.where(conditions)} ORDER BY created_ms DESC, seq DESC LIMIT ?",  # noqa: S608 (constants)
+        (*values, records.check_limit(limit)),
+    )
+    return [unpack(body, SearchRecord) for (body,) in rows]
 
 
 def append_delta(db: sqlite3.Connection, delta: DeltaRecord) -> bool:
@@ -44,21 +57,55 @@ def append_delta(db: sqlite3.Connection, delta: DeltaRecord) -> bool:
     return row is None
 
 
-def deltas(db: sqlite3.Connection, search_id: str, peer: str, epoch: int, after_seq: int) -> list[DeltaRecord]:
-    """Implements ``Store.deltas``."""
+def deltas(
+    db: sqlite3.Connection,
+    search_id: str,
+    peer: str,
+    epoch: int,
+    after_seq: int,
+    after: DeltaRecord | None,
+    limit: int,
+    bytes_max: int,
+) -> list[DeltaRecord]:
+    """Implements ``Store.deltas``. Rows lie in the order they are read in: what is beyond the page is not touched."""
+    conditions, values = ["search = ?"], list[object]([search_id])
+    for condition, value in (("peer = ?", peer), ("epoch = ?", epoch), ("seq > ?", after_seq)):
+        if value:
+            conditions.append(condition)
+            values.append(value)
+    if after is not None:
+        # Of one peer the rest of the key is its order: with the peer in it once more, SQLite would sort.
+        conditions.append("(epoch, seq) > (?, ?)" if peer else "(peer, epoch, seq) > (?, ?, ?)")
+        values += (after.epoch, after.seq) if peer else (after.peer, after.epoch, after.seq)
     rows = db.execute(
-        "SELECT peer, epoch, seq, envelope FROM deltas WHERE search = ?1 AND (?2 = '' OR peer = ?2)"
-        " AND (?3 = 0 OR epoch = ?3) AND seq > ?4 ORDER BY peer, epoch, seq",
-        (search_id, peer, epoch, after_seq),
+        f"SELECT {_DELTA} FROM deltas{records.where(conditions)} ORDER BY peer, epoch, seq LIMIT ?",  # noqa: S608 (constants)
+        (*values, records.check_limit(limit)),
     )
-    return [
-        DeltaRecord(search=search_id, peer=by, epoch=of, seq=seq, envelope=envelope) for by, of, seq, envelope in rows
-    ]
+    return records.fitting((records.of_columns(DeltaRecord, row) for row in rows), bytes_max)
+
+
+def newest_deltas(db: sqlite3.Connection, search_id: str) -> list[DeltaRecord]:
+    """Implements ``Store.newest_deltas``: one step in the index for each peer, however many deltas it sent."""
+    found: list[DeltaRecord] = []
+    while True:
+        before = found[-1].peer if found else ""
+        row = db.execute(
+            "SELECT peer FROM deltas WHERE search = ? AND peer > ? ORDER BY peer LIMIT 1", (search_id, before)
+        ).fetchone()
+        if row is None:
+            return found
+        newest = db.execute(
+            f"SELECT {_DELTA} FROM deltas WHERE search = ? AND peer = ? ORDER BY epoch DESC, seq DESC LIMIT 1",  # noqa: S608
+            (search_id, row[0]),
+        ).fetchone()
+        found.append(records.of_columns(DeltaRecord, newest))
 
 
 def drop_deltas(db: sqlite3.Connection, search_id: str, peer: str, before_epoch: int) -> int:
     """Implements ``Store.drop_deltas``."""
-    sql = "DELETE FROM deltas WHERE search = ?1 AND peer = ?2 AND (?3 = 0 OR epoch < ?3)"
+    if not before_epoch:
+        return db.execute("DELETE FROM deltas WHERE search = ? AND peer = ?", (search_id, peer)).rowcount
+    sql = "DELETE FROM deltas WHERE search = ? AND peer = ? AND epoch < ?"
     return db.execute(sql, (search_id, peer, before_epoch)).rowcount
 
 
@@ -79,5 +126,9 @@ def lease(db: sqlite3.Connection, lease_id: str) -> LeaseRecord | None:
 
 def leases(db: sqlite3.Connection, search_id: str, status: str) -> list[LeaseRecord]:
     """Implements ``Store.leases``."""
-    sql = "SELECT body FROM leases WHERE search = ?1 AND (?2 = '' OR status = ?2) ORDER BY seq"
-    return [unpack(body, LeaseRecord) for (body,) in db.execute(sql, (search_id, status))]
+    of_status = " AND status = ?" if status else ""
+    rows = db.execute(
+        f"SELECT body FROM leases WHERE search = ?{of_status} ORDER BY seq",  # noqa: S608 (a constant)
+        (search_id, status) if status else (search_id,),
+    )
+    return [unpack(body, LeaseRecord) for (body,) in rows]

@@ -7,15 +7,36 @@ queried) and their strict-CBOR body.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Final
 
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.ports import (
+    PAGE_BYTES,
+    PAGE_ROWS,
+    AgentRecord,
+    ArtefactRecord,
+    DeltaRecord,
+    InviteRecord,
+    LeaseRecord,
+    LiveRecord,
+    PeerRecord,
+    SearchRecord,
+)
 from adapters.schedule_records import RunRecord, ScheduleRecord
-from adapters.storage import audit_table, log_tables, records, removal, schedule_tables, search_tables
+from adapters.storage import (
+    agent_table,
+    artefact_table,
+    audit_table,
+    live_table,
+    log_tables,
+    records,
+    removal,
+    schedule_tables,
+    search_tables,
+)
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.records import pack, unpack
@@ -34,8 +55,6 @@ class SqliteStore:
     def __init__(self, database: Database, blobs: Blobs) -> None:
         self._database = database
         self._blobs = blobs
-        self._fresh: set[bytes] = set()
-        """Blobs that were put and that nothing has named yet."""
 
     @classmethod
     async def open(cls, directory: Path) -> SqliteStore:
@@ -45,13 +64,17 @@ class SqliteStore:
         """
         database = await Database.open(directory / DATABASE_FILE)
         try:
-            blobs = await database.run(lambda: Blobs(directory / BLOBS_DIRECTORY))
-            if await database.read(removal.doomed):  # a crash came between a removal and that of its blobs
-                await database.write(lambda db: removal.sweep(db, blobs, frozenset()))
+            store = cls(database, await database.run(lambda: Blobs(directory / BLOBS_DIRECTORY)))
         except BaseException:
             await database.close()
             raise
-        return cls(database, blobs)
+        try:
+            if await database.read(removal.doomed):  # a crash came between a removal and that of its blobs
+                await database.write(lambda db: removal.sweep(db, store._blobs))
+        except BaseException:
+            await store.close()
+            raise
+        return store
 
     @property
     def waiting(self) -> int:
@@ -62,7 +85,7 @@ class SqliteStore:
     async def get_meta(self, key: str) -> bytes | None:
         def work(db: sqlite3.Connection) -> bytes | None:
             row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            return bytes(row[0]) if row else None
+            return records.blob(row[0]) if row else None
 
         return await self._database.read(work)
 
@@ -133,16 +156,16 @@ class SqliteStore:
             _add_step(db, session_id, step)
 
         await self._database.write(work)
-        self._fresh -= {step.snapshot, step.screenshot}
+        await self._named({step.snapshot, step.screenshot})
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         def work(db: sqlite3.Connection) -> None:
             _put_session(db, session)
             for artefact in artefacts:
-                _put_artefact(db, artefact)
+                artefact_table.put(db, artefact)
 
         await self._database.write(work)
-        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
+        await self._named(removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def import_session(
         self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
@@ -154,11 +177,11 @@ class SqliteStore:
             for step in steps:
                 _add_step(db, session.id, step)
             for artefact in artefacts:
-                _put_artefact(db, artefact)
+                artefact_table.put(db, artefact)
 
         await self._database.write(work)
-        self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
-        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
+        named = {digest for step in steps for digest in (step.snapshot, step.screenshot)}
+        await self._named(named | removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
@@ -166,7 +189,7 @@ class SqliteStore:
     async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
         return await self._database.write(
             lambda db: removal.remove_session(db, session_id, remains),
-            then=lambda db: removal.sweep(db, self._blobs, self._fresh),
+            then=lambda db: removal.sweep(db, self._blobs),
         )
 
     async def session(self, session_id: str) -> Session | None:
@@ -185,29 +208,28 @@ class SqliteStore:
 
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
         def work(db: sqlite3.Connection) -> list[Session]:
+            where = " WHERE instr(search_text, ?)" if text else ""
             rows = db.execute(
-                "SELECT body FROM sessions WHERE ?1 = '' OR instr(search_text, ?1)"
-                " ORDER BY created_ms DESC, seq DESC LIMIT ?2",
-                (text.casefold(), records.check_limit(limit)),
+                f"SELECT body FROM sessions{where} ORDER BY created_ms DESC, seq DESC LIMIT ?",  # noqa: S608 (a constant)
+                ((text.casefold(),) if text else ()) + (records.check_limit(limit),),
             )
             return [unpack(body, Session) for (body,) in rows]
 
         return await self._database.read(work)
 
+    async def count_sessions(self) -> int:
+        return await self._database.read(lambda db: int(db.execute("SELECT count(*) FROM sessions").fetchone()[0]))
+
     async def put_artefact(self, artefact: ArtefactRecord) -> None:
-        await self._database.write(lambda db: _put_artefact(db, artefact))
+        await self._database.write(lambda db: artefact_table.put(db, artefact))
 
-    async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
-        def work(db: sqlite3.Connection) -> list[ArtefactRecord]:
-            rows = db.execute(
-                "SELECT digest, kind, subject, issuer, issued_s, envelope FROM artefacts"
-                " WHERE (?1 = '' OR subject = ?1) AND (?2 = '' OR kind = ?2) ORDER BY issued_s, seq",
-                (subject, kind),
-            )
-            names = ArtefactRecord.__struct_fields__
-            return [ArtefactRecord(**dict(zip(names, row, strict=True))) for row in rows]
+    async def artefact(self, digest: bytes) -> ArtefactRecord | None:
+        return await self._database.read(lambda db: artefact_table.one(db, digest))
 
-        return await self._database.read(work)
+    async def artefacts(
+        self, *, subject: str = "", kind: str = "", after: ArtefactRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[ArtefactRecord]:
+        return await self._database.read(lambda db: artefact_table.some(db, subject, kind, after, limit))
 
     # --- searches, deltas, leases ---
 
@@ -217,8 +239,10 @@ class SqliteStore:
     async def search(self, search_id: str) -> SearchRecord | None:
         return await self._database.read(lambda db: search_tables.search(db, search_id))
 
-    async def searches(self, *, status: str = "") -> list[SearchRecord]:
-        return await self._database.read(lambda db: search_tables.searches(db, status))
+    async def searches(
+        self, *, status: str = "", after: SearchRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[SearchRecord]:
+        return await self._database.read(lambda db: search_tables.searches(db, status, after, limit))
 
     async def remove_search(self, search_id: str) -> bool:
         return await self._database.write(lambda db: removal.remove_search(db, search_id))
@@ -229,8 +253,23 @@ class SqliteStore:
     async def append_delta(self, delta: DeltaRecord) -> bool:
         return await self._database.write(lambda db: search_tables.append_delta(db, delta))
 
-    async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
-        return await self._database.read(lambda db: search_tables.deltas(db, search_id, peer, epoch, after_seq))
+    async def deltas(
+        self,
+        search_id: str,
+        *,
+        peer: str = "",
+        epoch: int = 0,
+        after_seq: int = 0,
+        after: DeltaRecord | None = None,
+        limit: int = PAGE_ROWS,
+        bytes_max: int = PAGE_BYTES,
+    ) -> list[DeltaRecord]:
+        return await self._database.read(
+            lambda db: search_tables.deltas(db, search_id, peer, epoch, after_seq, after, limit, bytes_max)
+        )
+
+    async def newest_deltas(self, search_id: str) -> list[DeltaRecord]:
+        return await self._database.read(lambda db: search_tables.newest_deltas(db, search_id))
 
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         return await self._database.write(lambda db: search_tables.drop_deltas(db, search_id, peer, before_epoch))
@@ -243,6 +282,37 @@ class SqliteStore:
 
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]:
         return await self._database.read(lambda db: search_tables.leases(db, search_id, status))
+
+    # --- live sessions ---
+
+    async def put_live(self, live: LiveRecord) -> None:
+        await self._database.write(lambda db: live_table.put(db, live))
+
+    async def live(self, live_id: str) -> LiveRecord | None:
+        return await self._database.read(lambda db: live_table.get(db, live_id))
+
+    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
+        return await self._database.read(lambda db: live_table.every(db, caller, open_only, limit))
+
+    # --- agents ---
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        return await self._database.write(lambda db: agent_table.add(db, agent))
+
+    async def agents(self) -> list[AgentRecord]:
+        return await self._database.read(agent_table.every)
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None:
+        return await self._database.read(lambda db: agent_table.find(db, token_hash))
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        return await self._database.write(lambda db: agent_table.count_call(db, token_hash))
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        return await self._database.write(lambda db: agent_table.charge(db, token_hash, browser_ms))
+
+    async def remove_agent(self, name: str) -> bool:
+        return await self._database.write(lambda db: agent_table.remove(db, name))
 
     # --- schedules ---
 
@@ -327,12 +397,10 @@ class SqliteStore:
     # --- blobs, whole store ---
 
     async def put_blob(self, data: bytes) -> bytes:
-        def work() -> bytes:
-            digest = self._blobs.put(data)
-            self._fresh.add(digest)  # on the one thread of the database: no sweep runs between the two
-            return digest
+        return await self._database.run(lambda: self._blobs.put(data))
 
-        return await self._database.run(work)
+    async def _named(self, digests: Set[bytes]) -> None:
+        await self._database.run(lambda: self._blobs.named(digests - {b""}))
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._database.run(lambda: self._blobs.get(digest))
@@ -354,11 +422,15 @@ class SqliteStore:
             "SELECT session, number, snapshot FROM steps WHERE snapshot <> x'' UNION ALL"
             " SELECT session, number, screenshot FROM steps WHERE screenshot <> x'' ORDER BY 1, 2"
         )
-        faults += [records.missing_blob(*row) for row in named if not self._blobs.has(row[2])]
-        faults += [records.missing_manifest(*row) for row in removal.signed(db) if not self._blobs.has(row[1])]
+        faults += [records.missing_blob(*row) for row in named if not self._blobs.has(records.blob(row[2]))]
+        faults += [
+            records.missing_manifest(*row) for row in removal.signed(db) if not self._blobs.has(records.blob(row[1]))
+        ]
         return faults
 
     async def close(self) -> None:
+        if not self._database.closed:
+            await self._database.run(self._blobs.close)
         await self._database.close()
 
 
@@ -374,14 +446,4 @@ def _add_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
     db.execute(
         "INSERT INTO steps (session, number, snapshot, screenshot, body) VALUES (?, ?, ?, ?, ?)",
         (session_id, step.index, step.snapshot, step.screenshot, pack(step)),
-    )
-
-
-def _put_artefact(db: sqlite3.Connection, artefact: ArtefactRecord) -> None:
-    pack(artefact)  # all of it is columns; this refuses what could not be read back
-    # The digest stands for the content, so the first copy stays; evidence is never replaced.
-    db.execute(
-        "INSERT INTO artefacts (digest, kind, subject, issuer, issued_s, envelope) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (digest) DO NOTHING",
-        (artefact.digest, artefact.kind, artefact.subject, artefact.issuer, artefact.issued_s, artefact.envelope),
     )

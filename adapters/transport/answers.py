@@ -11,7 +11,7 @@ import msgspec
 
 from adapters.ports import PeerHandler
 from protocol import ids, limits
-from protocol.errors import CODES, Blame, MeshError
+from protocol.errors import CODES, Blame, MeshError, PeerError
 from protocol.messages import INTRODUCE
 from protocol.wire import cbor
 
@@ -47,14 +47,17 @@ class _Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 def status_of(error: MeshError) -> int:
     """The HTTP status of an error. It is a courtesy to tools on the wire: nodes read the code."""
+    error = error.shown
     return _STATUS.get(error.code) or _STATUS_BY_BLAME[error.blame]
 
 
 def encode_error(error: MeshError) -> bytes:
     """The body of an error answer. Details that are not plain, or too long, are left out.
 
-    Of trouble with the store only its kind is told: its message names directories of this machine.
+    Of trouble with the store only its kind is told: its message names directories of this machine. What another peer answered
+    is not passed on as if it were ours.
     """
+    error = error.shown
     if error.code.startswith("store."):
         error = MeshError(error.code)
     form = error.to_dict() | {"message": error.message[: limits.REFUSAL_MESSAGE_CHARS_MAX]}
@@ -67,7 +70,7 @@ def encode_error(error: MeshError) -> bytes:
 
 
 def decode_error(body: bytes, node: str) -> MeshError:
-    """The error that ``node`` answered.
+    """The error that ``node`` answered, as its word (``PeerError``).
 
     What it says is shown to people, so it is cut and freed of control characters.
     """
@@ -83,9 +86,9 @@ def decode_error(body: bytes, node: str) -> MeshError:
     detail = {
         name: value
         for name, value in refusal.detail.items()
-        if name.isidentifier() and name not in ("self", "code", "message")
+        if name.isidentifier() and name not in ("self", "code", "message", "peer", "name")
     }
-    return MeshError(refusal.code, message, **(detail | {"peer": node}))
+    return PeerError(refusal.code, message, peer=node, **detail)
 
 
 def disconnect_reason(node: str) -> MeshError:

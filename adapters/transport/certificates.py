@@ -2,8 +2,8 @@
 
 A node's witness key never enters TLS. It signs a certificate for a separate *channel* key that lives for a week. The
 other side does not trust that certificate, nor a certificate the peer sends: it mints an *anchor* from the peer's
-public key, on the spot, and verifies against that. So a key is pinned, renewal needs no ceremony, and no peer can
-vouch for another.
+public key, on the spot, and verifies against that. So a key is pinned, certificates can be renewed without any exchange, and no
+peer can certify another.
 
 X.509 comes from ``cryptography``, TLS from ``ssl``; nothing here is remembered on disk.
 """
@@ -32,6 +32,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 
 CERTIFICATE_LIFE_S: Final = limits.CHANNEL_CERTIFICATE_DAYS * 86_400
+_LIFE_MAX_S: Final = CERTIFICATE_LIFE_S + limits.CHANNEL_CERTIFICATE_BACKDATE_MINUTES * 60
 _ROUNDING_S: Final = 1
 _ANCHORS_AT_ONCE: Final = 10
 """How many anchors are loaded before other threads get a turn: about a millisecond's worth."""
@@ -273,9 +274,12 @@ def signer_of(leaf: bytes, now_s: float) -> Signer:
     """Whose witness key signed the channel certificate ``leaf`` (DER), as it says and as its signature shows.
 
     Says nothing about trust: the caller compares node and key with what it expects.
-    Checks, in order: readable; names a node and a key; signed by that key; within its time. Errors: ``peer.identity``.
+    Checks, in order: readable; names a node and a key; signed by that key; valid for no longer than a node makes them; within
+    its time. Errors: ``peer.identity``.
     """
     certificate, signer = _signed(leaf)
+    if signer.expires_s - certificate.not_valid_before_utc.timestamp() > _LIFE_MAX_S:
+        raise MeshError("peer.identity", f"a channel certificate is valid for at most {_LIFE_MAX_S // 86_400} days")
     if not certificate.not_valid_before_utc.timestamp() <= now_s < signer.expires_s:
         raise MeshError("peer.identity", "the certificate is not valid at this time: compare the clocks")
     return signer

@@ -1,4 +1,4 @@
-"""Calls to peers under mutual TLS 1.3. Every failure comes out as a ``MeshError`` that says whose move it is."""
+"""Calls to peers under mutual TLS 1.3. Every failure is raised as a ``MeshError`` that says who has to act."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class MeshClient:
         """One try of ``introduce``. Errors: ``NotReachedError``, ``LostError``, ``MeshError``."""
         host, port, signed = _parse(address)
         if signed:
-            raise NotReachedError(MeshError("peer.unreachable", "nobody is introduced through a proxy"))
+            raise NotReachedError(MeshError("peer.unreachable", "a key log cannot be presented through a proxy"))
         url, headers = _url(host, port, f"/peer/v1/{INTRODUCE}"), {"Content-Type": content_type(KIND_MESSAGE)}
         status, answer = await self._exchange(channel, peer, "POST", url, body, headers)
         if status != 200:
@@ -412,6 +412,8 @@ class MeshClient:
             ) as response:
                 if "Content-Encoding" in response.headers:
                     raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
+                if response.headers.get("Content-Type", "") != answers.MEDIA_TYPE:
+                    raise MeshError("peer.protocol", "an answer of another media type", peer=peer.node)
                 return response.status, await self._read(response, peer.node)
         except aiohttp.ClientError as error:
             raise translate(error, peer.node) from error

@@ -1,4 +1,4 @@
-"""What a failed call means, and whose move it is: failures of aiohttp and TLS as errors of ours."""
+"""Translates failures of aiohttp and TLS into errors of trailmesh, with the right code and blame."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def translate(error: aiohttp.ClientError, node: str) -> Exception:
             if isinstance(error.os_error, ssl.SSLEOFError):
                 return NotReachedError(MeshError("peer.unreachable", "the connection ended during the handshake"))
             return NotReachedError(
-                MeshError("peer.protocol", "what listens there does not speak TLS 1.3 as a node does")
+                MeshError("peer.protocol", "the listener at this address does not use TLS 1.3 as a node does")
             )
         case aiohttp.ClientConnectorError():
             forbidden = isinstance(error.os_error, ForbiddenAddressError)

@@ -1,4 +1,4 @@
-"""A look at the certificate a listener shows, before anything about it is believed."""
+"""Fetches the certificate of a listener without trusting it."""
 
 from __future__ import annotations
 

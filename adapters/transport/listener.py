@@ -1,7 +1,7 @@
-"""A TLS listener that outlives hostile clients: every wait has a deadline, every count a cap.
+"""A TLS listener that withstands hostile clients: every wait has a deadline, and every count has a limit.
 
-aiohttp has none of these between accept and handler, so connections are accepted here: counted before the handshake,
-shaken hands with under a deadline, admitted by their certificate, and only then given to aiohttp. The TLS context is
+aiohttp has no such limits between accept and handler, so connections are accepted here. They are counted before the handshake,
+the handshake has a deadline, and the certificate is checked. Only then a connection is passed to aiohttp. The TLS context is
 chosen anew for each connection, which makes a change of the trust set one assignment (a context swapped by SNI
 callback keeps the ``verify_mode`` of the first one, and lets anonymous clients in).
 """
@@ -44,6 +44,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     keepalive_timeout_s: float = limits.KEEPALIVE_TIMEOUT_S
     connections_max: int = limits.CONNECTIONS_TOTAL_MAX
     connections_per_address_max: int = limits.CONNECTIONS_PER_ADDRESS_MAX
+    """Of callers that nobody knows yet; a peer's connections count for the peer instead."""
+    connections_per_peer_max: int = limits.CONNECTIONS_PER_PEER_MAX
     body_bytes_max: int = limits.PEER_BODY_BYTES_MAX
     requests_per_s: int = limits.PEER_REQUESTS_PER_S
     requests_burst: int = limits.PEER_REQUESTS_BURST
@@ -93,7 +95,11 @@ class Connection(web.RequestHandler):
             auto_decompress=False,
         )
         self._listener = listener
-        self.origin = origin
+        self.origin = self.counted = origin
+        self.retired = False
+        """Whether it ends with the answer that is on its way."""
+        self.masks: Masks | None = None
+        """Follows the frames of a connection that is held open."""
         self._header_timer: asyncio.TimerHandle | None = None
         self._end_timer: asyncio.TimerHandle | None = None
         self._in_request = False
@@ -106,11 +112,14 @@ class Connection(web.RequestHandler):
         self.link = transport
         super().connection_made(cast(asyncio.Transport, _ClosedOnce(transport, self._expect_end)))
         self._expect_header()
-        reason = self._listener.admit(self, transport.get_extra_info("ssl_object"))
+        reason = self._listener.admit(self, transport.get_extra_info("ssl_object")) or self._listener.known(self)
         if reason:
             self.refuse(reason)
 
     def data_received(self, data: bytes) -> None:
+        if self.masks is not None and not self.masks.follow(data):
+            self.refuse("frame")
+            return
         # The first byte of a request starts its clock; between requests only the keep-alive timeout runs.
         if not self._in_request and self._header_timer is None:
             self._expect_header()
@@ -128,12 +137,18 @@ class Connection(web.RequestHandler):
         if not self.lost.done():
             self.lost.set_result(None)
 
-    def log_exception(self, *args: Any, **kw: Any) -> None:
-        # What is not HTTP is counted: a stranger must not be able to fill the log, nor to choose what it says.
-        if isinstance(kw.get("exc_info"), HttpProcessingError):
-            self._listener.refusals.count("http", node=self.node)
-        else:
-            super().log_exception(*args, **kw)
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        # What is not HTTP as nodes speak it is counted and gets no word: aiohttp's answer and its log would repeat what came in.
+        if isinstance(exc, HttpProcessingError | ConnectionError):
+            self.refuse("http")
+            raise ConnectionError("not HTTP as nodes speak it")
+        return super().handle_error(request, status, exc, message)
 
     def request_begins(self) -> None:
         """The header is complete."""
@@ -153,6 +168,16 @@ class Connection(web.RequestHandler):
         if self.link is not None:
             self.link.abort()
 
+    def retire(self) -> None:
+        """Drop the connection, whose peer has another key now; an answer that is on its way is still given.
+
+        It may be the one to the message that brought the new key.
+        """
+        if self._in_request and self.masks is None:
+            self.retired = True
+        else:
+            self.refuse("revoked")
+
     def _expect_header(self) -> None:
         loop = asyncio.get_running_loop()
         self._header_timer = loop.call_later(self._listener.bounds.header_timeout_s, self.refuse, "header_timeout")
@@ -167,6 +192,37 @@ class Connection(web.RequestHandler):
         if self._header_timer is not None:
             self._header_timer.cancel()
             self._header_timer = None
+
+
+class Masks:
+    """Follows the headers of WebSocket frames: those of a client are masked (RFC 6455, 5.1), which aiohttp does not check."""
+
+    def __init__(self) -> None:
+        self._header = bytearray()
+        self._left = 0
+        """Bytes of the frame at hand that are still to come."""
+
+    def follow(self, data: bytes) -> bool:
+        """Whether every frame that begins in ``data`` is masked."""
+        place = 0
+        while place < len(data):
+            if self._left:
+                taken = min(self._left, len(data) - place)
+                self._left, place = self._left - taken, place + taken
+                continue
+            self._header.append(data[place])
+            place += 1
+            if len(self._header) < 2:
+                continue
+            if not self._header[1] & 0x80:
+                return False
+            short = self._header[1] & 0x7F
+            extended = {126: 2, 127: 8}.get(short, 0)
+            if len(self._header) == 2 + extended:
+                payload = int.from_bytes(self._header[2:], "big") if extended else short
+                self._left = 4 + payload  # behind the masking key
+                self._header.clear()
+        return True
 
 
 Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes | web.StreamResponse]]
@@ -198,6 +254,7 @@ class Listener(web.Server):
         self._finish = finish
         self.refusals = Refusals()
         self._per_address: Counter[str] = Counter()
+        """Connections by address; by node id once it is known whose they are."""
         self._socket: socket.socket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._pause: asyncio.TimerHandle | None = None
@@ -262,13 +319,13 @@ class Listener(web.Server):
             sock.close()
         else:
             self._per_address[origin] += 1
-            task = loop.create_task(self._attend(sock, origin))
+            connection = Connection(self, origin)
+            task = loop.create_task(self._attend(sock, connection))
             self._tasks.add(task)
-            task.add_done_callback(partial(self._over, sock, origin))
+            task.add_done_callback(partial(self._over, sock, connection))
 
-    async def _attend(self, sock: socket.socket, origin: str) -> None:
+    async def _attend(self, sock: socket.socket, connection: Connection) -> None:
         """Shake hands on ``sock`` and hold its place in the counts until it is closed."""
-        connection = Connection(self, origin)
         try:
             async with asyncio.timeout(self.bounds.handshake_timeout_s):
                 context = await self._context()
@@ -286,14 +343,31 @@ class Listener(web.Server):
             if connection.link is not None:
                 connection.link.abort()
 
-    def _over(self, sock: socket.socket, origin: str, task: asyncio.Task[None]) -> None:
+    def _over(self, sock: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
         """What ends with each accepted connection, also if ``task`` was cancelled before its first step."""
         # A transport that was aborted has closed it by now: asyncio calls back in order. Whatever has no transport has not.
         sock.close()
         self._tasks.discard(task)
-        self._per_address[origin] -= 1
-        if not self._per_address[origin]:
-            del self._per_address[origin]
+        self._uncount(connection.counted)
+
+    def known(self, connection: Connection) -> str:
+        """Count a connection that was just admitted for its peer, no more for its address; the reason to drop it, if there is one.
+
+        So those of one peer take no place from another at the same address.
+        """
+        if not connection.node:
+            return ""
+        self._uncount(connection.counted)
+        connection.counted = connection.node
+        self._per_address[connection.node] += 1
+        return (
+            "connections_per_peer" if self._per_address[connection.node] > self.bounds.connections_per_peer_max else ""
+        )
+
+    def _uncount(self, whose: str) -> None:
+        self._per_address[whose] -= 1
+        if not self._per_address[whose]:
+            del self._per_address[whose]
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol
@@ -311,7 +385,7 @@ class Listener(web.Server):
                 )
             self._finish(request, response)
             whole = request.content.is_eof()
-            if not whole or connection.visitor:
+            if not whole or connection.visitor or connection.retired:
                 response.force_close()  # the rest of this body would be taken for the next request's header
             loop = asyncio.get_running_loop()
             timer = loop.call_later(self.bounds.body_timeout_s, connection.refuse, "answer_timeout")

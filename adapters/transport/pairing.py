@@ -1,4 +1,4 @@
-"""The pairing listener and the way to it: TLS that proves who listens, and leaves who joins to the pairing exchange.
+"""The pairing listener and its client. TLS authenticates the listener only; the pairing exchange authenticates the joiner.
 
 It is a listener of its own because the peers' one cannot let strangers in: even an optional certificate is refused by
 OpenSSL when it is unknown, and an exception for strangers there is an exception for revoked peers too.
@@ -146,7 +146,7 @@ class TlsPairingConnection:
             return bytes(answer)
         refusal = answers.decode_error(bytes(answer), "")
         if refusal.code not in _REFUSALS:
-            raise MeshError("peer.protocol", "what listens there is no inviter")
+            raise MeshError("peer.protocol", "the listener at this address is not an inviting node")
         raise MeshError(refusal.code)
 
 

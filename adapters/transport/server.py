@@ -17,7 +17,7 @@ from adapters.transport import answers
 from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
 from adapters.transport.held import HeldLink, HeldTable
-from adapters.transport.listener import Bounds, Connection, Listener
+from adapters.transport.listener import Bounds, Connection, Listener, Masks
 from adapters.transport.quota import Quota
 from adapters.transport.visitors import VISITOR, VISITOR_KEY, Visitors
 from adapters.transport.websocket import HOLD_PATH, accept
@@ -84,14 +84,17 @@ class MeshServer:
     def trust(self, keys: Mapping[str, bytes]) -> None:
         """Replace the trust set (node id → public key).
 
-        Connections of peers that left it, or changed key, are dropped at once.
+        Connections of peers that left it are dropped at once; those of peers that changed key, with the answer on its way.
         """
         self._trusted = dict(keys)
         self._contexts.trust(self._trusted)
         self._quota.keep(self._trusted)
         for connection in self._connections():
             if self._trusted.get(connection.node) != connection.key:
-                connection.refuse("revoked")
+                if connection.node in self._trusted:
+                    connection.retire()
+                else:
+                    connection.refuse("revoked")
 
     def renew(self) -> None:
         """Present a new channel certificate from the next connection on.
@@ -191,6 +194,8 @@ class MeshServer:
                 MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
                 node,
             )
+        if not request.body_exists and "Content-Length" not in request.headers:
+            raise count("length", MeshError("peer.protocol", "a request says how long its body is"), node)
         try:
             place = await self._quota.enter(node)
         except MeshError as error:
@@ -231,6 +236,7 @@ class MeshServer:
                 pass
         except MeshError as error:
             raise count("quota", error, node) from None
+        connection.masks = Masks()
         try:
             pipe, response = await accept(request, self._bounds.held_keepalive_s)
         except MeshError as error:

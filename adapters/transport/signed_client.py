@@ -20,7 +20,7 @@ from protocol.wire import http_signature as signed
 
 
 class SignedCalls:
-    """Posts signed requests over HTTPS as the web knows it, and believes signed answers only."""
+    """Posts signed requests over ordinary HTTPS, and accepts signed answers only."""
 
     def __init__(
         self, key: SigningKey, node: str, *, now_s: Callable[[], float], ca_file: str, connect_timeout_s: float
@@ -82,7 +82,7 @@ class SignedCalls:
             reason = f"HTTP {response.status} without the peer's signature: {error.message}"
             raise MeshError("peer.identity", reason, peer=peer.node) from error
         if told != signed.digest(body):
-            raise MeshError("peer.identity", "the answer is not the one that was signed", peer=peer.node)
+            raise MeshError("peer.identity", "the answer differs from the signed one", peer=peer.node)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -85,7 +85,7 @@ class SignedServer(MeshServer):
         with place:
             body = await self._listener.read_body(request, node=node, bytes_max=request_bytes_max(path[1]))
             if signed.digest(body) != told:
-                raise count("signature", MeshError("peer.signature", "the body is not the one that was signed"), node)
+                raise count("signature", MeshError("peer.signature", "the body differs from the signed one"), node)
             return await self._handle(node, path[1], body)
 
     def _signer(self, request: web.BaseRequest, media: str, told: str) -> str:

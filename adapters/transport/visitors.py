@@ -1,8 +1,8 @@
-"""Callers whose key nobody knows: few at a time, few in a minute, by address and altogether.
+"""Limits for callers with an unknown key: how many at a time and in a minute, for each address and in total.
 
-A visitor presents a channel certificate like any other caller, signed by the *visitor key*, which everybody has: its seed is
-the SHA-256 of a public text. So the listener goes on demanding a certificate under a key it knows from everybody, and who shows
-this one is nobody in particular: it is heard once, over one route (``protocol/introduction.py``).
+A visitor presents a channel certificate like any other caller, signed by the *visitor key*. That key is public: its seed is the
+SHA-256 of a public text. So the listener can still demand a certificate under a known key from every caller. A caller with this
+certificate is not authenticated as any node: it may send one request, over one route (``protocol/introduction.py``).
 """
 
 from __future__ import annotations

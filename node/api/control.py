@@ -1,16 +1,21 @@
-"""The control API: how the command line drives a running node.
+"""The control API: how the command line and agents drive a running node.
 
-A Unix socket in the data directory, not a TCP port: pages in the browser that this node drives can reach loopback ports. Each call
-is ``POST /v1/<verb>`` with the token from ``control.json`` (0600) and a JSON body; the answer is a stream of JSON lines:
-``{"event": …}`` while it works, then one ``{"result": …}`` or ``{"error": …}``.
+Unix sockets, not a TCP port: pages in the browser that this node drives can reach loopback ports. Each call is ``POST /v1/<verb>``
+with a token and a JSON body; the answer is a stream of JSON lines: ``{"event": …}`` while it works, then one ``{"result": …}`` or
+``{"error": …}``.
+
+There are two sockets. That of the data directory takes the owner's token, from ``control.json`` (0600), and those of agents. The
+other one, in a directory that holds no secret, can be shown to other accounts and containers, and takes tokens of agents only.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import os
-from collections.abc import Awaitable, Callable
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,56 +23,113 @@ import msgspec
 from aiohttp import web
 
 from adapters.ports import Clock
-from node.base import CONTROL_FILE, SOCKET_FILE, ControlInfo, http_status, plain, socket_path, write_private
-from node.verbs import Tell
+from node.api.agents import Agents
+from node.base import (
+    AGENTS_DIRECTORY,
+    AGENTS_SOCKET_FILE,
+    CONTROL_FILE,
+    SOCKET_FILE,
+    ControlInfo,
+    http_status,
+    plain,
+    socket_path,
+    write_private,
+)
+from node.config import ControlConfig
+from node.verbs import OWNER, Caller, Tell
 from protocol import limits
 from protocol.errors import MeshError
 
 _EVENTS_MAX: Final = 1_000
 
-Dispatch = Callable[[str, bytes, Tell], Awaitable[Any]]
-"""``(verb, JSON body, tell) -> result record``."""
+Dispatch = Callable[[str, bytes, Tell, Caller], Awaitable[Any]]
+"""``(verb, JSON body, tell, caller) -> result record``."""
+
+_AsWhom = Callable[[], contextlib.AbstractAsyncContextManager[Caller]]
+"""Enters a call as its caller."""
+
+_MODES: Final = {"owner": (0o700, 0o600), "group": (0o750, 0o660), "all": (0o755, 0o666)}
+"""Of the directory that is made for the socket of agents, and of the socket, by ``ControlConfig.access``."""
 
 
 class ControlServer:
-    """Serves ``dispatch`` on the Unix socket of ``home``."""
+    """Serves ``dispatch`` on the Unix sockets of ``home``."""
 
-    def __init__(self, home: Path, dispatch: Dispatch, clock: Clock) -> None:
+    def __init__(
+        self, home: Path, dispatch: Dispatch, clock: Clock, agents: Agents, config: ControlConfig | None = None
+    ) -> None:
         self._home = home
         self._dispatch = dispatch
+        self._agents = agents
+        self._config = config or ControlConfig()
         self._token = clock.random(limits.CONTROL_TOKEN_BYTES).hex()
-        self._runner: web.AppRunner | None = None
-        self._directory = -1
+        self._sockets: list[_Socket] = []
 
     async def start(self) -> None:
-        """Listen, then publish the token."""
-        app = web.Application(client_max_size=limits.CONTROL_BODY_BYTES_MAX)
-        app.router.add_post("/v1/{verb}", self._handle)
-        # A client that goes away (Ctrl-C) cancels its verb.
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2)
-        await self._runner.setup()
-        (self._home / SOCKET_FILE).unlink(missing_ok=True)
-        self._directory = os.open(self._home, os.O_RDONLY)
-        await web.UnixSite(self._runner, socket_path(self._home, self._directory)).start()
-        (self._home / SOCKET_FILE).chmod(0o600)
+        """Listen, then publish the owner's token. Errors: ``config.invalid``."""
+        _, mode = _MODES[self._config.access]
+        await self._listen(self._agents_directory() / AGENTS_SOCKET_FILE, mode, self._agent)
+        await self._listen(self._home / SOCKET_FILE, 0o600, self._anybody)
         info = ControlInfo(pid=os.getpid(), token=self._token)
         write_private(self._home / CONTROL_FILE, msgspec.json.encode(info))
 
+    def _agents_directory(self) -> Path:
+        """Errors: ``config.invalid``."""
+        if self._config.directory:
+            return _trusted(Path(self._config.directory))
+        directory = self._home / AGENTS_DIRECTORY
+        directory.mkdir(exist_ok=True)  # and never removed: a container that it is mounted in would lose the node
+        directory.chmod(_MODES[self._config.access][0])
+        return directory
+
+    async def _listen(self, path: Path, mode: int, authenticate: Callable[[str], Awaitable[_AsWhom]]) -> None:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await self._handle(request, authenticate)
+
+        app = web.Application(client_max_size=limits.CONTROL_BODY_BYTES_MAX)
+        app.router.add_post("/v1/{verb}", handle)
+        # A client that goes away (Ctrl-C) cancels its verb.
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2)
+        await runner.setup()
+        socket = _Socket(path, runner, _free(path))
+        self._sockets.append(socket)
+        await web.UnixSite(runner, socket_path(path, socket.directory)).start()
+        os.chmod(path, mode)
+
     async def close(self) -> None:
         """Stop listening and withdraw the token."""
-        for name in (CONTROL_FILE, SOCKET_FILE):
-            (self._home / name).unlink(missing_ok=True)
-        if self._runner:
-            await self._runner.cleanup()
-        if self._directory >= 0:
-            os.close(self._directory)
-            self._directory = -1
+        (self._home / CONTROL_FILE).unlink(missing_ok=True)
+        sockets, self._sockets = self._sockets, []
+        for socket in sockets:
+            socket.path.unlink(missing_ok=True)
+        for socket in sockets:
+            await socket.runner.cleanup()
+            os.close(socket.directory)
 
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
-        given = request.headers.get("Authorization", "")
+    # --- who calls ---------------------------------------------------------------------------------------------------
+
+    async def _anybody(self, token: str) -> _AsWhom:
+        """Errors: those of ``Agents.authenticate``."""
         # Headers arrive as text in which any byte may stand for itself.
-        if not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {self._token}".encode()):
-            return _refusal(MeshError("control.unauthorised"))
+        if hmac.compare_digest(token.encode(errors="surrogateescape"), self._token.encode()):
+            return _as_owner
+        return await self._agent(token)
+
+    async def _agent(self, token: str) -> _AsWhom:
+        """Errors: those of ``Agents.authenticate``."""
+        agent = await self._agents.authenticate(token)
+        return lambda: self._agents.calling(agent)
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    async def _handle(
+        self, request: web.Request, authenticate: Callable[[str], Awaitable[_AsWhom]]
+    ) -> web.StreamResponse:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        try:
+            as_whom = await authenticate(token if scheme == "Bearer" else "")
+        except MeshError as error:
+            return _refusal(error)
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge:
@@ -81,9 +143,10 @@ class ControlServer:
 
         async def work() -> dict[str, Any]:
             try:
-                return {"result": await self._dispatch(request.match_info["verb"], body, tell)}
+                async with as_whom() as caller:
+                    return {"result": await self._dispatch(request.match_info["verb"], body, tell, caller)}
             except MeshError as error:
-                return {"error": error.to_dict()}
+                return {"error": error.shown.to_dict()}
             finally:
                 events.put_nowait(None)
 
@@ -102,8 +165,50 @@ class ControlServer:
         return response
 
 
+class _Socket(msgspec.Struct, frozen=True):
+    """One that is listened on."""
+
+    path: Path
+    runner: web.AppRunner
+    directory: int
+    """Open, because a path to it may be longer than a socket's may be."""
+
+
+@contextlib.asynccontextmanager
+async def _as_owner() -> AsyncIterator[Caller]:
+    yield OWNER
+
+
+def _free(path: Path) -> int:
+    """The open directory of a socket, without the socket that a crash may have left there."""
+    path.unlink(missing_ok=True)
+    return os.open(path.parent, os.O_RDONLY)
+
+
+def _trusted(directory: Path) -> Path:
+    """``directory``, once nobody else can put a socket of his own in the place of ours and collect tokens.
+
+    Errors: ``config.invalid``.
+    """
+    if not directory.is_absolute():
+        raise MeshError("config.invalid", f"control.directory: {directory} is not absolute")
+    try:
+        found = directory.stat()
+    except OSError as error:
+        raise MeshError("config.invalid", f"control.directory: {directory}: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise MeshError("config.invalid", f"control.directory: {directory} is no directory")
+    if found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise MeshError(
+            "config.invalid",
+            f"control.directory: {directory} must belong to the user of the node, and be writable for nobody else",
+        )
+    return directory
+
+
 def _refusal(error: MeshError) -> web.Response:
-    return web.json_response({"error": error.to_dict()}, status=http_status(error.code))
+    shown = error.shown
+    return web.json_response({"error": shown.to_dict()}, status=http_status(shown.code))
 
 
 def _line(value: dict[str, Any]) -> bytes:

@@ -1,8 +1,9 @@
 """The peer API: what other nodes may ask of this one.
 
-Every request passes, in order: the channel (who calls), the route, the scope of the caller, the size, the envelope (signed by the
-caller, for this node, for this route, fresh, not seen before), the record of the route, the caller's account of disk, a row of the
-audit trail if the route is privileged. Only then a handler sees it. What is refused is counted.
+Every request passes, in order: the channel (who calls), the route, the protocol the caller speaks, the scope of the caller, the
+size, the envelope (signed by the caller, for this node, for this route, fresh, not seen before), the record of the route, the
+caller's account of disk, a row of the audit trail if the route is privileged. Only then a handler sees it. What is refused is
+counted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from adapters.ports import Clock
 from adapters.refusals import Refusals
 from node.api import routes
 from node.trust import PATH_PREFIX, ClockMark, TrustChanges
-from node.verbs import Handler
+from node.verbs import Caller, CallerKind, Handler, called_by
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
 from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
@@ -49,7 +50,9 @@ class FederationApi:
         try:
             return await (self._answer(caller, route, body) if caller else self._introduced(route, body))
         except MeshError as error:
-            self._refusals.count(route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.code)
+            self._refusals.count(
+                route if route in (*ROUTES, INTRODUCE) else "route", node=caller, code=error.shown.code
+            )
             raise
 
     async def _introduced(self, route: str, body: bytes) -> bytes:
@@ -75,6 +78,7 @@ class FederationApi:
         handler = self._handlers.get(route)
         if known is None or handler is None:
             raise MeshError("input.not_found", f"no route {route}")
+        self._peers.check_version(caller, route)
         self._peers.require(caller, known.scope)
         if len(body) > known.bytes_max:
             raise MeshError("input.too_large", f"a message over {route} has at most {known.bytes_max} bytes")
@@ -95,11 +99,12 @@ class FederationApi:
         await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)
         trail, declared = self._peers.trail, routes.ROUTES.get(route, routes.UNDECLARED)
-        if declared is None:
-            with trail.for_peer(caller):
+        with called_by(Caller(kind=CallerKind.PEER, name=caller)):
+            if declared is None:
+                with trail.for_peer(caller):
+                    return cbor.encode(await handler(caller, record))
+            async with trail.declared(route, declared, caller, record):
                 return cbor.encode(await handler(caller, record))
-        async with trail.declared(route, declared, caller, record):
-            return cbor.encode(await handler(caller, record))
 
     async def _charge(self, caller: str, route: str, kept_bytes: int) -> None:
         """Add to the caller's account what its request may leave here. Errors: ``peer.quota``."""

@@ -8,13 +8,15 @@ from typing import Any
 import msgspec
 
 from node import __version__
+from node.api.agents import Agents
 from node.api.federation import FederationApi
 from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
+from node.live import LiveVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
 from node.schedules import ScheduleVerbs
-from node.sessions import SessionVerbs
+from node.sessions import SessionVerbs, read_step
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
@@ -26,12 +28,13 @@ def _parts(rooms: Rooms) -> Parts:
     return Parts(rooms.explorer, rooms.sessions, rooms.peers, rooms.store, rooms.clock, rooms.config.name)
 
 
-def _bound(rooms: Rooms) -> Bound:
+def _bound(rooms: Rooms, agents: Agents) -> Bound:
     """Every verb with the function of its room."""
     return {
         **MeshVerbs(rooms).bound,
         **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
         **SessionVerbs(rooms.sessions).bound,
+        **LiveVerbs(rooms.live, read_step).bound,
         **ScheduleVerbs(rooms.schedules, rooms.clock).bound,
         **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
         **rooms.own_keys.bound,
@@ -39,6 +42,7 @@ def _bound(rooms: Rooms) -> Bound:
         **rooms.distrust.bound,
         **rooms.notices.bound,
         **rooms.audit.bound,
+        **agents.bound,
     }
 
 
@@ -47,6 +51,8 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
+        self.agents = Agents(rooms.store, rooms.clock, rooms.refusals)
+        rooms.browsers.metered = self.agents.metered
         self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,
@@ -59,7 +65,9 @@ class Node:
         }
         for route, handler in routes.items():
             self.federation.serve(route, handler)
-        self.verbs: dict[str, tuple[Verb, Run]] = {verb.name: (verb, run) for verb, run in _bound(rooms).items()}
+        self.verbs: dict[str, tuple[Verb, Run]] = {
+            verb.name: (verb, run) for verb, run in _bound(rooms, self.agents).items()
+        }
         """Everything that can be asked, by name."""
 
     async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER) -> Any:

@@ -1,4 +1,4 @@
-"""Who had this node do what: rows listed, exported, verified and tied to the witness log.
+"""The audit trail for people: its rows are listed, exported, verified and anchored in the witness log.
 
 Owns the anchors. Never changes or removes a row.
 """

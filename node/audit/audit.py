@@ -1,7 +1,8 @@
 """The audit trail as its owner uses it: list, export, verify; and the anchors that tie it to the witness log.
 
-A chain of hashes shows a changed row, not a missing end. So the head of the trail is signed and entered in the witness log every
-few minutes that it grew, and peers cosign that log: a trail that was cut behind such an anchor no longer fits it.
+A hash chain shows that a row was changed, but not that rows at the end are missing. So if the trail grew, its head is signed and
+entered in the witness log every few minutes, and peers cosign that log. A trail that was cut before such an anchor no longer
+matches it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import msgspec
 
 from adapters.audit_records import AuditLine, AuditQuery, check_stored
 from adapters.ports import ArtefactRecord, Store
+from node.base import every_artefact
 from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound
@@ -92,7 +94,7 @@ class Audit:
 
     async def _anchors(self) -> tuple[dict[int, str], tuple[int, ...]]:
         """Heads by count of rows, and the counts of those that the witness log holds and the store does not."""
-        kept = await self._store.artefacts(kind=KIND_AUDIT_HEAD)
+        kept = [found async for found in every_artefact(self._store, kind=KIND_AUDIT_HEAD)]
         found, digests = await asyncio.to_thread(self._believed, kept)
         lost = [
             int(leaf.subject.rpartition("/")[2])

@@ -1,18 +1,29 @@
-"""The small parts that every room uses and no room owns: tasks, files, JSON values, exit codes, terminal text.
+"""Small parts that several rooms use: background tasks, files, JSON values, exit codes, text for a terminal.
 
-Owns nothing that is stored. Never knows what a session, a peer or a search is.
+Owns no stored data. Never knows what a session, a peer or a search is.
 """
 
-from node.base.control_file import CONTROL_FILE, SOCKET_FILE, ControlInfo, socket_path
+from node.base.control_file import (
+    AGENTS_DIRECTORY,
+    AGENTS_SOCKET_FILE,
+    CONTROL_FILE,
+    SOCKET_FILE,
+    ControlInfo,
+    socket_path,
+)
 from node.base.files import write_atomic, write_private
 from node.base.loop_watch import LoopWatch
+from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
 from node.base.serving import Serving
 from node.base.statuses import exit_code, from_dict, http_status
-from node.base.tasks import Tasks, either, to_its_end
+from node.base.stored_ids import find_stored
+from node.base.tasks import Tasks, either, interruptible, to_its_end
 from node.base.terminal import LineFormatter, json_text, one_lined
 
 __all__ = [
+    "AGENTS_DIRECTORY",
+    "AGENTS_SOCKET_FILE",
     "CONTROL_FILE",
     "SOCKET_FILE",
     "ControlInfo",
@@ -22,9 +33,14 @@ __all__ = [
     "Tasks",
     "counted",
     "either",
+    "every_artefact",
+    "every_delta",
+    "every_search",
     "exit_code",
+    "find_stored",
     "from_dict",
     "http_status",
+    "interruptible",
     "json_text",
     "one_lined",
     "plain",

@@ -9,6 +9,9 @@ import msgspec
 
 CONTROL_FILE: Final = "control.json"
 SOCKET_FILE: Final = "control.sock"
+AGENTS_DIRECTORY: Final = "control"
+"""Below the data directory: holds the socket for agents and no secret, so that it can be shown to a container."""
+AGENTS_SOCKET_FILE: Final = "agents.sock"
 _SOCKET_PATH_BYTES_MAX: Final = 100
 
 
@@ -19,9 +22,9 @@ class ControlInfo(msgspec.Struct, frozen=True, kw_only=True):
     token: str
 
 
-def socket_path(home: Path, directory: int) -> str:
-    """A path of the control socket that fits ``sun_path`` (108 bytes), through the open ``directory`` if need be."""
-    direct = str(home / SOCKET_FILE)
+def socket_path(socket: Path, directory: int) -> str:
+    """A path of ``socket`` that fits ``sun_path`` (108 bytes), through its open ``directory`` if need be."""
+    direct = str(socket)
     if len(direct.encode()) <= _SOCKET_PATH_BYTES_MAX:
         return direct
-    return f"/proc/self/fd/{directory}/{SOCKET_FILE}"
+    return f"/proc/self/fd/{directory}/{socket.name}"

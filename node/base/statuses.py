@@ -13,8 +13,12 @@ _EXIT_BY_CODE: Final = {"internal.fault": 70, "internal.cancelled": 130}
 _STATUS_BY_BLAME: Final = {Blame.OUTCOME: 409, Blame.CALLER: 400, Blame.ENVIRONMENT: 503, Blame.PEER: 403}
 _STATUS_BY_CODE: Final = {
     "input.not_found": 404,
+    "live.not_found": 404,
     "input.too_large": 413,
     "control.unauthorised": 401,
+    "agent.expired": 401,
+    "agent.budget": 429,
+    "agent.busy": 429,
     "internal.fault": 500,
 }
 

@@ -1,11 +1,14 @@
-"""Tasks beside the flow of a room: none ends unnoticed, none outlives its room."""
+"""Background tasks of a room: a failure is always logged, and no task outlives its room."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
+
+from protocol.errors import MeshError
 
 T = TypeVar("T")
 
@@ -63,3 +66,30 @@ async def either(event: asyncio.Event, sleep: Coroutine[Any, Any, None]) -> None
         for wait in waits:
             wait.cancel()
     event.clear()
+
+
+@asynccontextmanager
+async def interruptible() -> AsyncIterator[Callable[[MeshError], None]]:
+    """A block that can be ended from outside, with the error that the function is given. Once it is over, that does nothing.
+
+    What runs in the block is cancelled, and so cleans up as for Ctrl-C. The first error counts.
+    """
+    why: MeshError | None = None
+    over = False
+
+    def end(error: MeshError) -> None:
+        nonlocal why
+        if why is None and not over:
+            why = error
+            deadline.reschedule(asyncio.get_running_loop().time())
+
+    try:
+        async with asyncio.timeout(None) as deadline:
+            try:
+                yield end
+            finally:
+                over = True
+    except TimeoutError:
+        if why is None or not deadline.expired():
+            raise
+        raise why from None

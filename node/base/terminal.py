@@ -1,4 +1,4 @@
-"""What a terminal is shown: the lines are this program's, whoever's words stand in them."""
+"""Safe output for a terminal: text from peers and pages can appear in a line, but cannot start a line or control the terminal."""
 
 from __future__ import annotations
 

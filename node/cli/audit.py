@@ -8,7 +8,7 @@ import click
 
 from node.base import counted
 from node.cli.build import Look, commands_of, group_of
-from node.cli.common import Result, moment
+from node.cli.common import Result, moment, short_caller
 from node.verbs import audit as verbs
 
 
@@ -28,7 +28,7 @@ def _show_rows(r: Result) -> None:
 
 
 def _who(who: str, names: dict[str, str]) -> str:
-    return names.get(who, who if len(who) < 8 else who[:7])
+    return names.get(who, short_caller(who))
 
 
 def _show_exported(r: Result) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -236,12 +235,28 @@ def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
 
 
 def _duration(name: str, typed: str | None) -> int:
-    """Seconds, of ``90s``, ``15m``, ``6h`` or ``1d``; 0 for nothing typed."""
-    match = re.fullmatch(r"([0-9]{1,9})([smhd])", typed or "0s", re.ASCII)
-    if match is None:
+    """``90m``, ``12h``, ``30d`` in seconds; 0 for nothing typed."""
+    if not typed:
+        return 0
+    number, unit = typed[:-1], typed[-1]
+    if not (number.isascii() and number.isdigit()) or int(number) == 0 or unit not in _SECONDS or len(number) > 9:
         flag = name.removesuffix("_s").replace("_", "-")
-        raise MeshError("input.invalid", f"--{flag} wants a number and a unit, like 90s, 15m, 6h or 1d, not {typed!r}")
-    return int(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]]
+        raise MeshError("input.invalid", f"--{flag} wants a time such as 90m, 12h or 30d, not {typed!r}")
+    return int(number) * _SECONDS[unit]
+
+
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
+    """Values by name."""
+    pairs = {}
+    for text in typed:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise MeshError("input.invalid", f"--{name} wants KEY=VALUE, not {text[:80]!r}")
+        pairs[key] = value
+    return pairs
 
 
 def _words(name: str, typed: tuple[str, ...]) -> list[str]:
@@ -258,6 +273,7 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "id-or-path": _id_or_path,
     "secrets": _secrets,
     "duration": _duration,
+    "pairs": _pairs,
     "words": _words,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }

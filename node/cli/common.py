@@ -9,13 +9,16 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 
 from node.base import LineFormatter, exit_code, json_text, one_lined
 from protocol.errors import MeshError
 from protocol.wire.line import one_line
+
+if TYPE_CHECKING:
+    from node.process.client import AsAgent
 
 F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
@@ -81,6 +84,8 @@ def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any =
     """The result of ``verb``; progress goes to standard error, through ``show(event) -> line``; a line is said once."""
     from node.process.client import call
 
+    path = home_path(home)
+    agent = acting_as(path)
     last = ""
 
     def tell(event: dict[str, Any]) -> None:
@@ -90,7 +95,31 @@ def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any =
             last = line
             click.echo(line, err=True)
 
-    return run_async(call(home_path(home), verb, params, tell))
+    return run_async(call(path, verb, params, tell, agent=agent))
+
+
+def acting_as(home: Path) -> AsAgent | None:
+    """The agent as which commands call, if ``--token-file`` or the environment names the file of its token; None for the owner.
+
+    The file, never the token: arguments are seen by every user of a machine, and variables are handed on to every program that is
+    started. Errors: ``input.invalid``.
+    """
+    from node.config import settings
+
+    context = click.get_current_context(silent=True)
+    given = context.find_root().params if context else {}
+    token_file = given.get("token_file") or settings.token_file_from_environment()
+    if not token_file:
+        return None
+    from node.process.client import as_agent
+
+    return as_agent(home, token_file, given.get("socket") or settings.socket_from_environment())
+
+
+def owner_only(what: str) -> None:
+    """Nothing, unless commands call as an agent: what opens the data directory is not for agents. Errors: ``caller.refused``."""
+    if acting_as(Path()) is not None:
+        raise MeshError("caller.refused", f"{what} is for the owner of the node, and a token file is named")
 
 
 def run_async(work: Any) -> Any:
@@ -132,7 +161,7 @@ def agree(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise MeshError("input.invalid", "nobody is there to ask: give --yes")
+        raise MeshError("input.invalid", "there is no terminal to ask for confirmation: pass --yes")
     if not click.confirm(question, err=True):
         raise MeshError("internal.cancelled", "nothing was removed")
 
@@ -147,6 +176,7 @@ def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
 
 def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     """Print the one form of an error and leave with its exit code."""
+    error = error.shown
     if as_json:
         click.echo(json_text({"error": error.to_dict()}))
     else:
@@ -174,6 +204,11 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
         # Text, not str: what a page or a peer wrote is never markup here.
         shown.add_row(*(Text(cell) for cell in row))
     Console().print(shown)
+
+
+def short_caller(who: str) -> str:
+    """Who called, as lines have it: node ids are cut, ``owner`` and ``agent:NAME`` are not."""
+    return who if ":" in who or len(who) < 8 else who[:7]
 
 
 def moment(milliseconds: int) -> str:

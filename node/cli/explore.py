@@ -10,7 +10,7 @@ import click
 from node.base import counted
 from node.cli import schedule
 from node.cli.build import Look, commands_of, parameter
-from node.cli.common import Result, common_options, emit, moment, run_verb, table
+from node.cli.common import Result, common_options, emit, moment, run_verb, short_caller, table
 from node.cli.explore_words import progress_line, read_condition
 from node.verbs import explore as verbs
 from protocol.errors import MeshError
@@ -115,18 +115,22 @@ def _show_list(r: Result) -> None:
     if not r["searches"]:
         click.echo("no searches yet: `trailmesh explore run`")
         return
-    rows = [[s["id"], s["status"], s["coordinator"][:7], moment(s["created_ms"])] for s in r["searches"]]
-    table("searches", ["id", "status", "coordinator", "when (UTC)"], rows)
+    rows = [
+        [s["id"], s["status"], s["coordinator"][:7], short_caller(s["caller"]), moment(s["created_ms"])]
+        for s in r["searches"]
+    ]
+    table("searches", ["id", "status", "coordinator", "for", "when (UTC)"], rows)
 
 
 @group.command()
 @parameter(verbs.SHOW, "search", needed=False)
 @parameter(verbs.SHOW, "html")
+@parameter(verbs.LIST, "limit")
 @common_options
-def show(home: str | None, search: str | None, html: str, as_json: bool) -> None:
-    """Show a search; without SEARCH, list them."""
+def show(home: str | None, search: str | None, html: str, limit: int, as_json: bool) -> None:
+    """Show a search; without SEARCH, list them, newest first."""
     if not search:
-        emit(run_verb(home, verbs.LIST.name, {}), as_json=as_json, text=_show_list)
+        emit(run_verb(home, verbs.LIST.name, {"limit": limit}), as_json=as_json, text=_show_list)
         return
     path = str(Path(html).absolute()) if html else ""
     emit(run_verb(home, verbs.SHOW.name, {"search": search, "html": path}), as_json=as_json, text=show_summary)

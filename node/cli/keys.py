@@ -8,7 +8,7 @@ import click
 
 from node.base import counted
 from node.cli.build import Look, commands_of, given, takes
-from node.cli.common import Result, common_options, emit, home_path, moment, run_async, run_verb
+from node.cli.common import Result, common_options, emit, home_path, moment, owner_only, run_async, run_verb
 from node.verbs import keys as verbs
 from protocol.errors import MeshError
 
@@ -21,6 +21,7 @@ def show_id(home: str | None, as_json: bool) -> None:
     from node.process.wiring import fingerprint_words, open_key_store
     from node.trust import describe
 
+    owner_only("node id")
     path = home_path(home)
     result = describe(path, open_key_store(path, source(None)).form, fingerprint_words)
 
@@ -48,6 +49,7 @@ def recover(home: str | None, as_json: bool, **typed: Any) -> None:
     _check_files(params)
     from node.process.client import recover as recover_node
 
+    owner_only("node recover")
     found = run_async(recover_node(home_path(home), params, lambda event: None))
     emit(found, as_json=as_json, text=_show_change)
 

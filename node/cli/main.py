@@ -10,7 +10,9 @@ from node.cli.common import Program
 
 _GROUPS = {
     "node": ("node.cli.node", "Create, run, pair and check this node."),
+    "agent": ("node.cli.agent", "Let programs work with this node under tokens of their own."),
     "session": ("node.cli.session", "Record, verify, hand over and replay browser sessions."),
+    "live": ("node.cli.live", "Open a browser session and act in it, call by call."),
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show who did what with this node: privileged actions, append-only."),
     "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
@@ -36,7 +38,17 @@ class LazyGroup(Program):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="trailmesh")
-def main() -> None:
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    help="Call as the agent whose token is in FILE, never as the owner.  [default: $TRAILMESH_TOKEN_FILE]",
+)
+@click.option(
+    "--socket",
+    metavar="PATH",
+    help="Where an agent reaches the node.  [default: $TRAILMESH_SOCKET, else control/agents.sock in the data directory]",
+)
+def main(token_file: str | None, socket: str | None) -> None:
     """Memory, policy, replay and distributed planning underneath browser agents.
 
     Each installation runs one node. It records browser work as signed sessions that others can verify and re-drive, and

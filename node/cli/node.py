@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any, Final
 
 import click
@@ -16,9 +17,11 @@ from node.cli.common import (
     emit,
     home_path,
     moment,
+    owner_only,
     passphrase_option,
     run_async,
     run_verb,
+    short_caller,
     table,
 )
 from node.verbs import node as verbs
@@ -117,7 +120,13 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     from node.config import source
     from node.process.runtime import serve as run
 
+    owner_only("node serve")
+
     def ready(info: Result) -> None:
+        # What is there now stays until the process ends. Each full collection of garbage would look through it, and stop the
+        # event loop for as long.
+        gc.collect()
+        gc.freeze()
         emit(
             info,
             as_json=as_json,
@@ -226,7 +235,7 @@ def _show_refusals(refused: Result) -> None:
         click.echo(f"{'':<17}   {count} {code}")
     for node, codes in refused["by_peer"].items():
         said = ", ".join(f"{code} {count}" for code, count in codes.items())
-        click.echo(f"{'':<17}   of {node[:7]}: {said}")
+        click.echo(f"{'':<17}   of {short_caller(node)}: {said}")
 
 
 @group.command(help=verbs.METRICS.help)
@@ -245,6 +254,7 @@ def doctor(home: str | None, passphrase_file: str | None, as_json: bool, **typed
     from node.config import source
     from node.process.client import examine
 
+    owner_only("node doctor")
     result = run_async(examine(home_path(home), source(passphrase_file), **given(verbs.DOCTOR, typed)))
     emit(result, as_json=as_json, text=_show_doctor)
     if not result["healthy"]:

@@ -119,6 +119,8 @@ def _show_session(r: Result) -> None:
     click.echo(f"start    {s['start_url']}\nbrowser  {browser['name']} {browser['version']} ({browser['backend']})")
     doubt = f"  not relied on any more: {r['standing']}" if r["standing"] else ""
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
+    if s["caller"]:
+        click.echo(f"caller   {s['caller']}")
     _show_steps(r)
     for report in r["reports"]:
         matched = f"{_report_matched(report)}{_elsewhere(report['origin'])}"

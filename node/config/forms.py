@@ -1,4 +1,4 @@
-"""What is wrong with a value that does not have its form, in words: nobody should have to read a regular expression."""
+"""Explains in words why a value is malformed, so that nobody has to read a regular expression."""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ from protocol.recording.session import Profile
 CONFIG_FILE = "config.yaml"
 HOME_VARIABLE = "TRAILMESH_HOME"
 PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
+TOKEN_VARIABLE = "TRAILMESH_TOKEN_FILE"  # noqa: S105 (a name, no token)
+SOCKET_VARIABLE = "TRAILMESH_SOCKET"
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=limits.PEER_NAME_CHARS_MAX, pattern=NAME_PATTERN)]
@@ -75,6 +77,16 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
     step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
     navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
+    contexts_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_MAX
+    """Browser contexts that may be open at once, whoever uses them; each with one page costs about 60 MB."""
+    contexts_per_browser_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_PER_BROWSER_MAX
+    """How many of them share a browser, and end with it if it crashes. Fewer cost more: a browser takes about 230 MB."""
+    queue_max: Annotated[int, msgspec.Meta(ge=0, le=1_024)] = limits.CONTEXT_QUEUE_MAX
+    """How many callers may wait for a context when all are in use; more are refused with ``live.busy``."""
+    queue_seconds: Annotated[int, msgspec.Meta(ge=0, le=600)] = limits.CONTEXT_QUEUE_S
+    """How long a caller waits for a context, until ``live.busy``."""
+    idle_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = limits.BROWSER_IDLE_S
+    """A browser without a context is closed after this long; the next one takes about half a second to start."""
     profile: Profile = Profile()
 
 
@@ -107,6 +119,15 @@ class MetricsConfig(_Record, frozen=True, kw_only=True):
     """Must be true for a host that is not loopback: whoever reaches it reads the metrics."""
 
 
+class ControlConfig(_Record, frozen=True, kw_only=True):
+    """Where agents of other accounts and containers reach this node (docs/agents.md). Its owner has a socket of his own."""
+
+    directory: str = ""
+    """Absolute path of a directory that is there, for the socket of agents; empty makes ``control`` in the data directory."""
+    access: Literal["owner", "group", "all"] = "owner"
+    """Who may connect to it: this user, its group, or every account of this machine. Each call needs a token all the same."""
+
+
 class ExploreConfig(_Record, frozen=True, kw_only=True):
     """How much exploring this node does at once."""
 
@@ -128,6 +149,7 @@ class Config(_Record, frozen=True, kw_only=True):
     policy: PolicyConfig = PolicyConfig()
     explore: ExploreConfig = ExploreConfig()
     metrics: MetricsConfig = MetricsConfig()
+    control: ControlConfig = ControlConfig()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
@@ -141,7 +163,9 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
         raise MeshError("config.invalid", f"{source}: more than {limits.CONFIG_CHARS_MAX} characters", source=source)
     try:
         check_events(text)
-        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader) or {}
+        plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
+        if plain is None:  # a file that lost its content must not allow what it had forbidden
+            raise MeshError("config.invalid", "it is empty: write {} to take every default")
         return msgspec.convert(plain, Config)
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
@@ -187,6 +211,16 @@ def home_directory(given: str | None) -> Path:
     if from_environment := os.environ.get(HOME_VARIABLE):
         return Path(from_environment).expanduser().absolute()
     return Path(platformdirs.user_data_dir("trailmesh"))
+
+
+def token_file_from_environment() -> str:
+    """The file with the token of an agent; empty if the environment names none."""
+    return os.environ.get(TOKEN_VARIABLE, "")
+
+
+def socket_from_environment() -> str:
+    """The socket for agents of a node; empty if the environment names none."""
+    return os.environ.get(SOCKET_VARIABLE, "")
 
 
 def passphrase_file_from_environment() -> str:

@@ -1,6 +1,6 @@
-"""The end of trust: everything that ends when an owner distrusts a peer or a peer revokes itself, and notices about it.
+"""The end of trust: what has to stop when an owner distrusts a peer or a peer revokes itself, and notices about it.
 
-Owns notices. A notice of a peer is advice; it never changes whom this node trusts.
+Owns notices. A notice from a peer is advice; it never changes which peers this node trusts.
 """
 
 from node.distrust.distrust import Distrust

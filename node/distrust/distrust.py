@@ -1,13 +1,12 @@
-"""Who is trusted no longer: by this node's owner, or by its own word; and everything that ends with it.
+"""Ends the trust in a peer: because this node's owner distrusts it, or because the peer has revoked itself.
 
-The record of the peer is kept first, in one step: that it may act no longer, and that there is something to end. From then on
-nobody asks the peer anything, and nothing of it is believed. Then what this node has to do with it ends: connections, searches,
-what was relied on. Only then the record says that this is done; a node that stopped in between does it when it starts.
+The record of the peer is stored first, in one transaction: the peer may no longer act, and cleaning up is still to be done. From
+then on this node calls the peer no more and accepts nothing from it. Then the cleaning up follows: connections, searches, and
+data that relied on the peer. Last, the record says that this is done. A node that stopped in between continues when it starts.
 
-A peer that revokes itself (``protocol/keys/keylog.py``) parts in the same way, without its owner here having a say.
-Whoever learns of it
-tells those of his peers that know the node; each of them learns it once, so the word ends where everybody knows it. Who was
-away hears of it with the next sync, from anybody (``node/log/checkpoints.py``).
+A peer that revokes itself (``protocol/keys/keylog.py``) is cut off in the same way; the owner of this node is not asked. A node
+that learns of a revocation tells those of its peers that know the revoked node. Each of them passes it on only once, so this
+ends when all of them know. A node that was offline learns of it in its next sync with any peer (``node/log/checkpoints.py``).
 """
 
 from __future__ import annotations

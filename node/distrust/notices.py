@@ -1,4 +1,4 @@
-"""What peers say about other nodes they distrust, and what this node says. Advice: nothing acts by it."""
+"""Notices about distrusted nodes: those that peers sent, and this node's own. They are advice and change nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import msgspec
 
 from adapters.ports import Clock, Store
+from node.base import every_artefact
 from node.log import LogExchange
 from node.signing import Witness
 from node.trust import Calls
@@ -86,7 +87,7 @@ class Notices:
     async def given(self) -> list[ShownNotice]:
         """The notices of this node that hold."""
         mine: tuple[SignedNotice, ...] = ()
-        for artefact in await self._store.artefacts(kind=KIND_DISTRUST_NOTICE):
+        async for artefact in every_artefact(self._store, kind=KIND_DISTRUST_NOTICE):
             if artefact.issuer == self._witness.node:
                 signed = notice.read_notice(artefact.envelope)
                 # In the order they were stored: two of one second are told apart.

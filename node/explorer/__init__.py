@@ -1,9 +1,10 @@
-"""Federated exploration: a coordinator leases branches, workers explore them, deltas carry what was learned.
+"""Federated exploration: a coordinator leases branches of a search, workers explore them, and deltas carry the results.
 
-``explorer`` starts, resumes and stops searches. ``coordinator`` deals leases (``lease_desk``) and judges claims (``claims``);
-``branch_work`` takes leases of others and has a ``worker`` explore them with a ``walker``; ``replica`` is this node's copy of the
-tree, ``exchange`` moves its deltas; ``show`` says what a search came to. Never believes a claim that this node has not replayed
-itself.
+``explorer`` starts, resumes and stops searches. ``coordinator`` grants leases (``lease_desk``) and has claims judged
+(``claims``). ``branch_work`` accepts leases from other coordinators; a ``worker`` explores them with a ``walker``. ``replica`` is
+this node's copy of a search tree, and ``exchange`` sends and receives its deltas. ``show`` summarises a search.
+
+Owns every search of this node. Never accepts a claim that this node has not replayed itself.
 """
 
 from node.explorer.explorer import Explorer

@@ -1,7 +1,7 @@
-"""What the explorer answers to peers.
+"""The explorer's answers to requests from peers.
 
-The federation API has checked who calls, and with which scope, before anything here runs; whether the scope is for the
-origin of the search is checked here, where the search is known.
+The federation API has checked the caller and its scope before anything here runs. Whether the scope covers the origin of the
+search is checked here, because only here the search is known.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class Answers:
         self._searches.check_open()
         spec = self._searches.spec_of(ask.spec)
         if spec.coordinator != caller or self._peers.me not in spec.participants:
-            raise MeshError("envelope.issuer", "the search is not the caller's, or not for us")
+            raise MeshError(
+                "envelope.issuer", "the caller does not coordinate the search, or this node is not a participant"
+            )
         self._peers.require(caller, Scope.BRANCH_ASSIGN, spec.start_url)
         async with self._searches.admitting:  # several at once must not all find the last free place
             self._permit(spec)
@@ -110,7 +112,7 @@ class Answers:
                 # A peer that chose the id of another search must not put its own in that one's place.
                 raise MeshError("peer.scope", "another search has this id", search=spec.id)
             if known is not None and known.status == DECLINED:
-                raise MeshError("policy.refused", "the owner of this node takes no part in this search any more")
+                raise MeshError("policy.refused", "the owner of this node has stopped this search here")
             if known is None or known.status != "running":
                 known = SearchRecord(
                     id=spec.id,
@@ -120,6 +122,7 @@ class Answers:
                     updated_ms=self._clock.now_ms(),
                     spec=ask.spec,
                     state=b"",
+                    caller=caller,
                 )
                 await self._store.put_search(known)
             search = await self._searches.enter(known)

@@ -15,6 +15,7 @@ from node.explorer.log_proofs import LogProofs
 from node.explorer.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
+from node.verbs import current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import (
@@ -111,6 +112,7 @@ class BranchWork:
             status="live",
             expires_ms=assignment.expires_ms,
             assignment=sealed,
+            caller=str(current_caller()),
         )
         await self._store.put_lease(lease)
         task = asyncio.create_task(self._work(lease, assignment), name=f"branch {lease.id}")

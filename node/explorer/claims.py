@@ -1,4 +1,4 @@
-"""Claims of success: a worker's word that it reached the goal counts for nothing until this node has replayed it."""
+"""Claims of success: a worker's statement that it reached the goal has no effect until this node has replayed it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _TRIES = 3
 """How often a claim is replayed when it is this node's own browser that does not start."""
 _CRASHES_MAX = 2
 """A browser may crash for another page's sake once; whose replay crashes it again has made a false claim."""
+_OURS = ("store.", "agent.", "caller.", "control.")
+"""Codes of what is wrong with this node, or with the agent that has it search: none of it is the worker's doing."""
 _PAUSE_S = 3.0
 _LATER_S = 30.0
 
@@ -110,7 +112,7 @@ class Claims:
             except MeshError as error:
                 log.warning("claim of %s could not be replayed: %s", ids.short(worker), error)
                 failure = error
-            if failure.code.startswith("store."):
+            if failure.code.startswith(_OURS):
                 raise failure  # a full disk of ours says nothing about the claim, nor about a crash before
             crashes += failure.code == "browser.crashed"
             if failure.code not in BROWSER_GONE or crashes == _CRASHES_MAX:

@@ -1,4 +1,4 @@
-"""Runs one search: deals leases, keeps them alive, takes them back, and ends with the first claim that holds."""
+"""Runs one search: grants, renews and ends leases, until the first claim of success is verified or a limit is reached."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.base import Tasks, either
 from node.config import Config
 from node.explorer.claims import Claims, VerifyClaim
+from node.explorer.diligence import Diligence
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.log_proofs import LogProofs
 from node.explorer.progress import Progress
@@ -40,7 +41,7 @@ from protocol.messages import (
     Spend,
 )
 from protocol.search.entry import SCALE
-from protocol.search.lease import Event, Lease
+from protocol.search.lease import Event, Lease, check_spend
 from protocol.search.tree import BEST
 from protocol.trust.grants import Scope
 from protocol.wire import cbor, envelope
@@ -53,7 +54,7 @@ _PROGRESS_EVERY_TICKS = 8
 _GOODBYE_S = 5.0
 """How long a peer may take to hear that a search has ended."""
 _UNWILLING_PAUSE_S = 60.0
-_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us"})
+_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version"})
 """Answers that only a person changes: who gives one is asked rarely."""
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
@@ -93,7 +94,8 @@ class Coordinator:
         self._work_locally = work_locally
         self._proofs = proofs
         self._tell = tell
-        self._desk = LeaseDesk(replica, store, clock)
+        self._desk = LeaseDesk(replica, store, clock, caller=record.caller)
+        self._diligence = Diligence(self.progress, replica)
         self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node)
         self._results: set[str] = set()
         """Leases whose signed result has come."""
@@ -104,6 +106,8 @@ class Coordinator:
         self._ready = asyncio.Event()
         """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
         self._finished = False
+        self._unsaved = False
+        """Whether a restart would forget a lease that brought nothing."""
         self._exhausted = False
         """Nothing was left to try before the time was up."""
 
@@ -130,6 +134,9 @@ class Coordinator:
             last_ms = now_ms
             if self.progress.used_ms >= self.progress.limit_ms:
                 return
+            if self._unsaved:
+                self._unsaved = False
+                await self._save("running")
             await self._expire()
             await self._deal(now_ms)
             if not (self._desk.live() or self._claims.open or self._claims.postponed or self._anything_left()):
@@ -239,6 +246,8 @@ class Coordinator:
         for worker in self._workers():
             if worker in busy:
                 busy.remove(worker)
+                continue
+            if worker != self._witness.node and self._diligence.is_idle(worker) and not self._diligence.made_up(worker):
                 continue
             if self._paused_until_ms.get(worker, 0) > now_ms:
                 continue
@@ -353,11 +362,14 @@ class Coordinator:
             await self._end(lease.id, Event.REVOKE)
 
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
-        """A worker says it is still at work, and what that has cost so far."""
+        """A worker says it is still at work, and what that has cost so far. Errors: ``lease.spend``, why ``worker`` was put out."""
         await self._ready.wait()
         self.replica.check_welcome(worker)
         if self._finished:
             return BranchRenewed(live=False)
+        record = await self._store.lease(ask.lease)
+        if record is not None and record.worker == worker:
+            self._check_spend(record, ask.spend)
         lifetime_ms = self._config.explore.lease_seconds * 1000
         try:
             lease = await self._desk.renew(ask.lease, worker, lifetime_ms, ask.spend)
@@ -365,12 +377,21 @@ class Coordinator:
             return BranchRenewed(live=False)
         return BranchRenewed(live=True, expires_ms=lease.expires_ms)
 
+    def _check_spend(self, lease: LeaseRecord, spend: Spend) -> None:
+        """Errors: ``lease.spend``."""
+        if lease.worker == self._witness.node:
+            return
+        sealed = envelope.peek(lease.assignment)
+        passed_ms = self._clock.now_ms() - sealed.claims.issued_s * 1000
+        check_spend(cbor.decode_as(sealed.payload, Assignment).limits, spend, passed_ms=passed_ms)
+
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:
         """End the lease; check the claim, if there is one. A late or repeated result ends nothing and harms nothing.
 
         A claim counts even when its lease has expired: it is checked by replay anyway. One that its lease could not give is
         refused and counts as false. Every claim and some of the rest have to be proved to be in the log of their worker before they
-        count. Errors: ``lease.unknown``, ``claim.invalid``, ``log.not_logged``, ``log.unproven``, why ``worker`` was put out.
+        count. Errors: ``lease.unknown``, ``lease.spend``, ``claim.invalid``, ``log.not_logged``, ``log.unproven``, why ``worker``
+        was put out.
         """
         await self._ready.wait()
         self.replica.check_welcome(worker)
@@ -389,9 +410,12 @@ class Coordinator:
             self.replica.check_welcome(worker)
         self._results.add(result.lease)
         try:
+            self._check_spend(record, result.spend)
             self._claims.check(worker, cbor.decode_as(envelope.peek(record.assignment).payload, Assignment), result)
-        except MeshError:
-            await self._desk.end(result.lease, Event.REVOKE, spend=result.spend)
+        except MeshError as error:
+            spend = None if error.code == "lease.spend" else result.spend
+            await self._desk.end(result.lease, Event.REVOKE, spend=spend)
+            self._count(worker)
             self._wake.set()
             raise
         is_claim = result.outcome == "claim"
@@ -403,15 +427,27 @@ class Coordinator:
             self._claims.open -= is_claim
             self._results.discard(result.lease)
             raise
-        self._wake.set()
         if result.outcome == "failed":
             self._rest(worker)
+        if not is_claim:
+            self._count(worker)
+        self._wake.set()
         if is_claim:
             self.progress.claims += 1
             self._tasks.start(self._judge(worker, result), f"claim {result.lease}")
 
     def _has_come(self, record: LeaseRecord, lease_id: str) -> bool:
         return bool(record.result) or lease_id in self._results or lease_id in self.progress.claims_checked
+
+    def _count(self, worker: str) -> None:
+        """Note whether the lease that ``worker`` has just ended brought a delta; it is kept before another lease is granted."""
+        if worker == self._witness.node:
+            return
+        pause_s = self._diligence.returned(worker)
+        if pause_s:
+            log.info("%s returned another branch without a delta", ids.short(worker))
+            self._rest(worker, max(pause_s, (self._paused_until_ms.get(worker, 0) - self._clock.now_ms()) / 1000))
+        self._unsaved = True
 
     async def _judge(self, worker: str, result: BranchResult) -> None:
         try:

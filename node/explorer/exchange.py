@@ -1,4 +1,4 @@
-"""Moves deltas: pushes the own ones to every participant that may read them, and pulls what was missed."""
+"""Exchanges deltas: pushes this node's own to every participant that may read them, and pulls those that it missed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ class Exchange:
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._calls.call(peer, "deltas/push", push, DeltaHave)
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
-                        raise MeshError("delta.gap", "accepted and not kept", epoch=have.epoch, seq=have.seq + 1)
+                        raise MeshError(
+                            "delta.gap", "the delta was accepted but not stored", epoch=have.epoch, seq=have.seq + 1
+                        )
                     epoch, seq, pause_s = have.epoch, have.seq, _PAUSE_S
                 continue
             except MeshError as error:
@@ -133,10 +135,14 @@ class Exchange:
     async def _after(self, epoch: int, seq: int) -> list[DeltaRecord]:
         """The next own deltas a peer lacks that holds ``(epoch, seq)``: of the current epoch only, bounded in size."""
         after = seq if epoch == self._replica.epoch else 0
-        stored = await self._store.deltas(
-            self._replica.spec.id, peer=self._peers.me, epoch=self._replica.epoch, after_seq=after
+        return await self._store.deltas(
+            self._replica.spec.id,
+            peer=self._peers.me,
+            epoch=self._replica.epoch,
+            after_seq=after,
+            limit=limits.DELTAS_PER_MESSAGE_MAX,
+            bytes_max=_BATCH_BYTES_MAX,
         )
-        return bounded(stored)
 
     async def pull_from(self, peer: str) -> None:
         """Fetch what ``peer`` has and we lack; a peer that does not answer now will push later.
@@ -172,13 +178,3 @@ class Exchange:
 def _count(value: Any, otherwise: int) -> int:
     """What a peer's refusal says is wanted; a peer may say anything."""
     return value if isinstance(value, int) and value >= otherwise else otherwise
-
-
-def bounded(records: list[DeltaRecord]) -> list[DeltaRecord]:
-    """As many of ``records``, from the front, as fit one message."""
-    total = 0
-    for count, record in enumerate(records[: limits.DELTAS_PER_MESSAGE_MAX]):
-        total += len(record.envelope)
-        if total > _BATCH_BYTES_MAX and count:
-            return records[:count]
-    return records[: limits.DELTAS_PER_MESSAGE_MAX]

@@ -1,4 +1,4 @@
-"""The explorer's door: starts, resumes, stops and shows searches."""
+"""The entry point of the explorer: starts, resumes, stops and shows searches."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Store
+from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
@@ -22,8 +23,10 @@ from node.explorer.replica import Replica
 from node.live import Browsers
 from node.signing import Witness
 from node.trust import Calls
-from node.verbs import Tell
+from node.verbs import OWNER as THE_OWNER
+from node.verbs import Caller, CallerKind, Tell, called_by, current_caller
 from protocol import ids
+from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition, check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
@@ -63,6 +66,8 @@ class Explorer:
         self._expulsions = Expulsions(store)
         proofs = LogProofs(demand, clock)
         self._searches = OpenSearches(witness, config, store, clock, calls, self._pages, new_writer, proofs)
+        self._tasks = Tasks()
+        calls.peers.standing_changed = self._on_standing
         self.routes = Answers(config, store, clock, calls.peers, self._searches).routes
         """Handlers of the peer API, by route."""
 
@@ -82,23 +87,31 @@ class Explorer:
         return sum(search.work.working for search in self._searches.all() if search.work is not None)
 
     async def start(self) -> None:
-        """Open again what was running when the node last stopped, without those whose expulsion it interrupted."""
+        """Open again what was running when the node last stopped, without those whose expulsion it interrupted.
+
+        What an agent or a schedule has had it run is stopped: what those may do ends with their call.
+        """
         for node in await self._expulsions.pending():
             await self.drop_peer(node)
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             try:
-                if found.coordinator != self._witness.node and not self._may_go_on(found):
+                own = found.coordinator == self._witness.node
+                if found.caller not in ("", OWNER) if own else not self._may_go_on(found):
                     await self._mark_stopped(found.id)
                     continue
                 search = await self._searches.enter(found)
-                if found.coordinator == self._witness.node:
+                if own:
                     self._coordinate(search, found)
                 log.info("search %s goes on", found.id)
             except MeshError as error:
                 log.error("search %s cannot go on: %s", found.id, error)
 
+    def _on_standing(self, node: str) -> None:
+        self._tasks.start(self._searches.weigh(node), f"standing of {ids.short(node)}")
+
     async def close(self) -> None:
         """Stop working; running searches stay resumable."""
+        await self._tasks.close()
         await self._searches.close()
 
     # --- verbs -------------------------------------------------------------------------------------------------------
@@ -117,10 +130,10 @@ class Explorer:
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
-        ``peers``: names; None takes every peer that lets us assign branches there. Nothing is kept of a search whose start page
-        does not open. search_id: a fresh id, if its caller wrote one down before.
-        Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``, ``search.start_failed``,
-        ``browser.*``.
+        ``peers``: names; None takes every peer that lets us assign branches there. A caller who may visit some origins only
+        searches without peers. Nothing is kept of a search whose start page does not open. search_id: a new id that
+        the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
+        ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
         self._searches.check_open()
         if redact_url(start_url) != start_url:
@@ -128,7 +141,7 @@ class Explorer:
             raise MeshError("input.invalid", told)
         if one_line(goal) != goal:
             raise MeshError("input.invalid", "a goal is one line, without control characters")
-        chosen = self._participants(peers, start_url)
+        chosen = self._participants(_alone(peers), start_url)
         now_ms = self._clock.now_ms()
         search_id = search_id or ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         self._witness.trail.about(search_id)
@@ -156,6 +169,7 @@ class Explorer:
             updated_ms=now_ms,
             spec=signed.envelope,
             state=cbor.encode(Progress(limit_ms=seconds * 1000)),
+            caller=str(current_caller()),
         )
         await self._store.put_search(found)
         search = await self._searches.enter(found)
@@ -166,11 +180,16 @@ class Explorer:
         """Follow a running search, or take up one that stopped: for ``seconds`` from now, or, if 0, for what it had left.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
-        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``.
+        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (peers take part and
+        know nothing of the caller's origins; or the owner has stopped it here).
         """
         self._searches.check_open()
         found = await self._record(search_id)
+        if current_caller().origins and len(self._searches.spec_of(found.spec).participants) > 1:
+            raise MeshError("caller.refused", "the search has peers, which know nothing of your origins")
         if found.coordinator != self._witness.node:
+            if current_caller().kind is not CallerKind.OWNER:
+                raise MeshError("caller.refused", "the owner has stopped this search of a peer, and only he lifts that")
             return await self._searches.readmit(found)
         if found.status == "done":
             return found
@@ -181,7 +200,9 @@ class Explorer:
         progress.error = ""
         if seconds:
             progress.limit_ms = progress.used_ms + seconds * 1000
-        found = msgspec.structs.replace(found, status="running", state=cbor.encode(progress))
+        found = msgspec.structs.replace(
+            found, status="running", state=cbor.encode(progress), caller=str(current_caller())
+        )
         async with self._searches.admitting:
             await self._record(search_id)  # it may have been removed meanwhile
             await self._store.put_search(found)
@@ -244,9 +265,8 @@ class Explorer:
         await self._searches.part(node)
         count = 0
         opened = self._searches.get
-        for found in sorted(
-            await self._store.searches(), key=lambda found: opened(found.id) is None
-        ):  # what runs comes first
+        every = [found async for found in every_search(self._store)]
+        for found in sorted(every, key=lambda found: opened(found.id) is None):  # what runs comes first
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
@@ -270,7 +290,9 @@ class Explorer:
                 raise
             # Not we were cancelled but the search: somebody stopped it, or the node ends.
             if not search.stopped:
-                raise MeshError("node.stopped", "the node ended; the search goes on when it serves again") from None
+                raise MeshError(
+                    "node.stopped", "the node ended; the search continues when the node runs again"
+                ) from None
             return await self._mark_stopped(search.spec.id)
         finally:
             if tell in search.watchers:
@@ -282,7 +304,7 @@ class Explorer:
         return found.status != "done" and len(self._searches.spec_of(found.spec).participants) > 1
 
     async def _record(self, search_id: str) -> SearchRecord:
-        found = await self._store.search(ids.parse_id("sea", search_id))
+        found = await find_stored("sea", search_id, self._store.search, self._store.searches)
         if found is None:
             raise MeshError("input.not_found", f"no search {search_id}", id=search_id)
         return found
@@ -313,11 +335,16 @@ class Explorer:
             for watcher in list(search.watchers):
                 watcher(event)
 
+        caller = _for_whom()
+
+        # Whoever brings the claim, or frees the place for the work: a browser runs for the one whose search it is.
         async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
-            return await self._pages.replay_claim(search.spec, path, peer)
+            with called_by(caller):
+                return await self._pages.replay_claim(search.spec, path, peer)
 
         async def work_locally(assignment: Assignment, after: AfterIteration) -> BranchResult:
-            return await self._pages.explore(search.replica, assignment, after)
+            with called_by(caller):
+                return await self._pages.explore(search.replica, assignment, after)
 
         search.coordinator = Coordinator(
             found,
@@ -361,7 +388,7 @@ class Explorer:
         searches it loses the leases it may not accept any more. What was merged stays. Errors: ``store.*``.
         """
         ended = []
-        for found in await self._store.searches(status="running"):
+        for found in [found async for found in every_search(self._store, status="running")]:
             if found.coordinator == peer and not self._may_go_on(found):
                 search = self._searches.get(found.id)
                 if search is not None:
@@ -392,6 +419,21 @@ class Explorer:
             if search.coordinator is None and silent_ms > (search.spec.seconds + _GRACE_S) * 1000:
                 await self._searches.leave(search)
                 await self._mark_stopped(search.spec.id)
+
+
+def _for_whom() -> Caller:
+    """For whom a search runs: who calls now, or, when the node itself goes on with it after a restart, its owner."""
+    caller = current_caller()
+    return caller if caller.kind is not CallerKind.NODE else THE_OWNER
+
+
+def _alone(peers: list[str] | None) -> list[str] | None:
+    """``peers``, or nobody for a caller who may visit some origins only: no peer would know of them. Errors: ``caller.refused``."""
+    if not current_caller().origins:
+        return peers
+    if peers:
+        raise MeshError("caller.refused", "peers know nothing of your origins: search without them")
+    return []
 
 
 def _checked(spec: SearchSpec) -> SearchSpec:

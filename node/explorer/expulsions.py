@@ -1,4 +1,4 @@
-"""Who was put out of which search, and why; kept in the store, so that no restart takes anybody back."""
+"""Which peers were expelled from which search, and why. It is stored, so that a restart lets nobody back in."""
 
 from __future__ import annotations
 

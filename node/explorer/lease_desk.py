@@ -1,4 +1,4 @@
-"""The coordinator's leases: every change goes into the book, then into the tree, then into the store."""
+"""The coordinator's leases. Every change is made in the lease book, then in the tree, then in the store."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _NOTHING = Spend()
 
 
 class LeaseDesk:
-    """The leases of one search. The book decides; tree and store follow it."""
+    """The leases of one search. The book decides; tree and store only record its decisions."""
 
-    def __init__(self, replica: Replica, store: Store, clock: Clock) -> None:
+    def __init__(self, replica: Replica, store: Store, clock: Clock, *, caller: str = "") -> None:
+        """caller: who has the search run; written down with each lease."""
         self._search = replica.spec.id
         self._replica = replica
         self._store = store
         self._clock = clock
+        self._caller = caller
         self._book = LeaseBook()
         self._spend: dict[str, Spend] = {}
-        """What the workers of live leases last said, where the store may not know it yet."""
+        """The last reported spend of live leases that may not be in the store yet."""
         self._writing = asyncio.Lock()
 
     async def recall(self) -> list[Lease]:
@@ -70,7 +72,7 @@ class LeaseDesk:
 
     @property
     def branches(self) -> frozenset[bytes]:
-        """Branches somebody works on."""
+        """Branches with a live lease."""
         return frozenset(lease.branch for lease in self.live())
 
     def grant(self, branch: bytes, worker: str, lifetime_ms: int, work_ms: int) -> Lease:
@@ -100,6 +102,7 @@ class LeaseDesk:
                 status=_status(lease),
                 expires_ms=lease.expires_ms,
                 assignment=assignment,
+                caller=self._caller,
             )
             self._replica.own.note_lease(lease.branch, lease.entry())
             await self._store.put_lease(record)
@@ -118,7 +121,7 @@ class LeaseDesk:
         self._spend[lease_id] = spend
 
     async def expire_due(self, *, but: str) -> list[Lease]:
-        """End the leases whose time is over, those of ``but`` excepted; which they were. Errors: ``store.*``."""
+        """End the leases whose time is over, except those of the worker ``but``, and return them. Errors: ``store.*``."""
         due = self._book.expire_due(self._clock.now_ms(), but=but)
         for lease in due:
             self._replica.own.note_lease(lease.branch, lease.entry())
@@ -165,7 +168,7 @@ def _status(lease: Lease) -> str:
 
 
 def _largest(*told: Spend) -> Spend:
-    """Costs never fall, whatever a worker says and in whatever order it arrives."""
+    """The largest value of each number: reports may arrive in any order, and the counted spend must never decrease."""
     return Spend(
         iterations=max(spend.iterations for spend in told),
         steps=max(spend.steps for spend in told),
@@ -174,5 +177,5 @@ def _largest(*told: Spend) -> Spend:
 
 
 def latest_end_ms(assignment: Assignment) -> int:
-    """The end that no renewal of a lease moves: its first expiry, and once more the time its work may take."""
+    """The time beyond which no renewal extends a lease: its first expiry plus the milliseconds its work may take."""
     return assignment.expires_ms + assignment.limits.milliseconds

@@ -1,8 +1,8 @@
-"""Proofs that what peers hand in is in their witness logs, demanded by sample before it counts.
+"""Inclusion proofs for the artefacts of peers, demanded for samples before these artefacts count.
 
-A node that signs beside its log could deny it later. So now and then, and always for what weighs most, the signer is asked for the
-proof of inclusion (route ``log/prove``), under a checkpoint that is connected with the one held of its log. Who cannot be asked now
-proves nothing: what it handed in waits.
+A node could deny an artefact later if it signed it without entering it in its witness log. So the signer is asked for a proof of
+inclusion (route ``log/prove``): for a sample of its artefacts, and always for claims of success. The proof must lead to a
+checkpoint that is consistent with the one held of its log. If the signer cannot be reached, its artefact has to wait.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PAUSE_MAX_S = 8.0
 
 
 class LogProofs:
-    """Whom to ask for a proof, and what becomes of the answer. One for all searches."""
+    """Decides which proofs to demand, and judges the answers. One for all searches."""
 
     def __init__(self, demand: Demand, clock: Clock) -> None:
         self._demand, self._clock = demand, clock
@@ -97,7 +97,7 @@ class DeltaProofs:
         """Nothing, unless ``peer`` owes a proof for too long: until then nothing more of it is taken. Errors: ``log.unproven``."""
         since_ms = self._owed_since_ms.get(peer)
         if since_ms is not None and self._clock.now_ms() - since_ms > limits.LOG_PROOF_OWED_S_MAX * 1000:
-            raise MeshError("log.unproven", "a delta of yours is not shown to be in your log yet", node=peer)
+            raise MeshError("log.unproven", "a delta of yours has not been proved to be in your log yet", node=peer)
 
     def drop(self, peer: str) -> None:
         """``peer`` is out of the search: nothing is demanded of it any more."""

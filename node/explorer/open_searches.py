@@ -1,4 +1,4 @@
-"""The searches that are open on this node: each is entered once, and left whole before it can be entered again."""
+"""The searches that are open on this node. Each is opened once, and must be closed completely before it can be opened again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from node.explorer.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
-from protocol import ids
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.condition import check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
@@ -44,6 +44,11 @@ class Open(msgspec.Struct, kw_only=True):
     stopped: bool = False
     """Whether somebody ended it on purpose."""
     watchers: list[Tell] = msgspec.field(default_factory=list)
+
+
+def stored_spec(sealed: bytes) -> SearchSpec:
+    """The search in a stored specification, whose signature was verified before; its ids may be anything."""
+    return cbor.decode_stored(envelope.peek(sealed).payload, SearchSpec)
 
 
 class OpenSearches:
@@ -71,8 +76,11 @@ class OpenSearches:
         """Of what peers hand in."""
         self._expulsions = Expulsions(store)
         self._open: dict[str, Open] = {}
+        self._replicas: dict[str, Replica] = {}
+        """Of every search that is open or being loaded: what they hold together is bounded."""
         self._leaving: dict[str, asyncio.Event] = {}
         self._entering = asyncio.Lock()
+        self._weighing = asyncio.Lock()
         self.admitting = asyncio.Lock()
         """Held while the stored status of a search decides whether a peer may have it opened here."""
         self._closed = False
@@ -104,6 +112,8 @@ class OpenSearches:
         spec = cbor.decode_as(opened.payload, SearchSpec)
         if spec.coordinator != opened.claims.issuer:
             raise MeshError("envelope.issuer", "a search is signed by its coordinator")
+        if spec.coordinator not in spec.participants or len(set(spec.participants)) != len(spec.participants):
+            raise MeshError("message.invalid", "the participants are different nodes, the coordinator among them")
         check(spec.condition)
         return spec
 
@@ -112,16 +122,44 @@ class OpenSearches:
 
         Errors: ``store.*``.
         """
-        # Its signature was verified before it was stored.
-        spec = cbor.decode_as(envelope.peek(sealed).payload, SearchSpec)
-        replica = Replica(spec, self._witness, self._store, self._new_writer)
+        spec = stored_spec(sealed)
+        replica = self._replica(spec)
+        if not ids.is_id("sea", spec.id):
+            return (
+                replica  # no delta names such a search, and it is not entered any more: its owner can still remove it
+            )
         await replica.read(self._peers.find_key, self._peers.genesis_keys())
         return replica
+
+    def _replica(self, spec: SearchSpec) -> Replica:
+        """A copy of a search, without what frozen peers say."""
+        replica = Replica(spec, self._witness, self._store, self._new_writer, self.check_room)
+        replica.aside |= {node: code for node, code in self._peers.frozen.items() if node in spec.participants}
+        return replica
+
+    async def weigh(self, peer: str) -> None:
+        """Take the share of a peer that was frozen out of every open tree, and back into them once it is frozen no longer.
+
+        Its leases of searches that this node coordinates end. Errors: ``store.*``.
+        """
+        async with self._weighing:
+            for search in self.all():
+                if peer not in search.spec.participants:
+                    continue
+                code, aside = self._peers.frozen.get(peer), search.replica.aside
+                if code is not None and peer not in aside:
+                    await search.replica.set_aside(peer, code)
+                    if search.coordinator is not None:
+                        await search.coordinator.dismiss_peer(peer)
+                elif code is not None:
+                    aside[peer] = code
+                elif peer in aside and peer in self._peers.genesis_keys():
+                    await search.replica.take_back(peer, self._peers.genesis_key(peer), self._peers.find_key)
 
     async def enter(self, found: SearchRecord) -> Open:
         """Load a search and begin to exchange deltas about it; once per search.
 
-        Errors: ``Witness.check_signs``; ``envelope.*``, ``store.*``, ``node.stopped``.
+        Errors: ``Witness.check_signs``; ``envelope.*``, ``store.*``, ``node.stopped``, ``search.full``.
         """
         self.check_open()
         async with self._entering:
@@ -131,8 +169,7 @@ class OpenSearches:
                 return self._open[found.id]
             self.check_open()  # while others were waited for, the node may have ended
             spec = self.spec_of(found.spec)
-            replica = Replica(spec, self._witness, self._store, self._new_writer)
-            await replica.load(self._peers.find_key, self._peers.genesis_keys())
+            replica = await self._loaded(spec)
             exchange = Exchange(replica, self._calls, self._store, self._clock, self.proofs)
             search = Open(spec=spec, replica=replica, exchange=exchange, heard_ms=self._clock.now_ms())
             if spec.coordinator != self._witness.node:
@@ -148,7 +185,27 @@ class OpenSearches:
                 )
             self._open[found.id] = search
             exchange.start()
-            return search
+        for peer in {*replica.aside, *self._peers.frozen}:  # frozen or not any more while the search was loaded
+            await self.weigh(peer)
+        return search
+
+    async def _loaded(self, spec: SearchSpec) -> Replica:
+        self.check_room(1)
+        replica = self._replica(spec)
+        self._replicas[spec.id] = replica
+        try:
+            await replica.load(self._peers.find_key, self._peers.genesis_keys())
+        except BaseException:
+            del self._replicas[spec.id]
+            raise
+        return replica
+
+    def check_room(self, count: int) -> None:
+        """Nothing, while all open searches together can take ``count`` more nodes. Errors: ``search.full``."""
+        nodes = sum(len(replica.tree) for replica in self._replicas.values())
+        if nodes + count > limits.TREE_NODES_OPEN_MAX:
+            held = f"the open searches of this node hold {nodes} of {limits.TREE_NODES_OPEN_MAX} pages"
+            raise MeshError("search.full", held, nodes=nodes)
 
     async def _explore(self, replica: Replica, assignment: Assignment, after: AfterIteration) -> BranchResult:
         """Work for a peer, where it may assign now and nowhere else. Errors: ``peer.scope``, those of ``PageWork.explore``."""
@@ -162,6 +219,7 @@ class OpenSearches:
         if self._open.get(search_id) is not search:
             return
         del self._open[search_id]
+        del self._replicas[search_id]
         left = self._leaving[search_id] = asyncio.Event()
         # Each part ends whatever becomes of the one before: nobody could reach it afterwards.
         try:
@@ -233,7 +291,7 @@ class OpenSearches:
 
     async def drop_peer(self, found: SearchRecord, peer: str, code: str) -> bool:
         """Put ``peer`` out of a search; whether it had a part in it. Errors: ``store.*``."""
-        if peer not in cbor.decode_as(envelope.peek(found.spec).payload, SearchSpec).participants:
+        if peer not in stored_spec(found.spec).participants:
             return False
         async with self.admitting, self._entering:  # none is opened meanwhile with the share of the peer in it
             if await self._store.search(found.id) is None:

@@ -1,4 +1,4 @@
-"""What this node itself says about a search: plain registers, and which of them are not in a delta yet."""
+"""This node's own contribution to a search: its registers, and which of them are not in a delta yet."""
 
 from __future__ import annotations
 

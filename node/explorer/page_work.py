@@ -10,21 +10,20 @@ from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.replica import Replica
 from node.explorer.worker import Worker, seed_of
-from node.live import Browsers, Driver, Gate
-from node.sessions import Recording, record
+from node.live import Browsers, Driver, Gate, Recording, guard_for, record
 from node.signing import Witness
-from node.verbs import current_caller
 from protocol.errors import MeshError
 from protocol.goal.condition import holds
 from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.action import Action, Goto
 from protocol.recording.session import Verdict
-from protocol.risk.classes import GuardPolicy
 from protocol.search.entry import decode_action
-from protocol.trust.origin import ANY, common
+from protocol.trust.origin import ANY
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
+_CLAIM_WAIT_S = 10
+"""How long a claim waits for a browser context: the time for its replay runs meanwhile, and must not be used up here."""
 
 
 class PageWork:
@@ -40,23 +39,12 @@ class PageWork:
         # Searches share what this node explores at once; their own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
-    def _guard(self, within: tuple[str, ...] = (ANY,)) -> GuardPolicy:
-        """This node's policy, narrowed to the origins of ``within`` and to those that the caller was granted.
-
-        Errors: ``policy.refused`` (nothing is left).
-        """
-        policy = self._config.policy
-        origins = common(common(policy.origins or (ANY,), within), current_caller().origins or (ANY,))
-        if not origins:
-            raise MeshError("policy.refused", "no origin is left between this node's policy and what was granted")
-        return GuardPolicy(read_only=True, allow=policy.allow_requests, origins=() if ANY in origins else origins)
-
     async def try_start(self, spec: SearchSpec) -> None:
         """Open the start page once, so that a search that cannot begin says why.
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """
-        async with self._browsers.page(spec.profile, self._guard()) as page:
+        async with self._browsers.page(spec.profile, guard_for(self._config.policy)) as page:
             try:
                 await Driver(page, self._gate).act(Goto(url=spec.start_url))
             except MeshError as error:
@@ -69,9 +57,12 @@ class PageWork:
     ) -> BranchResult:
         """Work on one lease, contacting only origins of ``within``.
 
-        Errors: ``browser.*``, ``store.*``, ``policy.refused``, ``input.not_found`` (the branch is not known here yet).
+        Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet).
         """
-        async with self._places, self._browsers.page(replica.spec.profile, self._guard(within)) as page:
+        async with (
+            self._places,
+            self._browsers.page(replica.spec.profile, guard_for(self._config.policy, within=within)) as page,
+        ):
             seed = seed_of(replica.spec.seed, assignment.lease)
             worker = Worker(replica, page, self._clock, self._config, self._gate, seed)
             return await worker.work(assignment, after)
@@ -91,7 +82,7 @@ class PageWork:
             search=spec.id,
         )
         async with (
-            self._browsers.page(spec.profile, self._guard()) as page,
+            self._browsers.page(spec.profile, guard_for(self._config.policy), wait_s=_CLAIM_WAIT_S) as page,
             record(self._store, page, self._clock, self._witness, plan) as recorder,
         ):
             for action in actions:

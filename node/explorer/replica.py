@@ -1,7 +1,7 @@
 """One node's copy of a search: the merged tree, its own share, and the signed deltas behind both.
 
-Own results go into plain registers first (``own``) and become deltas at ``flush``: stored, then merged, then published, in this
-order, so that nothing leaves the node that a crash could take back. After a restart the own share is read back from the own
+Own results go into registers first (``own``) and become deltas at ``flush``. A delta is stored, then merged, then published, in
+this order, so that a crash cannot lose a delta that was published. After a restart the own share is read back from the stored
 deltas and written again as a new epoch.
 """
 
@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
+from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
@@ -22,7 +23,7 @@ from protocol.errors import MeshError
 from protocol.messages import SearchSpec, ShareHead
 from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
 from protocol.search.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
-from protocol.search.tree import CLOSED, VISITS, SearchTree
+from protocol.search.tree import CLOSED, VISITS, CheckRoom, SearchTree
 from protocol.search.uct import Uct
 from protocol.wire import envelope
 
@@ -37,9 +38,16 @@ _DECODED_HERE_BYTES_MAX = 16 * limits.KIB
 class Replica:
     """A search as this node knows it. Its writer belongs to one flush at a time; merging happens between awaits."""
 
-    def __init__(self, spec: SearchSpec, witness: Witness, store: Store, new_writer: NewTreeWriter) -> None:
+    def __init__(
+        self,
+        spec: SearchSpec,
+        witness: Witness,
+        store: Store,
+        new_writer: NewTreeWriter,
+        check_room: CheckRoom = lambda count: None,
+    ) -> None:
         self.spec = spec
-        self.tree = SearchTree(spec.id)
+        self.tree = SearchTree(spec.id, check_room)
         self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
         self.own = OwnShare(self.root)
@@ -47,6 +55,8 @@ class Replica:
         self.seq = 0
         self.expelled: dict[str, str] = {}
         """Peers that are out of this search, and the error code that put them there."""
+        self.aside: dict[str, str] = {}
+        """Peers whose share counts for nothing until ``take_back``, and the error code that says why."""
         self.changed = asyncio.Event()
         """Set when there are new own deltas to publish."""
         self._witness = witness
@@ -83,15 +93,21 @@ class Replica:
         me = self._witness.node
         trusted = {**public_keys, me: self._witness.genesis_key}
         self.expelled = await self._expulsions.of(self.spec.id)
-        for record in await self._store.deltas(self.spec.id):
-            if record.peer not in trusted or record.peer in self.expelled:
+        await self._read(every_delta(self._store, self.spec.id), find_key, trusted)
+
+    async def _read(
+        self, records: AsyncIterator[DeltaRecord], find_key: envelope.KeyFinder, trusted: Mapping[str, bytes]
+    ) -> None:
+        me = self._witness.node
+        async for record in records:
+            if record.peer not in trusted or record.peer in self.expelled or record.peer in self.aside:
                 continue
             await asyncio.sleep(0)  # thousands of small ones are as long as one large one
             try:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 await self._merge(record.peer, trusted[record.peer], opened.payload)
             except MeshError as error:
-                if record.peer == me:
+                if record.peer == me or error.code == "search.full":  # which is nobody's fault
                     raise
                 if error.code == "delta.gap":
                     continue  # nobody's fault: the peer will send from there again
@@ -189,6 +205,8 @@ class Replica:
         """Nothing, unless ``peer`` was put out of this search. Errors: the code of the reason."""
         if peer in self.expelled:
             raise MeshError(self.expelled[peer], "you were put out of this search, and your share with you")
+        if peer in self.aside:
+            raise MeshError(self.aside[peer], "your share of this search counts for nothing while you are frozen")
 
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Keep and merge one delta of ``peer``; a repeated one does no harm.
@@ -233,6 +251,18 @@ class Replica:
         self.expelled.setdefault(peer, code)
         async with self._merging:  # what has been merged just now is stored before it goes
             await self._expel(peer, code)
+
+    async def set_aside(self, peer: str, code: str) -> None:
+        """Take the share of ``peer``, which is frozen because of ``code``, out of the tree; what is stored of it stays."""
+        self.aside[peer] = code
+        async with self._merging:  # what is being merged just now goes with the rest
+            await self._forget(peer)
+
+    async def take_back(self, peer: str, public_key: bytes, find_key: envelope.KeyFinder) -> None:
+        """Merge the stored share of a ``peer`` that was set aside, and is frozen no longer. Errors: ``store.*``."""
+        async with self._merging:
+            del self.aside[peer]
+            await self._read(every_delta(self._store, self.spec.id, peer=peer), find_key, {peer: public_key})
 
     async def _expel(self, peer: str, code: str) -> None:
         self.expelled.setdefault(peer, code)

@@ -1,7 +1,7 @@
-"""Compares what each participant was told by the others: a writer that tells two of them different things is found out.
+"""Detects equivocation in a search: a writer that sends different deltas with the same number to two participants.
 
-Participants tell each other where every writer's share ends with them: epoch, number, and the hash of the delta. Where two hashes
-under one number differ, both signed deltas together are the proof. It is kept, passed on, and the writer is out of the search.
+Participants tell each other the last delta that they hold of every writer: epoch, number and hash. If two hashes for one number
+differ, the two signed deltas together are the proof. The proof is stored and passed on, and the writer is expelled.
 """
 
 from __future__ import annotations

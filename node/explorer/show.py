@@ -1,4 +1,4 @@
-"""What a search came to: a summary for scripts, and the report with its picture."""
+"""The result of a search: a summary for scripts, and the HTML report with its drawing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from adapters.ports import Clock, LeaseRecord, Store
+from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.base import counted, write_atomic
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
@@ -55,7 +55,7 @@ async def summarise(parts: Parts, search_id: str) -> Summary:
     found = await parts.store.search(spec.id)
     if found is None:
         raise MeshError("input.not_found", "the search was removed", search=spec.id)
-    summary = _summary(parts, found.status, spec, progress, replica, leases)
+    summary = _summary(parts, found, spec, progress, replica, leases)
     if found.status == "failed":
         code = progress.error if progress.error in CODES else "search.not_found_goal"
         raise MeshError(code, search=spec.id, nodes=summary.nodes, branches=summary.branches, claims=summary.claims)
@@ -65,7 +65,7 @@ async def summarise(parts: Parts, search_id: str) -> Summary:
 async def show_search(parts: Parts, search_id: str, html: str) -> Summary:
     """The summary, and the report in the file ``html`` if named. Errors: ``input.not_found``, ``input.invalid``."""
     found, spec, progress, replica, leases = await parts.explorer.view(search_id)
-    summary = _summary(parts, found.status, spec, progress, replica, leases)
+    summary = _summary(parts, found, spec, progress, replica, leases)
     if not html:
         return summary
     data = await _report(parts, summary, spec, progress, replica)
@@ -85,7 +85,7 @@ def _name(parts: Parts, peer: str) -> str:
 
 
 def _summary(
-    parts: Parts, status: str, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
+    parts: Parts, found: SearchRecord, spec: SearchSpec, progress: Progress, replica: Replica, leases: list[LeaseRecord]
 ) -> Summary:
     verified = progress.verified
     spend = []
@@ -107,7 +107,8 @@ def _summary(
         )
     return Summary(
         search=spec.id,
-        status=status,
+        status=found.status,
+        caller=found.caller,
         goal=spec.goal,
         start_url=spec.start_url,
         coordinator=spec.coordinator,
@@ -171,8 +172,8 @@ async def _signed(parts: Parts, spec: SearchSpec, summary: Summary) -> tuple[Sig
     ]
     for lease in await parts.store.leases(spec.id):
         sealed += [(f"lease {lease.id}", data) for data in (lease.assignment, lease.result) if data]
-    last = {record.peer: record for record in await parts.store.deltas(spec.id)}
-    sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last.values()]
+    last = await parts.store.newest_deltas(spec.id)
+    sealed += [(f"newest delta, epoch {d.epoch} number {d.seq}", d.envelope) for d in last]
     for artefact, data in sealed:
         rows.append(_signed_row(parts, artefact, data))
     return tuple(rows)

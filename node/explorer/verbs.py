@@ -5,11 +5,12 @@ from __future__ import annotations
 from node.base import Serving
 from node.explorer.show import Parts, show_search, summarise
 from node.log import LogExchange
-from node.verbs import Bound, NoParams, Tell
+from node.verbs import Bound, Tell
 from node.verbs import explore as verbs
 from node.verbs.explore import (
     Freed,
     Listed,
+    ListParams,
     Removed,
     ResumeParams,
     RunParams,
@@ -73,11 +74,12 @@ class ExploreVerbs:
             freed=[Freed(node=node, name=self._peers.name_of(node), bytes=count) for node, count in freed.items()],
         )
 
-    async def _list(self, params: NoParams, tell: Tell) -> SearchList:
-        found = await self._parts.store.searches()
+    async def _list(self, params: ListParams, tell: Tell) -> SearchList:
+        found = await self._parts.store.searches(limit=params.limit)
         return SearchList(
             searches=[
-                Listed(id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms) for f in found
+                Listed(id=f.id, status=f.status, coordinator=f.coordinator, created_ms=f.created_ms, caller=f.caller)
+                for f in found
             ]
         )
 

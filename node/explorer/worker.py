@@ -1,4 +1,6 @@
-"""Works on one leased branch: descend, reach, look, expand, roll out, record; again until the lease is spent."""
+"""Explores one leased branch. An iteration descends, reaches, observes, expands, rolls out and records.
+
+It repeats until the lease is spent."""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from protocol.search.entry import decode_action
 
 _LENGTH_COST = 0.02
 """A success is worth this much less for every step of its path: of two ways the shorter one wins."""
-BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable"})
+BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable", "live.busy"})
 """Errors that say nothing about a page: this node's own browser is what fails."""
 _LOOKS_CLOSED = frozenset(
     {

@@ -1,6 +1,6 @@
-"""How this node is: status, metrics, and the doctor with a remedy for each fault.
+"""The condition of this node: status, metrics, and the doctor, which gives a remedy for every fault it finds.
 
-Owns nothing; it looks at the other rooms. Never repairs anything by itself.
+Owns no data; it reads the other rooms. Never repairs anything by itself.
 """
 
 from node.health import doctor, metrics

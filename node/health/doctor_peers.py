@@ -50,8 +50,8 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         return Check(
             name=title,
             status="warn" if error.code == "peer.unreachable" else "fault",  # that it is down is its trouble, not ours
-            finding=f"{_why(rooms, peer, error)} [{error.code}]",
-            remedy=for_peer(rooms, name, error.code),
+            finding=f"{_why(rooms, peer, error)} [{error.shown.code}]",
+            remedy=for_peer(rooms, name, error),
         )
     ended_ms = rooms.clock.now_ms()
     apart_ms = answer.now_ms - (started_ms + ended_ms) // 2
@@ -76,8 +76,8 @@ async def _inward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
         if error.code == "input.not_found":
             finding = "cannot be asked to call back"
             return Check(name=title, status="warn", finding=finding, remedy=SAME_VERSION)
-        remedy = for_peer(rooms, name, error.code)
-        return Check(name=title, status="fault", finding=f"{error.message} [{error.code}]", remedy=remedy)
+        remedy = for_peer(rooms, name, error)
+        return Check(name=title, status="fault", finding=f"{error.shown.message} [{error.shown.code}]", remedy=remedy)
     if told.reached:
         way = "the connection this node keeps open" if told.way == "held" else told.way
         return Check(name=title, status="ok", finding=f"reaches this node in {told.milliseconds} ms over {way}")
@@ -93,9 +93,9 @@ def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
     """The error, and when a connection this node keeps open is tried next."""
     hold = rooms.reach.holds.get(peer)
     if hold is None or hold.state != "waiting":
-        return error.message
+        return error.shown.message
     wait_s = max(0, hold.next_try_ms - rooms.clock.now_ms()) // 1000
-    return f"{error.message}; {hold.failures} failures in a row, next try in {wait_s} s"
+    return f"{error.shown.message}; {hold.failures} failures in a row, next try in {wait_s} s"
 
 
 def inward_remedy(rooms: Rooms, name: str, code: str) -> str:

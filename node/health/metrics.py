@@ -1,4 +1,4 @@
-"""What an operator wants to watch, as Prometheus text: taken from the rooms when it is asked for, kept nowhere.
+"""Metrics of the node as Prometheus text. They are read from the rooms on request and never stored.
 
 Labels are error codes, places (routes and reasons of the transport) and short ids of peers, and each set of them is bounded;
 no address, no name a peer chose, no id of a session or search is one.
@@ -103,6 +103,8 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
     ("trailmesh_tree_nodes", "Nodes in the trees of open searches.", lambda rooms: rooms.explorer.tree_nodes),
     ("trailmesh_branches_working", "Leased branches this node works on.", lambda rooms: rooms.explorer.working),
     ("trailmesh_browser_contexts", "Open browser contexts.", lambda rooms: rooms.browsers.contexts),
+    ("trailmesh_browser_contexts_waiting", "Callers that wait for one.", lambda rooms: rooms.browsers.waiting),
+    ("trailmesh_browsers", "Running browsers.", lambda rooms: rooms.browsers.running),
     ("trailmesh_log_size", "Entries of the witness log.", lambda rooms: rooms.witness.log.checkpoint.size),
     ("trailmesh_log_queue", "Artefacts that wait for the witness log.", lambda rooms: rooms.witness.waiting),
     ("trailmesh_store_queue", "Calls that wait for the store.", lambda rooms: rooms.store.waiting),
@@ -113,8 +115,8 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
 
 
 def short(node: str) -> str:
-    """``node`` as a label: the short form of an id."""
-    return OTHERS if node == OTHERS else ids.short(node)
+    """``node`` as a label: the short form of an id; ``others`` and ``agent:NAME`` whole, as two agents may begin alike."""
+    return node if node == OTHERS or ":" in node else ids.short(node)
 
 
 def disk_by_peer(rooms: Rooms) -> dict[str, int]:
@@ -133,6 +135,7 @@ def refusals_in_words(rooms: Rooms) -> RefusalCounts:
     for (node, code), count in refusals.by_peer.items():
         by_peer.setdefault(node, {})[code] = count
     return RefusalCounts(
+        since_ms=rooms.refusal_book.since_ms,
         total=sum(refusals.codes.values()),
         by_code=dict(refusals.codes),
         by_place=dict(refusals.reasons),

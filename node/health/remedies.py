@@ -1,6 +1,7 @@
-"""What a person can paste against each error that a check runs into, with the real names and addresses in it.
+"""Remedies of the doctor: for each error of a check, a command to paste that contains the real names and addresses.
 
-The remedy of an error's code is said wherever the error appears; some of those send people to the doctor. Here it is asked.
+An error's general remedy (``protocol/errors.py``) is shown everywhere else. It cannot be used here, because it may tell people to
+run the doctor.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from node.config import CONFIG_FILE, BrowserConfig
 from node.rooms import Rooms
 from node.signing import default_recovery_file, identity
 from protocol import ids
-from protocol.errors import MeshError
+from protocol.errors import MeshError, PeerError
 
 CLOCKS: Final = "on the machine whose clock is wrong: timedatectl set-ntp true"
 SAME_VERSION: Final = "on the machine with the older `trailmesh --version`: pip install --upgrade trailmesh"
 _THERE: Final = "on the machine of {name}: "
+_LOOK_THERE: Final = _THERE + "trailmesh node doctor"
 _PAIR_AGAIN: Final = (
     _THERE + "trailmesh node invite --grant explore; then here: trailmesh node join with what it prints"
 )
@@ -29,6 +31,7 @@ _PAIR_AGAIN: Final = (
 # By code, else by what stands before the point. {name}: of the peer, quoted. {me}: this node's short id. {home}: quoted.
 PEER: Final[Mapping[str, str]] = {
     "peer.unreachable": _THERE + "trailmesh node serve",
+    "peer.failed": _LOOK_THERE,
     "peer.refused_us": _PAIR_AGAIN,
     "peer.unknown": _PAIR_AGAIN,
     "envelope.key_unknown": _PAIR_AGAIN,
@@ -58,7 +61,9 @@ PEER: Final[Mapping[str, str]] = {
     "discovery": _THERE + "trailmesh node serve",
     **dict.fromkeys(("config", "recovery", "browser", "action", "risk", "caller"), _THERE + "trailmesh node doctor"),
     # What only two versions that differ, or somebody else's program, say to each other.
-    **dict.fromkeys(("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature"), SAME_VERSION),
+    **dict.fromkeys(
+        ("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature", "peer.version"), SAME_VERSION
+    ),
     **dict.fromkeys(
         (
             "bundle",
@@ -89,9 +94,11 @@ BROWSER: Final[Mapping[str, str]] = {
 }
 
 
-def for_peer(rooms: Rooms, name: str, code: str) -> str:
-    """Against ``code``, on a call to the peer ``name`` or back from it."""
-    told = _known(PEER, code) or SAME_VERSION
+def for_peer(rooms: Rooms, name: str, error: MeshError) -> str:
+    """Against ``error``, with which a call to the peer ``name`` ended. On a peer's word nothing is changed here."""
+    told = _known(PEER, error.code) or SAME_VERSION
+    if isinstance(error, PeerError) and told not in (CLOCKS, SAME_VERSION) and not told.startswith(_THERE):
+        told = _LOOK_THERE
     return told.format(name=shlex.quote(name), me=ids.short(rooms.identity.node), home=shlex.quote(str(rooms.home)))
 
 

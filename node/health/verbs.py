@@ -85,7 +85,7 @@ class MeshVerbs:
             **rooms.logs.status(),
             peers=len(rooms.peers.records()),
             **rooms.distrust.status(),
-            sessions=len(await rooms.store.sessions(limit=1_000_000)),
+            sessions=await rooms.store.count_sessions(),
             searches_running=rooms.explorer.running,
             audit_rows=(await rooms.store.audit_head()).number,
             refusals=metrics.refusals_in_words(rooms),

@@ -1,12 +1,14 @@
-"""The node's one running browser: started when first needed, started again after a crash."""
+"""Contexts and pages for the whole node: how many there may be, and who waits for one."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
-from adapters.ports import Browser, OpenBrowser, Outcome, Page
+from adapters.ports import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
+from node.live.metering import Metered, unmetered, until_spent
+from node.live.pool import Pool, Seat
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Wait
@@ -15,7 +17,7 @@ from protocol.risk.classes import GuardPolicy
 
 
 class Browsers:
-    """Hands out isolated pages of one shared browser."""
+    """Hands out isolated contexts in a pool of browsers, in the order in which they are asked for."""
 
     def __init__(
         self,
@@ -23,62 +25,149 @@ class Browsers:
         *,
         step_timeout_ms: int = limits.STEP_TIMEOUT_MS,
         navigation_timeout_ms: int = limits.NAVIGATION_TIMEOUT_MS,
+        contexts_max: int = limits.CONTEXTS_MAX,
+        contexts_per_browser_max: int = limits.CONTEXTS_PER_BROWSER_MAX,
+        queue_max: int = limits.CONTEXT_QUEUE_MAX,
+        queue_s: float = limits.CONTEXT_QUEUE_S,
+        idle_s: float = limits.BROWSER_IDLE_S,
     ) -> None:
+        """contexts_max: of the node. queue_max: how many callers may wait for one, queue_s: how long each."""
         self._open_browser = open_browser
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
-        self._browser: Browser | None = None
-        self._lock = asyncio.Lock()
-        self.contexts = 0
-        """How many pages are open, each in a context of its own."""
+        self._queue_max = queue_max
+        self._queue_s = queue_s
+        self._places = asyncio.Semaphore(contexts_max)  # first come, first served
+        self._pool = Pool(self._start, contexts_per_browser_max=contexts_per_browser_max, idle_s=idle_s)
+        self._info: BrowserInfo | None = None
+        self.waiting = 0
+        """How many callers wait for a place."""
+        self.metered: Metered = unmetered
+        """Counts the time that a caller has a page or a live session open. Set by whoever knows the budgets of callers."""
+
+    async def _start(self) -> Browser:
+        browser = await self._open_browser()
+        self._info = browser.info
+        return browser
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts are open, or are being opened."""
+        return self._pool.contexts
+
+    @property
+    def running(self) -> int:
+        """How many browsers run, or start."""
+        return self._pool.browsers
 
     async def info(self) -> BrowserInfo:
-        """Which browser it is; starts it if need be. Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``."""
-        return (await self._running()).info
+        """Which browser it is; starts one if none runs. Errors: those of ``Pool.seat``."""
+        if self._info is None or not self._pool.browsers:
+            (await self._pool.seat()).leave()
+        assert self._info is not None, "a seat is in a browser that was started"
+        return self._info
 
-    async def _running(self) -> Browser:
-        async with self._lock:
-            if self._browser is None:
-                self._browser = await self._open_browser()
-            return self._browser
+    async def context(
+        self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, wait_s: float | None = None
+    ) -> Context:
+        """A fresh isolated context. Whoever gets it closes it, which frees its place.
+
+        A browser that turns out to be gone is replaced once. wait_s: for a place; None for as long as is configured.
+        Errors: ``live.busy``, those of ``Pool.seat`` and of ``Browser.open``.
+        """
+        await self._take_place(self._queue_s if wait_s is None else wait_s)
+        try:
+            try:
+                seat, context = await self._seated(profile, guard, state)
+            except MeshError as error:
+                if error.code != "browser.crashed":
+                    raise
+                seat, context = await self._seated(profile, guard, state)
+        except BaseException:
+            self._places.release()
+            raise
+        return _Held(context, self._patient, [seat.leave, self._places.release])
+
+    async def _take_place(self, wait_s: float) -> None:
+        if self._places.locked() and self.waiting >= self._queue_max:
+            raise MeshError(
+                "live.busy", "all browser contexts are in use, and too many callers wait", waiting=self.waiting
+            )
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._places.acquire()
+        except TimeoutError:
+            raise MeshError("live.busy", f"no browser context became free within {wait_s:g} s") from None
+        finally:
+            self.waiting -= 1
+
+    async def _seated(self, profile: Profile, guard: GuardPolicy, state: BrowserState | None) -> tuple[Seat, Context]:
+        seat = await self._pool.seat()
+        try:
+            return seat, await seat.browser.open(profile, guard, state=state)
+        except BaseException as error:
+            seat.leave(retire=isinstance(error, MeshError) and error.code in ("browser.crashed", "browser.timeout"))
+            raise
+
+    def _patient(self, page: Page) -> Page:
+        return _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms)
 
     @contextlib.asynccontextmanager
-    async def page(self, profile: Profile, guard: GuardPolicy) -> AsyncIterator[Page]:
-        """A page in a fresh isolated context, closed at the end.
+    async def page(self, profile: Profile, guard: GuardPolicy, *, wait_s: float | None = None) -> AsyncIterator[Page]:
+        """The one page of a fresh isolated context, closed at the end.
 
-        A browser that crashed since its last use is replaced once. Errors: those of ``info``, ``browser.crashed``.
+        Errors: those of ``context`` and ``Context.page``; those of ``metered``, also in the block, which then ends.
         """
-        browser = await self._running()
-        try:
-            page = await browser.open(profile, guard)
-        except MeshError as error:
-            if error.code != "browser.crashed":
-                raise
-            await self._discard(browser)
-            page = await (await self._running()).open(profile, guard)
-        self.contexts += 1
-        try:
-            yield _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms)
-        except MeshError as error:
-            if error.code == "browser.crashed":
-                await self._discard(browser)
-            raise
-        finally:
-            self.contexts -= 1
-            await page.close()
-
-    async def _discard(self, crashed: Browser) -> None:
-        async with self._lock:
-            if self._browser is crashed:
-                self._browser = None
-                await crashed.close()
+        async with until_spent(self.metered):
+            context = await self.context(profile, guard, wait_s=wait_s)
+            try:
+                yield await context.page()
+            finally:
+                await context.close()
 
     async def close(self) -> None:
-        """Stop the browser, if one was started."""
-        async with self._lock:
-            browser, self._browser = self._browser, None
-        if browser is not None:
-            await browser.close()
+        """Stop every browser, also one that is being started. Whoever waits for a place, or comes later, is refused."""
+        await self._pool.close()
+        for _ in range(self.waiting):
+            self._places.release()
+
+
+class _Held:
+    """A context that frees what it holds once it is closed."""
+
+    def __init__(self, context: Context, patient: Callable[[Page], Page], free: list[Callable[[], None]]) -> None:
+        self._context = context
+        self._patient = patient
+        self._free = free
+        self._pages: dict[Page, Page] = {}
+        self._closing: asyncio.Task[None] | None = None
+        self.state = context.state
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """``adapters.ports.Context.pages``."""
+        self._pages = {page: self._pages.get(page) or self._patient(page) for page in self._context.pages}
+        return tuple(self._pages.values())
+
+    async def page(self) -> Page:
+        """``adapters.ports.Context.page``."""
+        page = await self._context.page()
+        self._pages[page] = self._patient(page)
+        return self._pages[page]
+
+    async def close(self) -> None:
+        """``adapters.ports.Context.close``; a caller who is cancelled meanwhile leaves nothing open."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="closing a context")
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        try:
+            await self._context.close()
+        finally:
+            for free in self._free:
+                free()
 
 
 class _PatientPage:

@@ -1,6 +1,6 @@
-"""Witness logs between peers: checkpoints sent, cosigned and judged; logs shown, proved and audited for people.
+"""Witness logs between peers: sending, cosigning and judging checkpoints; showing, proving and auditing logs for people.
 
-Owns what is held of the logs of peers. Never writes this node's own log.
+Owns what this node has stored about the witness logs of its peers. Never writes this node's own log.
 """
 
 from node.log.checkpoints import LogExchange

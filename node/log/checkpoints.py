@@ -1,8 +1,9 @@
-"""Checkpoints between peers: sent, cosigned, passed on. What is heard of a log is judged in ``node/log/peer_logs.py``.
+"""Sends, cosigns and passes on checkpoints between peers. ``node/log/peer_logs.py`` judges the checkpoints that are received.
 
-One call is a whole exchange: the caller's checkpoint with its proof, what it holds of the reader's log, and what both know of
-others; the answer is the same from the other side. A node that has just started sends no checkpoint of its own before it has heard
-what the peer holds of it: if its store was restored from a copy, it learns so before it contradicts itself.
+One call is a complete exchange. The caller sends its checkpoint with its proof, the checkpoint of the reader's log that it holds,
+and checkpoints of other nodes that both know. The answer has the same form. A node that has just started sends no checkpoint of
+its own before it has heard which one the peer holds. If its store was restored from a backup, it learns this before it signs a
+second history.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -26,7 +27,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.log import log_proof, note, witness_log
 from protocol.log.log_proof import key_of
-from protocol.log.witness_log import Checkpoint, acquaintance
+from protocol.log.witness_log import TAG_BYTES, Checkpoint, acquaintance
 from protocol.messages import (
     KeyHead,
     LogConsistency,
@@ -43,7 +44,7 @@ _TRIES = 3
 
 
 class LogExchange:
-    """Tells each peer how our log and those of others grew, and hears the same of it."""
+    """Exchanges checkpoints with each peer: of this node's log, of the peer's log, and of logs of other nodes."""
 
     def __init__(self, witness: Witness, calls: Calls, store: Store, clock: Clock) -> None:
         self._witness = witness
@@ -52,9 +53,12 @@ class LogExchange:
         self.peer_logs = PeerLogs(calls, store, clock)
         self._holds: dict[str, Checkpoint] = {}
         """What each peer was last heard to hold of our log."""
-        self._tags: dict[str, frozenset[bytes]] = {}
+        self._tags: dict[str, bytes] = {}
+        """What each peer said whom it knows: its tags, one behind the other. As objects, those of 1,000 peers would be a million,
+        and each full garbage collection would stop the loop for 100 ms."""
         self._heads_told: dict[str, dict[bytes, bytes]] = {}
         """By peer and tag, where it said that key logs of nodes we both know end."""
+        self._composing = asyncio.Lock()
         self._told: Counter[str] = Counter()
         """How often each peer was told of others."""
         self._tasks = Tasks()
@@ -75,7 +79,7 @@ class LogExchange:
 
     def acquainted(self, node: str) -> list[str]:
         """The other peers that said they know ``node``."""
-        return [peer for peer in self._others(node) if self._tag(peer, node) in self._tags.get(peer, frozenset())]
+        return [peer for peer in self._others(node) if self._knows(peer, node)]
 
     # --- calling -----------------------------------------------------------------------------------------------------
 
@@ -83,14 +87,20 @@ class LogExchange:
         """Sync with every peer that can be called. What goes wrong with one does not concern the others."""
         called = [r.node for r in self._peers.records() if r.addresses and self._peers.acts(r.node)]
         called = [node for node in called if not self.peer_logs.proof(node)]
-        results = await asyncio.gather(*(self.sync(node) for node in called), return_exceptions=True)
-        for node, result in zip(called, results, strict=True):
-            if isinstance(result, MeshError):
+        waiting = iter(called)
+        await asyncio.gather(*(self._sync_some(waiting) for _ in range(limits.LOG_SYNCS_AT_ONCE_MAX)))
+
+    async def _sync_some(self, waiting: Iterator[str]) -> None:
+        """Sync with one of ``waiting`` after the other; several do so at once, so that one who is away holds up nobody."""
+        for node in waiting:
+            try:
+                await self.sync(node)
+            except MeshError as error:
                 log.log(
-                    logging.DEBUG if result.retryable else logging.WARNING, "sync with %s: %s", ids.short(node), result
+                    logging.DEBUG if error.retryable else logging.WARNING, "sync with %s: %s", ids.short(node), error
                 )
-            elif isinstance(result, BaseException):
-                log.error("defect in the sync with %s", ids.short(node), exc_info=result)
+            except Exception:
+                log.exception("defect in the sync with %s", ids.short(node))
         await self.peer_logs.watch.weigh_all()
 
     def soon(self) -> None:
@@ -134,7 +144,7 @@ class LogExchange:
         told = await self._calls.call(node, "log/prove", LogProveAsk(digest=digest), LogProven)
         proof = log_proof.decode(told.proof)
         if not isinstance(proof, log_proof.InclusionProof) or (proof.digest, proof.signer.node) != (digest, node):
-            raise MeshError("log.invalid", "the peer proved something else", node=node)
+            raise MeshError("log.invalid", "the peer's proof is about something else", node=node)
         finding = log_proof.check_inclusion(proof)
         held = self.peer_logs.held(node)
         if held is None or witness_log.parse_origin(finding.log)[1] > held[0].number:
@@ -144,7 +154,7 @@ class LogExchange:
     async def _ask(self, node: str) -> LogSync:
         """The peer's answer. One that is no more than a refusal shows nothing of its log."""
         try:
-            return await self._calls.call(node, "log/checkpoint", await self._message(node), LogSync)
+            return await self._calls.call(node, "log/checkpoint", await self._composed(node), LogSync)
         except MeshError as error:
             if not error.retryable and not error.code.startswith(("peer.", "keylog.", "envelope.")):
                 await self.peer_logs.watch.note(node, Shown.SILENT)
@@ -156,7 +166,7 @@ class LogExchange:
             raise MeshError("log.equivocation", node=caller)
         if await self._take(caller, ask) is Shown.CURRENT:
             await self.peer_logs.watch.note(caller, Shown.CURRENT)
-        return await self._message(caller)
+        return await self._composed(caller)
 
     async def on_consistency(self, caller: str, ask: LogConsistencyAsk) -> LogConsistency:
         """A peer asks how our log grew. Errors: ``input.invalid``; ``log.rollback``: we do not know any more."""
@@ -183,10 +193,17 @@ class LogExchange:
             "log/prove": self.on_prove,
         }
 
+    async def _composed(self, node: str) -> LogSync:
+        """One message at a time, and a turn for everybody else before each: with many peers one takes milliseconds."""
+        async with self._composing:
+            await asyncio.sleep(0)
+            return await self._message(node)
+
     async def _message(self, node: str) -> LogSync:
         """What ``node`` is to hear now."""
         tags = {self._tag(node, other): other for other in self._peers.everybody() if other != node}
-        mutual = [other for tag, other in tags.items() if tag in self._tags.get(node, frozenset())]
+        shared = self._tags_of(node)
+        mutual = [other for tag, other in tags.items() if tag in shared]
         proofs = [proof for other in mutual if (proof := self.peer_logs.proof(other))]
         notes = [
             held[1].encode()
@@ -247,6 +264,17 @@ class LogExchange:
     def _others(self, node: str) -> list[str]:
         return [record.node for record in self._peers.records() if record.node != node]
 
+    def _knows(self, peer: str, node: str) -> bool:
+        tag, tags = self._tag(peer, node), self._tags.get(peer, b"")
+        place = tags.find(tag)
+        while place % TAG_BYTES and place > 0:  # across two tags
+            place = tags.find(tag, place + 1)
+        return place >= 0
+
+    def _tags_of(self, node: str) -> frozenset[bytes]:
+        tags = self._tags.get(node, b"")
+        return frozenset(tags[start : start + TAG_BYTES] for start in range(0, len(tags), TAG_BYTES))
+
     def _tag(self, node: str, other: str) -> bytes:
         return acquaintance(self._peers.me, node, other)
 
@@ -264,7 +292,7 @@ class LogExchange:
 
         Errors: those of ``on_sync``.
         """
-        self._tags[node] = frozenset(said.tags)
+        self._tags[node] = b"".join(said.tags)
         self._heads_told[node] = {told.tag: told.head for told in said.key_heads}
         for data in said.key_logs:
             await self._hear_keys(data)

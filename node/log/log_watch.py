@@ -1,8 +1,8 @@
-"""What each peer last showed of its log, since when, and what follows from it. It is stored, so that a restart forgets nothing.
+"""Records what each peer last showed of its log and when, and applies the policy about silence. The records are stored.
 
-A checkpoint carries no time: how fresh a log is, this node measures by its own clock, from when the peer last showed a head that
-is not older than the one held. A peer that shows none is no liar: the owner of this node is told, and ``policy.log_silence`` says
-whether the peer is frozen until it shows one.
+A checkpoint contains no time. So this node measures the age of a log on its own clock, from the moment when the peer last showed
+a head that is not older than the one held. A peer that shows no head is not thereby dishonest: the owner of this node is told,
+and ``policy.log_silence`` decides whether the peer is frozen until it shows one.
 """
 
 from __future__ import annotations

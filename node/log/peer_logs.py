@@ -1,9 +1,9 @@
-"""What this node holds of the logs of its peers: judged, and frozen with proof where a log contradicts itself.
+"""The checkpoints that this node holds of the logs of its peers. A peer whose log contradicts itself is frozen, with the proof.
 
-A checkpoint comes from its own node, with the proof that it continues what is held; or others show it, and its node is asked to
-connect it. What cannot be connected is no proof of anything, but its node is not relied on until it is. A log that replaces another
-is held once its openings account for what was held (``protocol/log/log_renewal.py``); of the former ones the last
-checkpoints are kept.
+A checkpoint comes from its own node, with a proof that it continues the held one. If another node shows it, its own node is asked
+for that proof. A missing proof does not prove misbehaviour, but the node is suspended until it gives one. A log that replaces
+another is accepted once its openings account for the held checkpoint (``protocol/log/log_renewal.py``). The last checkpoints of
+former logs are kept.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ class PeerLogs:
         """A proof another peer passed on: it speaks for itself. Errors: ``log.invalid``."""
         proof = log_proof.decode(data)
         if not isinstance(proof, Equivocation):
-            raise MeshError("log.invalid", "a proof of equivocation is expected")
+            raise MeshError("log.invalid", "a proof of equivocation is required")
         if self._peers.knows(proof.signer.node) and proof.signer.node not in self._proofs:
             await self._convict(proof)
 
@@ -332,7 +332,7 @@ class PeerLogs:
         shown = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
         known = self._of_log(node, shown[0].number)
         if not known:
-            raise MeshError("log.unproven", "nothing is held of that log", node=node)
+            raise MeshError("log.unproven", "this node holds no checkpoint of that log", node=node)
         if shown[0] not in (one for one, _ in known):
             await self._connect(node, known[-1], shown)
 
@@ -369,7 +369,9 @@ class PeerLogs:
                     "log.unproven", "asked for its log, the peer says it lost entries", node=node
                 ) from error
             await self._suspend(node)
-            raise MeshError("log.unproven", f"asked for its log, the peer answered: {error.code}", node=node) from error
+            raise MeshError(
+                "log.unproven", f"the peer did not prove its log but answered: {error.code}", node=node
+            ) from error
         if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):
             await self._suspend(node)
             raise MeshError("log.unproven", node=node)

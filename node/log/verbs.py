@@ -132,7 +132,7 @@ class Logs:
             told = await self._calls.call(issuer, "log/prove", LogProveAsk(digest=digest), LogProven)
             decoded = log_proof.decode(told.proof)
             if not isinstance(decoded, InclusionProof) or (decoded.digest, decoded.signer.node) != (digest, issuer):
-                raise MeshError("peer.protocol", "the peer proved something else")
+                raise MeshError("peer.protocol", "the peer's proof is about something else")
             proof = decoded
         finding = log_proof.check_inclusion(proof)
         if out:
@@ -146,7 +146,7 @@ class Logs:
             return signed.digest, signed.issuer
         if len(target) == _DIGEST_CHARS and not set(target.lower()) - set("0123456789abcdef"):
             digest = bytes.fromhex(target)
-            kept = next((item for item in await self._store.artefacts() if item.digest == digest), None)
+            kept = await self._store.artefact(digest)
             return digest, kept.issuer if kept else ""
         return await asyncio.to_thread(self._bundle_target, Path(target))
 

@@ -1,6 +1,6 @@
-"""Becoming a peer: by an invite that a person carries, or by digits that two people compare.
+"""How another node becomes a peer: by an invite that a person carries, or by digits that two people compare.
 
-Owns open invites and pairing windows. Never adds a peer without the word of a person.
+Owns open invites and pairing windows. Never adds a peer without the consent of a person.
 """
 
 from node.pairing.pairing_desk import PairingDesk

@@ -1,4 +1,4 @@
-"""Where this node becomes a peer of another by invite: invites it makes, and invites it follows."""
+"""Pairing by invite: the invites that this node makes, and those that it uses."""
 
 from __future__ import annotations
 

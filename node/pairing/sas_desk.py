@@ -1,7 +1,7 @@
-"""Where this node pairs without an invite: windows it opens, windows of others it joins, and what people say to the digits.
+"""Pairing without an invite: the windows that this node opens or joins, and the answers of people who compared the digits.
 
-A ``Meeting`` is a pairing whose digits are shown and not confirmed yet. Nothing of it is stored; it ends by a word of the
-person here, a word of the person there, or its time.
+A ``Meeting`` is a pairing whose digits are shown and not yet confirmed. It is not stored. It ends when the person here answers,
+when the person there answers, or when its time is over.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LINGER_S: Final = 5.0
 
 
 class Meeting(msgspec.Struct, frozen=True, kw_only=True):
-    """Two nodes that show the same digits, if nobody sits in between."""
+    """Two nodes that show the same digits, unless someone intercepts the connection."""
 
     id: str
     digits: str
@@ -60,7 +60,7 @@ class _Side(Protocol):
 
 
 class SasDesk:
-    """Every pairing of this node that waits for a joiner or for a word."""
+    """Every pairing of this node that waits for a joiner or for an answer."""
 
     def __init__(
         self,
@@ -163,10 +163,10 @@ class SasDesk:
         """
         side = self._meetings.pop(meeting, None)
         if side is None:
-            raise MeshError("input.not_found", "no pairing waits for this word: it has ended")
+            raise MeshError("input.not_found", "no pairing waits for this answer: it has ended")
         if not agreed:
             self._begin(side.decline())  # who said no does not wait for the other side to hear it
-            raise MeshError("pairing.declined", "said no here")
+            raise MeshError("pairing.declined", "declined on this node")
         try:
             async with asyncio.timeout(limits.PAIRING_WINDOW_S):
                 await side.agree()
@@ -228,7 +228,7 @@ class _Waiting:
         self._window.decide(True)
         while not self._window.settle():
             if self._window.state == "declined":
-                raise MeshError("pairing.declined", "the other side said no")
+                raise MeshError("pairing.declined", "the other side declined")
             await self._changed.wait()
             self._changed.clear()
         await self._changes.add(self.other)
@@ -288,7 +288,7 @@ class _Joining:
             if state == "agreed":
                 break
             if state == "declined":
-                raise MeshError("pairing.declined", "the other side said no")
+                raise MeshError("pairing.declined", "the other side declined")
             await self._clock.sleep(_ASK_EVERY_S)
         await self._changes.add(self.other)
 

@@ -1,6 +1,7 @@
 """How a command reaches its node: through the control API while the node runs, else in this process.
 
-Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``.
+Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``. Whoever has a token
+of an agent calls as that agent, over the socket for agents, and never opens the data directory: that would be to act as its owner.
 """
 
 from __future__ import annotations
@@ -9,15 +10,26 @@ import asyncio
 import io
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 import msgspec
 
-from node.base import CONTROL_FILE, ControlInfo, from_dict, plain, socket_path
+from node.base import (
+    AGENTS_DIRECTORY,
+    AGENTS_SOCKET_FILE,
+    CONTROL_FILE,
+    SOCKET_FILE,
+    ControlInfo,
+    from_dict,
+    plain,
+    socket_path,
+)
 from node.config import Ask, remembered
 from node.verbs import Tell
+from protocol import limits
 from protocol.errors import MeshError
+from protocol.trust.agent_token import token_hash
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
@@ -32,12 +44,55 @@ def control_info(home: Path) -> ControlInfo | None:
     return info
 
 
-async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell, passphrase: Ask | None = None) -> Any:
-    """Run ``verb`` on the node of ``home``. passphrase: as for ``open_node``. Errors: those of the verb, ``node.stopped``."""
+class AsAgent(NamedTuple):
+    """Where an agent calls, and with which token."""
+
+    socket: Path
+    token: str
+
+    def __repr__(self) -> str:
+        return f"AsAgent({self.socket})"
+
+
+def as_agent(home: Path, token_file: str, socket: str = "") -> AsAgent:
+    """The agent whose token is in ``token_file``. socket: that of the node, if it is not the one of ``home``.
+
+    Errors: ``input.invalid``; nothing of the file is said.
+    """
+    try:
+        with open(token_file, encoding="ascii") as file:
+            token = file.read(limits.AGENT_TOKEN_CHARS_MAX + 2).strip()
+        token_hash(token)
+    except OSError as error:
+        raise MeshError("input.invalid", f"the token file {token_file} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, MeshError):
+        raise MeshError("input.invalid", f"{token_file} holds no token of an agent, or not all of one") from None
+    return AsAgent(Path(socket).absolute() if socket else home / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE, token)
+
+
+async def call(
+    home: Path,
+    verb: str,
+    params: dict[str, Any],
+    tell: Tell,
+    passphrase: Ask | None = None,
+    *,
+    agent: AsAgent | None = None,
+) -> Any:
+    """Run ``verb`` on the node of ``home``, or as ``agent`` on the node at its socket. passphrase: as for ``open_node``.
+
+    Errors: those of the verb, ``node.stopped``; of an agent also ``node.not_serving``, ``control.unauthorised``, ``agent.*``.
+    """
+    if agent is not None:
+        try:
+            return await _remote(agent.socket, agent.token, verb, params, tell)
+        except aiohttp.ClientConnectorError as error:
+            told = f"no node answers at {agent.socket}: {error.os_error.strerror}"
+            raise MeshError("node.not_serving", told) from None
     info = control_info(home)
     if info is not None:
         try:
-            return await _remote(home, info, verb, params, tell)
+            return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
         except aiohttp.ClientConnectorError:
             pass  # its node died without a word: the lock decides whether this process may work
     from node.process.wiring import open_node
@@ -50,7 +105,7 @@ async def call(home: Path, verb: str, params: dict[str, Any], tell: Tell, passph
         info = control_info(home) if error.code == "node.locked" else None
         if info is None:
             raise
-    return await _remote(home, info, verb, params, tell)
+    return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
 
 
 async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
@@ -88,17 +143,20 @@ async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
         return plain(await examine_apart(home, error, ask, browser=browser))
 
 
-async def _remote(home: Path, info: ControlInfo, verb: str, params: dict[str, Any], tell: Tell) -> Any:
-    directory = os.open(home, os.O_RDONLY)
+async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], tell: Tell) -> Any:
     try:
-        connector = aiohttp.UnixConnector(path=socket_path(home, directory))
+        directory = os.open(socket.parent, os.O_PATH)
+    except OSError as error:
+        raise MeshError("node.not_serving", f"no node answers at {socket}: {error.strerror}") from error
+    try:
+        connector = aiohttp.UnixConnector(path=socket_path(socket, directory))
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=5)
         async with (
             aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=_LINE_BYTES_MAX) as session,
             session.post(
                 f"http://node/v1/{verb}",
                 data=io.BytesIO(msgspec.json.encode(params)),
-                headers={"Authorization": f"Bearer {info.token}"},
+                headers={"Authorization": f"Bearer {token}"},
             ) as response,
         ):
             async for line in response.content:

@@ -21,6 +21,7 @@ from node.health import metrics
 from node.process.wiring import open_node
 from node.rooms import Rooms
 from node.trust import announcement
+from node.verbs import NODE, called_by
 from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError
@@ -44,7 +45,8 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         try:
             async with rooms.witness.trail.doing("node.serve", who=OWNER):
-                await _doors_open(home, node, ready)
+                with called_by(NODE):  # what nobody has called for from now on, the node does by itself
+                    await _doors_open(home, node, ready)
         finally:
             await _anchor(rooms)
 
@@ -52,7 +54,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
 async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], None]) -> None:
     """Serve until cancelled."""
     rooms = node.rooms
-    control = ControlServer(home, node.dispatch, rooms.clock)
+    control = ControlServer(home, node.dispatch, rooms.clock, node.agents, rooms.config.control)
     scheduler = AsyncIOScheduler(timezone="UTC")
     watched = metrics_server(rooms)
     rooms.loop_watch.start()
@@ -81,6 +83,9 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         scheduler.add_job(rooms.calls.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
         scheduler.add_job(
             _anchor, "interval", (rooms,), seconds=limits.AUDIT_ANCHOR_EVERY_S, max_instances=1, coalesce=True
+        )
+        scheduler.add_job(
+            rooms.refusal_book.keep, "interval", seconds=limits.REFUSALS_KEEP_EVERY_S, max_instances=1, coalesce=True
         )
         scheduler.start()
         rooms.schedules.start()

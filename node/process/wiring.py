@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import functools
 import ipaddress
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from adapters.browser.attached import attacher
-from adapters.browser.chromium import launcher
+from adapters.browser.home import remove_abandoned
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.discovery.multicast import MulticastDiscovery
@@ -18,7 +19,7 @@ from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
-from adapters.ports import Clock, KeyStore, OpenBrowser, Store
+from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, Store
 from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
@@ -96,6 +97,7 @@ async def open_node(
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
     key_lost: open it without its witness key, to recover it; a new one will be kept in the open (mode 0600).
     clock, open_browser: the machine's, and what the configuration names, unless given.
+    Browsers that a killed node left behind are ended.
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
     config = configuration.load(home)
@@ -107,14 +109,17 @@ async def open_node(
         else:
             keys = open_key_store(home, passphrase or source(None))
             own = identity.load(home, clock, keys)
+        await asyncio.to_thread(remove_abandoned)
         store = await SqliteStore.open(home)
         rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser))
         try:
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()
+            await rooms.refusal_book.load()
             await rooms.log_exchange.load()
             await rooms.notices.load()
+            await rooms.live.load()
             await rooms.schedules.load()
             yield Node(rooms)
         finally:
@@ -153,6 +158,20 @@ async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browse
 
 def _open_browser(config: configuration.Config) -> OpenBrowser:
     settings = browser_settings(config.browser)
+    return functools.partial(_opened, settings)
+
+
+async def _opened(settings: BrowserSettings) -> Browser:
+    """The browser that ``settings`` name. Errors: ``browser.*``, ``config.invalid``."""
+    opener = await asyncio.to_thread(_opener, settings)
+    return await opener()
+
+
+def _opener(settings: BrowserSettings) -> OpenBrowser:
+    # Imported once a browser is wanted: Playwright takes 18 MB and a quarter of a second, and many nodes never drive a page.
+    from adapters.browser.attached import attacher
+    from adapters.browser.chromium import launcher
+
     return attacher(settings) if settings.cdp_url else launcher(settings)
 
 

@@ -61,7 +61,7 @@ class ScheduleVerbs:
             notify_webhook=_webhook(params.notify_webhook),
             notify_command=_command(params.notify_command),
             scopes=(RUN.scope,),
-            origins=_origins(params.origins, params.start),
+            origins=_origins(params),
             decided_ms=now_ms,
         )
         return await self._tell(await self._schedules.add(record))
@@ -149,10 +149,12 @@ def _interval(every_s: int) -> int:
     return every_s
 
 
-def _origins(given: list[str], start: str) -> tuple[str, ...]:
-    origins = tuple(dict.fromkeys(parse_pattern(origin) for origin in given))
-    if origins and not fits(origins, origin_of(start)):
+def _origins(params: AddParams) -> tuple[str, ...]:
+    origins = tuple(dict.fromkeys(parse_pattern(origin) for origin in params.origins))
+    if origins and not fits(origins, origin_of(params.start)):
         raise MeshError("input.invalid", "the start address is outside of --origin")
+    if origins and params.peers and not params.alone:  # each run would be refused (`Explorer.run`)
+        raise MeshError("input.invalid", "peers know nothing of --origin: leave out --peer, or --origin")
     return origins
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from node.config import Node, in_words, load
-from node.sessions.arrivals import Arrival
+from node.live import Arrival
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto
+from protocol.page.action import Action, Goto, Locator, with_target
 from protocol.page.observation import ROLES
 from protocol.page.redaction import secrets_named
 from protocol.recording.session import Profile
@@ -22,6 +22,7 @@ from protocol.recording.session import Profile
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _PROFILE = Profile()
+_TARGETED = frozenset({"click", "fill", "select", "check", "uncheck", "press", "extract"})
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
@@ -82,6 +83,25 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
             )
         )
     return _checked(_from_yaml(load(text), title, profile))
+
+
+def read_step(text: str, named: Callable[[str], Locator]) -> Action:
+    """One step as a file has it, in which ``ref`` may stand for the locator. named: the locator of the element with a ref.
+
+    Errors: ``input.invalid``, those of ``named``.
+    """
+    root = load(text)
+    fields = _mapping(root, "a step", None)
+    verb, body = next(iter(fields.items())) if len(fields) == 1 else ("", root)
+    if not verb or not isinstance(body.value, dict) or "ref" not in body.value:
+        return _step(root)
+    others = {key: item for key, item in body.value.items() if key != "ref"}
+    if verb not in _TARGETED or others.keys() & _LOCATOR_KEYS:
+        raise _bad(body, "`ref` names an element by itself" if verb in _TARGETED else f"{verb[:40]} takes no `ref`")
+    # Read as if it named some element, then given the one it names: the words of a page are not read as YAML.
+    placed = Node({**others, "role": Node("generic", body.line)}, body.line)
+    action = _step(Node({verb: placed}, root.line))
+    return with_target(action, named(_text(body.value["ref"], "ref")))
 
 
 def _checked(file: ActionFile) -> ActionFile:

@@ -1,8 +1,8 @@
 """Recordings of the Chrome DevTools Recorder (its JSON export) as actions.
 
-Each step, and each field of it, is either done as Chrome's own player does it, or refused with its place: a recording that was
-half understood would pass for the whole. The form is ``Schema.ts`` of the npm package ``@puppeteer/replay``; what is done in
-another way stands in docs/devtools-recorder.md.
+Each step and each field is either performed as Chrome's own player does it, or refused with its position. If a field were
+ignored, a partly understood recording would look complete. The form is ``Schema.ts`` of the npm package ``@puppeteer/replay``;
+what is done in another way stands in docs/devtools-recorder.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from node.config import in_words
-from node.sessions.arrivals import Arrival
+from node.live import Arrival
 from node.sessions.devtools_keys import Keys
 from protocol import limits
 from protocol.errors import MeshError

@@ -1,4 +1,4 @@
-"""What stays of a session that was removed: its redacted manifest."""
+"""What remains of a removed session: its redacted manifest."""
 
 from __future__ import annotations
 

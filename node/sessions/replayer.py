@@ -1,4 +1,4 @@
-"""Replaying: a recorded session is driven again in a fresh page, compared step by step, and the result signed."""
+"""Replays a recorded session in a fresh page, compares it step by step, and signs the result."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Literal
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.live import Driver, Gate
-from node.sessions.recorder import Signer
+from node.live import Driver, Gate, Signer
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT

@@ -9,17 +9,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 
 from adapters.ports import Clock, Store
-from node.base import write_atomic
+from node.base import find_stored, write_atomic
 from node.config import Config
-from node.live import Browsers, Gate
+from node.live import Browsers, Gate, Recording, guard_for, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
-from node.sessions.recorder import Recording, record, record_actions
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
 from node.signing import Witness, artefact_record, signed_manifest
@@ -33,10 +32,10 @@ from protocol.page.action import Extract, describe
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
-from protocol.risk.classes import GuardPolicy
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
+_ALL = 2**31 - 1
 
 
 class Sessions:
@@ -53,11 +52,6 @@ class Sessions:
         self._peers = peers
         self._began_ms = clock.now_ms()
         self._replaying: Counter[str] = Counter()
-
-    def guard(self, allow: tuple[str, ...] = ()) -> GuardPolicy:
-        """This node's network policy; ``allow`` adds requests a person approved for one run."""
-        policy = self._config.policy
-        return GuardPolicy(read_only=True, allow=(*policy.allow_requests, *allow), origins=policy.origins)
 
     def _gate(self, approve_class: int) -> Gate:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
@@ -97,7 +91,7 @@ class Sessions:
 
         for note in file.notes:
             tell({"note": note})
-        async with self._browsers.page(file.profile, self.guard(allow)) as page:
+        async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
@@ -142,7 +136,7 @@ class Sessions:
                 seen = {"matched": match.matched, "text": match.text, "error": match.error}
                 tell({"step": match.index, "of": total, **seen})
 
-            async with self._browsers.page(recorded.session.profile, self.guard(allow)) as page:
+            async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._store.put_artefact(done.artefact)
             if out:
@@ -200,7 +194,12 @@ class Sessions:
 
     async def remains(self, session_id: str) -> Remains | None:
         """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
-        return await read_remains(self._store, ids.parse_id("ses", session_id))
+        try:
+            return await read_remains(self._store, ids.parse_id("ses", session_id))
+        except MeshError as error:
+            if error.code != "id.invalid":
+                raise
+            return await read_remains(self._store, (await self._session(session_id)).id)
 
     async def show(self, session_id: str) -> Shown:
         """Errors: ``input.not_found``, ``id.invalid``."""
@@ -233,10 +232,13 @@ class Sessions:
         )
 
     async def _session(self, session_id: str) -> Session:
-        session = await self._store.session(ids.parse_id("ses", session_id))
+        session = await find_stored("ses", session_id, self._store.session, self._all)
         if session is None:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return await self._as_it_is(session)
+
+    async def _all(self) -> list[Session]:
+        return await self._store.sessions(limit=_ALL)
 
     async def _recorded(self, session_id: str) -> Recorded:
         """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
@@ -321,9 +323,8 @@ class Sessions:
             raise MeshError("input.invalid", f"{path.parent} cannot be written: {error.strerror}") from error
         try:
             with os.fdopen(handle, "w+b") as file:
-                await export_session(self._store, ids.parse_id("ses", session_id), file)
-                file.flush()
-                os.fsync(file.fileno())
+                await export_session(self._store, (await self._session(session_id)).id, file)
+                await asyncio.to_thread(_to_disk, file)
                 bundle = await asyncio.to_thread(open_bundle, file, self._peers.find_key)
                 verified = self._verified("bundle", bundle)
             try:
@@ -360,6 +361,11 @@ def _open_file(path: Path) -> Any:
         file.close()
         raise MeshError("input.too_large", f"{path} is larger than {limits.BUNDLE_BYTES_MAX // limits.MIB} MiB")
     return file
+
+
+def _to_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _write_file(path: Path, data: bytes) -> None:

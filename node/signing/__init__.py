@@ -1,6 +1,7 @@
-"""Who this node is and what it signs: identity, witness key, witness log, and the rows of the audit trail.
+"""The identity of this node and everything it signs: key log, witness key, witness log, and rows of the audit trail.
 
-Owns the key log and the witness log of this node. Nothing durable is signed outside; never judges what others signed.
+Owns the key log and the witness log of this node. Every artefact of the node is signed here. Never verifies what other nodes
+signed.
 """
 
 from node.signing import identity

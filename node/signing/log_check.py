@@ -1,4 +1,4 @@
-"""Holds this node's logs against its store: every artefact in the log, every entry in the tree, every checkpoint signed."""
+"""Checks this node's logs against its store: every artefact is in the log, every entry in the tree, every checkpoint signed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 
 from adapters.log_records import LogRecord
 from adapters.ports import ArtefactRecord, Store
+from node.base import every_artefact, every_delta, every_search
 from node.verbs.log import LogAudit, OwnAudit
 from protocol.errors import MeshError
 from protocol.log import witness_log
@@ -21,10 +22,10 @@ _PAGE = 1_000
 
 async def own_artefacts(store: Store, node: str) -> list[ArtefactRecord]:
     """Every artefact in the store that ``node`` signed, wherever it is kept; each once."""
-    found = [artefact for artefact in await store.artefacts() if artefact.issuer == node]
-    for search in await store.searches():
+    found = [artefact async for artefact in every_artefact(store) if artefact.issuer == node]
+    async for search in every_search(store):
         sealed = [(KIND_SEARCH, search.id, search.spec)]
-        sealed += [(KIND_DELTA, search.id, delta.envelope) for delta in await store.deltas(search.id, peer=node)]
+        sealed += [(KIND_DELTA, search.id, d.envelope) async for d in every_delta(store, search.id, peer=node)]
         for lease in await store.leases(search.id):
             sealed += [(KIND_ASSIGNMENT, lease.id, lease.assignment), (KIND_RESULT, lease.id, lease.result)]
         found += [

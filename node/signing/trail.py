@@ -1,6 +1,7 @@
 """Writes the audit trail: a row before a privileged action, and one after it that says how it ended.
 
-A row that could not be written stops its action. A crash between the two leaves an action that is only begun.
+If the first row cannot be written, the action is not performed. After a crash between the two rows, the trail shows an action
+that was begun and has no end.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Doing:
         self.over = True
         outcome, code = Outcome.DONE, ""
         if isinstance(error, MeshError):
-            outcome, code = Outcome.FAILED, error.code
+            outcome, code = Outcome.FAILED, error.shown.code
         elif isinstance(error, Exception):
             outcome, code = Outcome.FAILED, "internal.fault"
         elif error is not None:
@@ -171,7 +172,7 @@ class Trail:
         )
 
     async def paired(self, node: str, name: str, scopes: Sequence[str], before: Sequence[str] | None) -> None:
-        """A pairing is about to be kept. before: the scopes the peer had, None if it was no peer."""
+        """Write the row of a pairing that is about to be stored. before: the scopes the peer had; None if it was not a peer."""
         granted, removed = sorted(set(scopes) - set(before or ())), sorted(set(before or ()) - set(scopes))
         note = {
             "name": name,
@@ -183,5 +184,5 @@ class Trail:
         joining = within is not None and not within.over
         if joining:
             self.about(node)
-        # Who follows an invite comes when the command that made it is over; its row is ``of`` that one all the same.
+        # The joiner usually arrives after the command that made the invite has ended; the row still refers to that command.
         await self.write("peer.paired", who="" if joining else node, subject=node, note=note)

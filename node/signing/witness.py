@@ -1,10 +1,10 @@
 """The one place that signs durable artefacts, and this node's log of all of them.
 
-An artefact is sealed, entered in the log, and handed to its caller once the log is on disk: so none can leave the node that the
-log does not hold. A crash in between leaves an entry for an artefact that nobody ever saw.
+An artefact is signed, entered in the log, and returned to its caller only when the log entry is on disk. So no artefact can leave
+the node without an entry in the log. A crash in between leaves an entry for an artefact that nobody has seen.
 
-Artefacts that are signed while an append is under way wait for it and go into the next one together: one transaction and one
-checkpoint, however many they are.
+Artefacts that are signed during an append wait for it and are then appended together: one transaction and one checkpoint,
+however many there are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import msgspec
 
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, Clock, Store
+from node.base import every_artefact
 from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
 from node.signing.trail import Trail
@@ -336,7 +337,9 @@ class Witness:
 
     async def _openings(self) -> list[tuple[int, bytes]]:
         """Number and opening of each log of ours, oldest first."""
-        made = [artefact for artefact in await self._store.artefacts(kind=KIND_OPENING) if artefact.issuer == self.node]
+        made = [
+            opening async for opening in every_artefact(self._store, kind=KIND_OPENING) if opening.issuer == self.node
+        ]
         return sorted((witness_log.parse_origin(artefact.subject)[1], artefact.envelope) for artefact in made)
 
     async def openings(self, after: int, before: int) -> tuple[bytes, ...]:

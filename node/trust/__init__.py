@@ -1,6 +1,6 @@
-"""The peers of this node: who they are, under which keys, what they may do here, and how they are called and reached.
+"""The peers of this node: their identities, keys and grants, and how they are called and reached.
 
-Owns the trust set, and the change of this node's own keys as peers learn of it. Never trusts a node because a peer does.
+Owns the trust set. Also tells peers when this node's own keys change. Never trusts a node because a peer trusts it.
 """
 
 from node.trust.calls import PATH_PREFIX, TURNED_AWAY, Calls
@@ -9,6 +9,7 @@ from node.trust.discover import announcement, discover
 from node.trust.own_keys import OwnKeys, describe
 from node.trust.peers import Peers
 from node.trust.reach import Reach
+from node.trust.refusal_book import RefusalBook
 from node.trust.trust_changes import TrustChanges
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "OwnKeys",
     "Peers",
     "Reach",
+    "RefusalBook",
     "TrustChanges",
     "announcement",
     "describe",

@@ -1,6 +1,6 @@
-"""Calls to peers: one signed message, one answer, under the key the peer has now.
+"""Calls to peers: one signed message and one answer, on a channel under the peer's current key.
 
-A peer that answers under another key than the one that is known is asked for its key log first (``Calls.follow``).
+If a peer answers under an unknown key, it is asked for its key log first (``Calls.follow``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from node.signing import Witness
 from node.trust.contacts import Contacts
 from node.trust.trust_changes import TrustChanges
 from protocol import ids, limits
-from protocol.errors import MeshError
+from protocol.errors import MeshError, PeerError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import (
     INTRODUCE,
     KIND_DELTA,
     KIND_MESSAGE,
+    VERSIONLESS,
     DeltaPush,
     Done,
     GrantsPush,
@@ -42,9 +43,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 PATH_PREFIX = "/peer/v1/"
 _ROUTES_OF_FROZEN = frozenset({"status", "log/checkpoint", "log/consistency"})
-"""What a frozen peer is still asked: how it is, and to account for its log."""
+"""Routes that are still called on a frozen peer: its status, and what it needs to prove that its log is in order."""
 _SAY_TIME = frozenset({"", "envelope.time", "peer.clock"})
-"""How a call ends that tells the time of the peer."""
+"""Outcomes of a call that give the time on the clock of the peer; empty: success."""
 TURNED_AWAY = frozenset(
     {
         "peer.refused_us",
@@ -58,9 +59,9 @@ TURNED_AWAY = frozenset(
         "log.silent",
     }
 )
-"""How a node refuses a caller that it does not trust, or not with this: before any handler has seen what is asked."""
+"""Codes with which a node refuses a caller for lack of trust or scope, before a handler sees the request."""
 _LET_IN = frozenset({"input.not_found", "peer.quota"})
-"""How a node answers a knock that it heard out: there is no such search, or no room for more of this peer."""
+"""Codes with which a node answers a knock after it accepted the caller: no such search, or the disk quota is used up."""
 _INTRODUCE_EVERY_MS = 30_000
 _AT_ONCE = 8
 """How many peers are called at once when all of them are."""
@@ -82,11 +83,15 @@ class Calls:
     async def call(self, node: str, route: str, record: msgspec.Struct, answer: type[T]) -> T:
         """The peer's answer to one signed message. A peer that answers under another key is asked for its key log first.
 
-        Errors: ``peer.unknown``, ``peer.distrusted``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``,
+        Errors: ``peer.unknown``, ``peer.distrusted``, ``peer.version``, ``keylog.fork``, ``keylog.revoked``, ``peer.unreachable``,
         ``peer.refused_us``, ``peer.clock``, ``peer.protocol``, or the code the peer answered; ``envelope.time`` says which clock
         is ahead, and by how much.
         """
         known = self._known(node)
+        if route not in VERSIONLESS and not self.peers.is_version_known(node) and node not in self.peers.frozen:
+            with contextlib.suppress(PeerError):  # who refuses to say it is asked all the same, and may refuse that
+                await self.call(node, "status", StatusAsk(), StatusTell)
+        self.peers.check_version(node, route)
         frozen = self.peers.frozen.get(node)
         if frozen is not None and route not in _ROUTES_OF_FROZEN:
             raise MeshError(frozen, node=node)
@@ -104,15 +109,16 @@ class Calls:
         await self.changes.saw(node)
         told = _decode(raw, answer, known.name, route)
         if isinstance(told, StatusTell):
+            self.peers.heard_version(node, told.protocol)
             self.contacts.compare_clocks(node, told.now_ms - self._clock.now_ms())
             await self.changes.heard_grants(node, told.grants)
         return told
 
     async def _mend(self, known: PeerRecord, error: MeshError) -> bool:
         """Whether a call that ended with ``error`` is worth another try: one of both sides has learned the key of the other."""
-        if error.code == "peer.identity":
+        if error.code == "peer.identity" and not isinstance(error, PeerError):
             return await self.follow(known.node)
-        return error.code == "peer.refused_us" and await self._introduce(known, known.public_key)
+        return _hung_up(error) and await self._introduce(known, known.public_key)
 
     def _known(self, node: str) -> PeerRecord:
         """The record of a peer that is not distrusted. Errors: ``peer.unknown``, ``peer.distrusted``."""
@@ -193,7 +199,7 @@ class Calls:
         try:
             return await self._send(known, shown, "keys/pull", KeysAsk())
         except MeshError as error:
-            if error.code != "peer.refused_us" or not await self._introduce(known, shown):
+            if not _hung_up(error) or not await self._introduce(known, shown):
                 raise
             return await self._send(known, shown, "keys/pull", KeysAsk())
 
@@ -232,7 +238,7 @@ class Calls:
             try:
                 await self.call(node, "keys/push", push, Done)
             except MeshError as error:
-                if own.active or error.code != "peer.refused_us":
+                if own.active or not _hung_up(error):
                     raise  # otherwise it has understood: it knows this node no more
 
         return await self._each(show)
@@ -254,7 +260,7 @@ class Calls:
     def clocks_apart_ms(self) -> list[int]:
         """How far the clock of each peer is ahead of ours, of those that said so when they were last called."""
         last = [self.contacts.of(record.node) for record in self.peers.records()]
-        return [contact.apart_ms for contact in last if contact.error in _SAY_TIME and contact.apart_ms is not None]
+        return [contact.apart_ms for contact in last if contact.said in _SAY_TIME and contact.apart_ms is not None]
 
     async def tell(self, route: str, record: msgspec.Struct, nodes: Collection[str]) -> tuple[list[str], list[str]]:
         """Send ``record`` to those of ``nodes`` that are peers: the names of those that took it, and of the others."""
@@ -286,6 +292,11 @@ class Calls:
     async def close(self) -> None:
         """End the connections to peers. Twice is once."""
         await self._client.close()
+
+
+def _hung_up(error: MeshError) -> bool:
+    """Whether the transport found that a peer does not know our key; not, that somebody answered so."""
+    return error.code == "peer.refused_us" and not isinstance(error, PeerError)
 
 
 def _decode(raw: bytes, answer: type[T], name: str, route: str) -> T:

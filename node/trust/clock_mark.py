@@ -1,9 +1,9 @@
-"""How late it was, by this node's clock, when it last heard a message: kept, so that no restart makes a message new.
+"""The clock mark: the latest time, on this node's clock, at which it accepted a message. It prevents replays across restarts.
 
-What was heard is remembered in memory only (``protocol.wire.envelope.ReplayWindow``). A node that starts refuses what was issued
-before; a clock that was set back meanwhile would move that moment back too. So the mark goes ahead of what is heard: it is
-written before a message is acted on, a few seconds further each time, and exactly when the node stops. A peer whose own clock is
-ahead has a mark of its own.
+Accepted messages are remembered in memory only (``protocol.wire.envelope.ReplayWindow``). After a restart a node refuses messages
+issued before its start. If the clock was set back meanwhile, the start would seem earlier, and old messages would be accepted
+again. So the node stores a mark and refuses messages issued before it. To save writes, the mark is set a few seconds ahead. It is
+written before a message is acted on, and exactly when the node stops. A peer whose clock is ahead has a mark of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KEY = "clock.mark"
 
 
 class _Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """No message was heard that was issued at or after ``until_s``, by the peers in ``later`` at or after that."""
+    """Every accepted message was issued before ``until_s``, or before the time in ``later`` for the issuers named there."""
 
     until_s: int
     later: dict[str, int] = {}
@@ -96,7 +96,7 @@ class ClockMark:
         return self._was_wrong(now_s) or not _covers(self._kept, claims)
 
     def _was_wrong(self, now_s: int) -> bool:
-        """Whether the clock was ahead when the mark was made, by so much that it is held to no longer."""
+        """Whether the clock was so far ahead when the mark was made that the mark no longer applies."""
         return now_s + limits.CLOCK_SET_BACK_S_MAX + limits.CLOCK_MARK_AHEAD_S < self._kept.until_s
 
     async def _keep(self, mark: _Mark) -> None:
@@ -112,7 +112,7 @@ def _covers(mark: _Mark, claims: Claims) -> bool:
 
 
 def _including(mark: _Mark, claims: Claims, now_s: int, *, ahead_s: int = 1) -> _Mark:
-    """``mark`` once it covers a message that was heard at ``now_s``, and what is heard for ``ahead_s`` from then on."""
+    """``mark`` moved forward to cover a message accepted at ``now_s``, and messages in the ``ahead_s`` after that."""
     until_s = max(mark.until_s, now_s + ahead_s)
     later = {issuer: issued_s for issuer, issued_s in mark.later.items() if issued_s > until_s}
     if claims.issued_s >= max(until_s, later.get(claims.issuer, 0)):

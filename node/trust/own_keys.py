@@ -1,7 +1,8 @@
 """The life of this node's keys: rotation, recovery, self-revocation, and what people compare.
 
-A change of key is kept before anybody hears of it, in an order in which a crash at any line leaves a node that opens: both
-keys, then the log that says which is current, then peers, then the channel, then the new key alone.
+A change of key is stored before any peer is told. The order is chosen so that after a crash at any point the node can still
+start: store both keys, then the key log that says which is current, then tell the peers, then change the channel, then store
+the new key alone.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Keyed(Protocol):
-    """An end of the channel: it shows which node it is by a key."""
+    """One end of the channel; it authenticates itself with a key."""
 
     def rekey(self, key: SigningKey) -> None:
         """Show another key of the same node."""
@@ -178,7 +179,7 @@ class OwnKeys:
         apart_ms = self._calls.clocks_apart_ms()
         if apart_ms and max(apart_ms) < -limits.CLOCK_SKEW_S * 1000:
             words = apart_in_words("this node", -max(apart_ms)).replace(" ours", " those of its peers")
-            raise MeshError("peer.clock", f"{words}: they would not believe a new key until then")
+            raise MeshError("peer.clock", f"{words}: peers would not accept a new key until then")
 
     async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
         """Errors: ``recovery.invalid``, ``input.invalid``."""
@@ -217,7 +218,7 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise MeshError("input.invalid", f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
-        raise MeshError("recovery.invalid", "this is no text") from None
+        raise MeshError("recovery.invalid", "the file is not text") from None
 
 
 def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The peers of this node: who they are, under which keys, and what they may do here. Every room asks here.
+"""The peers of this node: their identities, keys and grants, for every other room.
 
-What is known of them is changed by ``node/trust/trust_changes.py``; they are called by ``node/trust/calls.py``.
+``node/trust/trust_changes.py`` changes them, and ``node/trust/calls.py`` calls them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from node.trust.usage import Usage
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
+from protocol.messages import PROTOCOL_VERSION, VERSIONLESS
 from protocol.trust.grants import Scope
 from protocol.trust.origin import fits, origin_of
 from protocol.trust.trust_set import TrustedPeer, TrustSet
@@ -37,6 +38,10 @@ class Peers:
         self._frozen: dict[str, str] = {}
         self.usage = Usage(store, clock, config.policy.peer_disk_mib * limits.MIB)
         """How much disk each peer takes up here."""
+        self._versions: dict[str, int] = {}
+        """Which protocol each peer said last that it speaks; of those that said it since this node started."""
+        self.standing_changed: Callable[[str], None] = lambda node: None
+        """Called when a peer was frozen, or is not frozen any more."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every change of the trust set."""
         self.addresses: tuple[str, ...] = config.listen.advertise
@@ -216,11 +221,28 @@ class Peers:
         known = self._frozen.get(node)
         if known != "log.equivocation" and not (known and code == "log.silent"):
             self._frozen[node] = code
+        self.standing_changed(node)
 
     def thaw(self, node: str, code: str = "log.unproven") -> None:
         """What froze ``node`` for ``code`` is over. Equivocation never is."""
         if code != "log.equivocation" and self._frozen.get(node) == code:
             del self._frozen[node]
+        self.standing_changed(node)
+
+    def heard_version(self, node: str, protocol: int) -> None:
+        """A peer says which protocol it speaks."""
+        self._versions[node] = protocol
+
+    def is_version_known(self, node: str) -> bool:
+        """Whether a peer has said since this node started which protocol it speaks."""
+        return node in self._versions
+
+    def check_version(self, node: str, route: str) -> None:
+        """Nothing, if ``route`` may be used with ``node``, as far as it said what it speaks. Errors: ``peer.version``."""
+        theirs = self._versions.get(node, PROTOCOL_VERSION)
+        if theirs != PROTOCOL_VERSION and route not in VERSIONLESS:
+            told = f"{ids.short(node)} speaks protocol {theirs}, this node protocol {PROTOCOL_VERSION}"
+            raise MeshError("peer.version", told, node=node, protocol=theirs)
 
     def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
         """The key of a peer at that time, or our own; the ``KeyFinder`` of everything this node verifies.

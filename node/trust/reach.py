@@ -1,7 +1,7 @@
-"""How this node and its peers reach each other: connections it keeps open, and what is known about each way.
+"""How this node and its peers reach each other: connections that it keeps open, and the state of each path.
 
-A node that nobody can connect to (behind NAT, or by choice) keeps one connection to each peer open, over which the
-peer calls it. When that ends it is opened again, after a wait that doubles with every failure in a row.
+A node that accepts no connections (behind NAT, or by choice) keeps one connection to each peer open, and the peer calls it over
+that connection. If the connection ends, the node opens it again. The wait doubles with every failure in a row.
 """
 
 from __future__ import annotations

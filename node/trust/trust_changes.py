@@ -1,6 +1,7 @@
-"""Every change of what this node knows of its peers: paired, another key, other grants, distrusted, trusted again.
+"""Every change to the records of peers: paired, new key, new grants, distrusted, trusted again.
 
-One change at a time. Each is kept first, then acted by (``Peers.use``): from then on no restart takes it back.
+Changes are made one at a time. Each is stored before it takes effect (``Peers.use``), so that a restart cannot undo a change that
+had an effect.
 """
 
 from __future__ import annotations

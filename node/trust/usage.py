@@ -1,8 +1,8 @@
-"""How much disk this node spends on each peer, and that it is no more than the configuration says.
+"""Counts the disk space that each peer uses here, and enforces the configured quota.
 
-What a peer sent is added up at the door, before it is stored. That is more than what is kept: some of it was there already, some
-is refused. So before a peer is turned away the store is asked what it really holds; and so it is at every start, which is why
-nothing about it is written down.
+The bytes that a peer sends are added up when they arrive, before they are stored. This sum is larger than the real usage, because
+some data was stored already and some is refused. So before a peer is refused, the real usage is read from the store. It is read
+at every start too, so the sums need not be stored.
 """
 
 from __future__ import annotations

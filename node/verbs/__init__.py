@@ -4,10 +4,11 @@ A group of verbs is one module. The command line, the control API, the audit tra
 are made from these declarations; a room binds its functions to them. Never does any work, and never imports a room.
 """
 
-from node.verbs.caller import OWNER, SCOPES, Caller, CallerKind, called_by, current_caller
+from node.verbs.caller import NODE, OWNER, SCOPES, Caller, CallerKind, called_by, current_caller
 from node.verbs.verb import Bound, Handler, NoParams, Params, Row, Run, Tell, Verb
 
 __all__ = [
+    "NODE",
     "OWNER",
     "SCOPES",
     "Bound",

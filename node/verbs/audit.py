@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import audit, limits
 
 # --- what they take --------------------------------------------------------------------------------------------------
@@ -123,8 +123,7 @@ LIST: Final = Verb(
       trailmesh audit --what session --since 2025-03-01T00:00
       trailmesh audit --who laptop --json
     """,
-    callers=OWNER_AND_AGENTS,
-    scope="read",
+    callers=OWNER_ONLY,  # it says what the owner did, the names of secrets and where peers call from
     read_only=True,
     row=None,
 )

@@ -24,6 +24,8 @@ class CallerKind(StrEnum):
     """A schedule that is due; it may do what was granted when it was made."""
     PEER = "peer"
     """Another node, over the peer channel."""
+    NODE = "node"
+    """The node by itself: what it does on a timer, or goes on with after a restart. It calls no verb."""
     APPROVER = "approver"
     """A person who answers a question of the gate, and may do nothing else."""
 
@@ -42,12 +44,15 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if self.kind is CallerKind.OWNER:
             return audit.OWNER
+        if self.kind is CallerKind.NODE:
+            return audit.NODE
         if self.kind is CallerKind.PEER:
             return self.name  # a node id says by its form what it is
         return f"{self.kind.value}:{self.name}"
 
 
 OWNER: Final = Caller(kind=CallerKind.OWNER)
+NODE: Final = Caller(kind=CallerKind.NODE)
 
 SCOPES: Final = {
     "read": "look at sessions, searches, events and the state of the node",

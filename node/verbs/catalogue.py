@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import audit, distrust, explore, keys, log, node, pairing, schedule, session
+from node.verbs import agent, audit, distrust, explore, keys, live, log, node, pairing, schedule, session
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     node.VERBS,
     keys.VERBS,
     pairing.VERBS,
+    agent.VERBS,
     distrust.VERBS,
     session.VERBS,
+    live.VERBS,
     explore.VERBS,
     schedule.VERBS,
     log.VERBS,

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from node.verbs import rows
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
+from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from protocol import limits
 
 # --- what they take --------------------------------------------------------------------------------------------------
 
@@ -53,6 +54,12 @@ class SearchParams(Params, frozen=True, kw_only=True):
     """Verbs about one search."""
 
     search: Annotated[str, _SEARCH]
+
+
+class ListParams(Params, frozen=True, kw_only=True):
+    """``explore.list``"""
+
+    limit: Annotated[int, option("Without SEARCH: at most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
 
 
 class ShowParams(Params, frozen=True, kw_only=True):
@@ -115,6 +122,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     spend: tuple[PeerSpend, ...]
     reason: str = ""
     """Error code of why it did not reach its goal."""
+    caller: str = ""
+    """As ``Listed.caller``."""
     html: str = ""
     """Path of the report, if one was written."""
 
@@ -127,6 +136,8 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: str
     """Node id."""
     created_ms: int
+    caller: str = ""
+    """Who had it started here: ``owner``, ``agent:NAME``, the id of a peer; empty if that was not written down."""
 
 
 class SearchList(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,9 +230,9 @@ REMOVE: Final = Verb(
 )
 LIST: Final = Verb(
     name="explore.list",
-    takes=NoParams,
+    takes=ListParams,
     gives=SearchList,
-    help="List searches. On the command line it is `explore show` without a search.",
+    help="List searches, newest first. On the command line it is `explore show` without a search.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,

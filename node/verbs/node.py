@@ -40,8 +40,10 @@ class DiscoverParams(Params, frozen=True, kw_only=True):
 
 
 class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How often something was refused since this node was started."""
+    """How often something was refused; the counts go on over restarts."""
 
+    since_ms: int
+    """Since when it is counted."""
     total: int
     by_code: dict[str, int]
     by_place: dict[str, int]

@@ -64,7 +64,7 @@ class AddParams(RunParams, frozen=True, kw_only=True):
     origins: Annotated[
         list[str],
         option(
-            "Let its runs visit only this origin from here. Repeat for more.  [default: all of the configuration]",
+            "Let its runs visit only this origin, and search without peers. Repeat for more.  [default: all of the configuration]",
             flag="--origin",
             metavar="ORIGIN",
             max_length=limits.SCHEDULE_ORIGINS_MAX,

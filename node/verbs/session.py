@@ -8,6 +8,7 @@ import msgspec
 
 from node.verbs import rows
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from protocol import limits
 from protocol.recording.replay import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
 
@@ -44,7 +45,7 @@ class ListParams(Params, frozen=True, kw_only=True):
     """``session.list``"""
 
     text: Annotated[str, argument("Searched in title, address and id.", metavar="TEXT")] = ""
-    limit: Annotated[int, option("At most this many.", ge=1, le=10_000)] = 50
+    limit: Annotated[int, option("At most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
 
 
 class SessionParams(Params, frozen=True, kw_only=True):

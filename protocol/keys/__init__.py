@@ -1,1 +1,1 @@
-"""keys."""
+"""The keys of a node over time: key events, the rules of the key log, and the recovery key."""

@@ -1,15 +1,15 @@
-"""Key events: how a node begins, changes its witness key, gets it back, and ends.
+"""Key events: genesis, rotation, recovery and revocation of a node's witness key.
 
 An event is an envelope of kind ``key-event``, signed by the key that has the authority for it. When it brings a new witness
-key, its payload is a second envelope, of kind ``key-accept``, signed by that new key around the statement: so one byte string
-carries both signatures, and the older key has signed the acceptance too::
+key, its payload is a second envelope, of kind ``key-accept``, in which the new key signs the statement. So one byte
+string carries both signatures, and the older key has signed the acceptance too::
 
     genesis   key-event signed by the key itself      { statement }
     rotate    key-event signed by the current key     { key-accept signed by the new key { statement } }
     recover   key-event signed by the recovery key    { key-accept signed by the new key { statement } }
     revoke    key-event signed by either of the two   { statement }
 
-A rotation has no field for the recovery commitment: the current key cannot even say that it changes.
+A rotation has no field for the recovery commitment, so a thief of the current key cannot replace the recovery key.
 This module reads and writes single events; whether an event may follow others is decided in ``protocol.keys.keylog``.
 """
 

@@ -5,20 +5,21 @@ The rules, in the order they are applied:
 1. A log begins with one genesis; its key gives the node id, and it commits to the hash of a recovery key that stays offline.
 2. Every further event stands at the next position and names the hash of the event before. Times never go back.
 3. A rotation is signed by the current key and by the new one. It cannot change the recovery commitment.
-4. A recovery is signed by the recovery key and by the new key. It may change the commitment, and it says from when on nothing
-   signed by an earlier key is believed.
+4. A recovery is signed by the recovery key and by the new key. It may change the commitment. It names a time from which
+   signatures of earlier keys are no longer valid.
 5. A revocation is signed by the current key or by the recovery key. Nothing follows it.
 6. A key is used once in a log, and a log is bounded; its last positions are not for rotations.
-7. Two histories that part are weighed from where they part. Recovery outranks: if the recovery key signed in one of them only,
-   that one is the log and the other is kept as proof. Otherwise the log is *frozen*: no key of it is believed, both sides are
-   kept as proof, and only the recovery key thaws it. If it signed in both, nothing does.
-8. Another genesis never takes the place of the first one, whoever signed after it.
+7. Two histories that diverge are compared from the first event that differs. If the recovery key signed in one of them only,
+   that one is the log, and the other is kept as proof. Otherwise the log is *frozen*: none of its keys is valid, both histories
+   are kept as proof, and only the recovery key can end the freeze. If it signed in both, nothing can.
+8. Another genesis never replaces the first one, whoever signed after it.
 
-So after a theft the owner signs one recovery, from his own copy of the log. Where the thief rotated or revoked meanwhile, rule 7
-puts the recovery in the place of what he did; where his rotation is known to the owner, the recovery may as well follow it.
-Weighing is the same in any order of arrival: nodes that were shown the same histories believe the same.
+So after a theft the owner signs one recovery, using any copy of the log. If the thief rotated or revoked the key meanwhile, the
+recovery replaces the thief's events by rule 7. If the owner's copy already contains the thief's rotation, the recovery may also
+follow that rotation. The result does not depend on the order in which histories arrive: nodes that received the same histories
+agree.
 
-A ``KeyLog`` is never changed: every step makes a new one, so nobody decides on half a change.
+A ``KeyLog`` is immutable: every change makes a new one, so no decision is based on a partial change.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ class KeyLog:
         return len(self._history)
 
     def __eq__(self, other: object) -> bool:
-        """Equal logs believe the same: both hold one history, or both are frozen and believe nothing."""
+        """Logs are equal if they accept the same keys: both have the same history, or both are frozen and accept none."""
         if not isinstance(other, KeyLog):
             return NotImplemented
         return self._belief == other._belief
@@ -287,20 +288,20 @@ class KeyLog:
         their_rank = rank(theirs[parting:]) if parting else False  # rule 8
         if their_rank and not our_rank:
             if self.frozen and self._parts_at < parting:
-                return self._follow(theirs, quiet)  # an undecided contradiction further back stays one
+                return self._follow(theirs, quiet)  # an undecided contradiction at an earlier position remains
             return KeyLog(theirs, parting, ours[parting:])
         if (our_rank and not their_rank) or self.frozen:
             return self
         return KeyLog(ours, parting, theirs[parting:])
 
     def _follow(self, longer: History, quiet: bool) -> KeyLog:
-        """The same history, further on. A frozen log goes on only where that thaws it."""
+        """The same history with more events. A frozen log accepts only events that end the freeze."""
         followed = KeyLog(longer, self._parts_at, self._other)
         if not followed.frozen:
             return followed
         if quiet:
             return self
-        raise MeshError("keylog.fork", "the log is frozen: only the recovery key can go on", node=self.node)
+        raise MeshError("keylog.fork", "the log is frozen: only the recovery key can continue it", node=self.node)
 
 
 # --- making ----------------------------------------------------------------------------------------------------------

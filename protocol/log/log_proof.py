@@ -1,10 +1,10 @@
-"""Proofs about witness logs as files that anyone can check, without a node and without the log.
+"""Proofs about witness logs as files. Anyone can verify them without a node and without the log.
 
 ``InclusionProof``: an artefact is in the log of the node that signed it. ``Equivocation``: a node has signed two histories that
 cannot both be true. Both are JSON, with byte strings in base64 and checkpoints as the text that was signed.
 
-A node's key is checked against its id, which is the hash of its first key; where the key was changed since, the key log in the
-file leads from one to the other. Whoever knows the id needs nothing else.
+A node's key is checked against its id, which is the hash of its first key. If the key has changed since, the key log in the file
+connects the two. So a verifier needs only the node id.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import msgspec
 
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.ids import NodeId
 from protocol.keys.keylog import KeyLog
 from protocol.log import merkle
 from protocol.log.note import Note
@@ -25,7 +26,6 @@ from protocol.wire.envelope import KeyFinder, single_key
 INCLUSION_FORMAT: Final = "trailmesh-log-inclusion-v1"
 EQUIVOCATION_FORMAT: Final = "trailmesh-log-equivocation-v1"
 
-_Id = Annotated[str, msgspec.Meta(max_length=80)]
 _NoteText = Annotated[str, msgspec.Meta(max_length=limits.NOTE_BYTES_MAX)]
 
 
@@ -36,7 +36,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class KeyOf(_Record, frozen=True, kw_only=True):
     """A node and its public key."""
 
-    node: _Id
+    node: NodeId
     public_key: Hash
     key_log: Annotated[bytes, msgspec.Meta(max_length=limits.KEY_LOG_BYTES_MAX)] = b""
     """The node's key log, encoded; empty while its first key is the one."""
@@ -73,7 +73,7 @@ class Equivocation(_Record, frozen=True, kw_only=True):
 class Cosignature(_Record, frozen=True, kw_only=True):
     """A peer had seen the checkpoint at this time, and nothing that contradicts it."""
 
-    node: _Id
+    node: NodeId
     time_s: int
 
 
@@ -81,7 +81,7 @@ class Finding(_Record, frozen=True, kw_only=True):
     """What a proof shows, once it is checked."""
 
     shows: Literal["inclusion", "equivocation"]
-    node: _Id
+    node: NodeId
     """Whose log it is."""
     log: str
     """Origin of the log."""
@@ -122,6 +122,10 @@ def decode(data: bytes) -> InclusionProof | Equivocation:
         proof: InclusionProof | Equivocation = msgspec.json.decode(data, type=record, strict=True)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MeshError("log.invalid", f"not a proof: {error}"[:200]) from error
+    try:
+        ids.check_ids(proof)
+    except MeshError as error:
+        raise MeshError("log.invalid", error.message) from error
     return proof
 
 

@@ -1,13 +1,14 @@
 """The openings of later logs, and whether they account for what a reader holds of the former ones.
 
-A node begins another log when its store was restored from a copy, or when its owner wishes. Nothing it said before may be lost
-that way, so the opening of the new log names, signed, what was last said in the former ones. The rules:
+A node starts a new log when its store was restored from a backup, or when its owner wants one. It must not get rid of earlier
+checkpoints in this way. So the signed opening of the new log names the last checkpoints of the former logs. The rules:
 
 1. The opening of log 0 names nothing. The opening of log n > 0 names as ``previous`` a checkpoint of log n-1.
-2. What it names besides (``others``) are checkpoints of former logs that ``previous`` does not continue: a node names some only
-   after it has lost entries.
-3. From the log a reader holds to the new one, each log is named: by the openings of those in between, which are shown as well.
-4. The checkpoint that is held is one of those that are named, or a named one continues it, with proof.
+2. It may also name ``others``: checkpoints of former logs that ``previous`` does not continue. A node needs this only if it has
+   lost entries.
+3. Every log between the one that a reader holds and the new one is named. For that, the openings of the logs in between are
+   sent along.
+4. The checkpoint that the reader holds is named, or a proof shows that a named checkpoint continues it.
 5. A named checkpoint of the same size with another root than the one held is equivocation: the node signed both.
 """
 
@@ -50,12 +51,12 @@ def named_by(opening: Opening, node: str, *keys: bytes) -> tuple[Signed, ...]:
 def account(
     held: Checkpoint, number: int, named: Sequence[Checkpoint], link: Link
 ) -> tuple[Standing, Checkpoint | None]:
-    """Whether ``named``, by the openings up to log ``number``, accounts for what is held of a former log, and by which of them.
+    """Whether the checkpoints ``named`` by the openings up to log ``number`` account for the held one, and which of them does.
 
-    ``link``: what the node tells of how the log that is held went on; its ``base_root`` is not looked at.
+    ``link``: the proof how the held log continued; its ``base_root`` is ignored.
 
-    SAME: it is named. AHEAD: a named one continues it. CONTRADICTS: the named one that is returned has another root (rule 5).
-    UNCONNECTED: the proof begins elsewhere, which another try mends. UNPROVEN: nothing accounts for it (rules 3 and 4).
+    SAME: it is named. AHEAD: a named one continues it. CONTRADICTS: the returned one has another root (rule 5).
+    UNCONNECTED: the proof starts at another size; ask again. UNPROVEN: nothing accounts for it (rules 3 and 4).
     """
     assert held.number < number
     ours = [told for told in named if told.number == held.number]

@@ -4,7 +4,7 @@ What is stored are the roots of complete subtrees: of level *l* the *n*-th is th
 (*n* + 1) · 2^l. Such a subtree never changes, so each is written once: a leaf adds one hash for itself and, on average, one
 more. Every root and proof, of the tree at any earlier size too, folds at most 64 of them, so it needs O(log n) reads.
 
-Nothing is read here: ``…_parts`` say which hashes are needed, ``folded`` makes the proof of them.
+This module reads no storage: the functions ``…_parts`` say which hashes are needed, and ``folded`` builds the proof from them.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _split(count: int) -> int:
 
 
 class Frontier:
-    """The right edge of a growing tree: all that is needed to append, and to say the root."""
+    """The right edge of a growing tree: it is sufficient to append leaves and to compute the root."""
 
     def __init__(self, count: int = 0, peaks: Sequence[bytes] = ()) -> None:
         """``peaks``: the hashes of ``cover(0, count)``."""

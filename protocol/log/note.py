@@ -117,7 +117,7 @@ def sign(text: str, name: str, key: SigningKey) -> Note:
 def check(note: Note, name: str, public_key: bytes) -> None:
     """Nothing, once a line of ``note`` is the signature of ``public_key`` (32 bytes) under ``name``.
 
-    A line that claims this key and does not verify spoils the note, whatever the others say. Errors: ``log.invalid``.
+    A line that names this key and does not verify makes the note invalid, even if other lines verify. Errors: ``log.invalid``.
     """
     key_id = _key_id(name, _ED25519, public_key)
     claimed = [line for line in note.lines if (line.name, line.key_id) == (name, key_id)]

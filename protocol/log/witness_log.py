@@ -1,17 +1,17 @@
-"""The witness log: what a node says about all it ever signed, and how others judge what it says.
+"""The witness log: a node's record of every artefact it signed, and the rules by which peers check it.
 
 Every node keeps one append-only log. A leaf is the hash of one signed artefact; a checkpoint (https://c2sp.org/tlog-checkpoint) is
 the node's signature over the size and root of the log. Leaf 0 of every log is the artefact that opened it.
 
 Rules for a reader, who holds at most one checkpoint of each node (``judge``):
 
-1. Logs of a node are numbered. A later log replaces an earlier one, once its openings account for what is held of that
-   (``log_renewal``); an earlier one never comes back.
-2. A log begins with its opening: who accepts a log's first checkpoint holds size 1, with the opening as its only leaf.
-3. A checkpoint of another size counts only with a proof that connects it with the one that is held.
-4. Two roots for one size, or a proof that settles another root than the one that was signed for a size, is equivocation. Both
-   checkpoints are signed, so anyone can see it.
-5. A missing or useless proof is no equivocation, and no progress either.
+1. The logs of a node are numbered. A later log replaces an earlier one once its openings account for the checkpoint that the
+   reader holds (``log_renewal``). A replaced log is never accepted again.
+2. A log begins with its opening. A reader that knows only the opening holds size 1, with the opening as the only leaf.
+3. A checkpoint of another size is accepted only with a consistency proof from the checkpoint that the reader holds.
+4. It is equivocation if a node signs two roots for one size, or if a valid proof shows another root for a size than the one the
+   node signed. Both checkpoints are signed, so anyone can verify this.
+5. A missing or invalid proof is not equivocation, but the new checkpoint is not accepted.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim that a log of ``base_size`` leaves with ``base_root`` became another one."""
+    """A claim, with its proof, that a log of ``base_size`` leaves with ``base_root`` grew into another one."""
 
     base_size: int
     base_root: bytes
@@ -80,7 +80,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(enum.StrEnum):
-    """How a checkpoint stands to the one that is held."""
+    """How a received checkpoint relates to the one that the reader holds."""
 
     SAME = "same"
     AHEAD = "ahead"
@@ -215,7 +215,7 @@ def beginning(node: str, opening: bytes, log: Opening) -> Checkpoint:
 
 
 def judge(held: Checkpoint, told: Checkpoint, link: Link) -> Standing:
-    """How ``told`` stands to ``held``, both signed by one node; ``link`` leads from what the teller takes to be held.
+    """How ``told`` relates to ``held``, both signed by one node. ``link`` starts from the checkpoint that the sender assumes.
 
     Checks, in order: number (rule 1); equal sizes (rule 4); smaller; where the proof begins; that it holds (rule 5); that it
     settles the root that is held (rule 4). A later log is judged against its ``beginning``, not against the earlier log.

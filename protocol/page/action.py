@@ -39,7 +39,7 @@ class Locator(_Record, frozen=True, kw_only=True):
 
 
 class Secret(_Record, frozen=True, kw_only=True):
-    """A value that is named here and handed in when the action is performed; it is stored nowhere."""
+    """The name of a value that is passed in when the action is performed. The value is never stored."""
 
     secret: Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
 

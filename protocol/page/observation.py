@@ -116,7 +116,7 @@ _QUERY_CHARS_MAX = 16_384
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the accessibility tree does not say and a risk decision needs."""
+    """What a risk decision needs and the accessibility tree does not contain."""
 
     tag: str = ""
     """Element name in lower case."""
@@ -168,6 +168,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """The whole snapshot, indented, one line per node; at most ``SNAPSHOT_BYTES_MAX``."""
     elements: tuple[Element, ...]
     """In document order, at most ``OBSERVATION_ELEMENTS_MAX``."""
+    lines: tuple[int, ...] = ()
+    """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
 
     @property
     def state(self) -> bytes:

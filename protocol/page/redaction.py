@@ -1,7 +1,7 @@
-"""What is taken out of a recording before it is stored: tokens in addresses, and the values of secrets.
+"""Redaction of a recording before it is stored: tokens in addresses, and the values of secrets.
 
-Redaction is idempotent, and keeps everything else to the letter, so that a replay can compare redacted text with
-redacted text.
+Redaction is idempotent and leaves all other text exactly as it is, so that a replay can compare redacted text with redacted
+text.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _redact_fragment(fragment: str) -> str:
 
 
 def placeholder(name: str) -> str:
-    """What stands where the secret ``name`` stood."""
+    """The text that replaces the value of the secret ``name``."""
     return f"‹secret:{name}›"
 
 

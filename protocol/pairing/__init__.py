@@ -1,1 +1,1 @@
-"""pairing."""
+"""How two nodes become peers: by an invite, or by digits that two people compare."""

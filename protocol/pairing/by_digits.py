@@ -13,13 +13,14 @@ One node opens a window (``SasWindow``), the other joins it by its address (``Sa
     L = SHA-256 of the window's TLS leaf     A, B = introductions: key log, name, addresses, grants, asks, nonce
     t = SHA-256(cbor([domain, L, B, A]))     digits(t) = first 8 bytes of SHA-256(digits domain ‖ t), mod 10^7
 
-Why the commitment: whoever sits in between must bring one ``t`` with each of the two nodes, and their digits must be equal.
-Towards the window it is bound to its own body before it sees the window's nonce; towards the joiner it must choose its nonce
-before the joiner reveals. So it cannot search for a nonce that fits: it has one chance in 10^7 a try, and a window ends after
-three. Without it, seven digits are matched in a minute. The nonce of a window is new for each commitment, and a commitment
-that is never revealed is a failure too: else it would be a free look.
+Why there is a commitment: an attacker in the middle shares one ``t`` with each of the two nodes, and needs both to give the same
+digits. Towards the window, the attacker is committed to its own body before it sees the window's nonce. Towards the joiner, it
+has to choose its nonce before the joiner reveals its own. So it cannot search for a matching nonce: each attempt succeeds with
+probability 10^-7, and a window allows three. Without the commitment, a search finds seven matching digits within a minute. The
+window's nonce is new for each commitment, and a commitment that is never revealed counts as a failure. Otherwise an attacker
+could look at the nonce and then start again.
 
-Each side trusts the other only once both said yes; the window stores first, then answers ``agreed``.
+Each side trusts the other only after both people said yes. The window stores the joiner first, then answers ``agreed``.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Sealed(_Record, frozen=True, kw_only=True):
 
 
 class Decided(_Record, frozen=True, kw_only=True):
-    """How it stands; answers ``Decide``."""
+    """The state of the pairing; answers ``Decide``."""
 
     state: State
     signature: bytes
@@ -130,7 +131,7 @@ def _verify(key: bytes, signature: bytes, domain: str, *said: object) -> None:
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a person expects, told beforehand: a node id or a current public key."""
+    """The node that a person expects, given in advance as a node id or a current public key."""
 
     node: str = ""
     key: bytes = b""
@@ -268,7 +269,7 @@ class SasJoiner:
 
 
 class SasWindow:
-    """The side that waits. Takes one joiner; closes after three failures, and ends at its expiry."""
+    """The waiting side. It accepts one joiner, closes after three failures, and ends at its expiry."""
 
     def __init__(self, party: Party, *, expires_s: int, pin: Pin | None = None) -> None:
         self._party, self._expires_s, self._pin = party, expires_s, pin

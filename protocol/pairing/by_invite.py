@@ -1,6 +1,6 @@
 """Pairing by invite: two nodes learn each other's keys through one string that a person carries from one to the other.
 
-The joiner opens TLS, is told by its adapter which key signed the TLS leaf, and goes on only if that is the key of the
+The joiner opens TLS, learns from its adapter which key signed the TLS leaf, and continues only if that is the key of the
 invite: the one with its node id, or, once the inviter has rotated, the one the invite names. Then one exchange::
 
     joiner  → inviter   body {log, nonce, name, addresses, grants, asks}, HMAC(token, T1), signature(joiner, T1)
@@ -9,10 +9,9 @@ invite: the one with its node id, or, once the inviter has rotated, the one the 
     T1 = cbor([domain, inviter's key, SHA-256 of the TLS leaf, request body])
     T2 = cbor([domain, SHA-256 of the whole request, SHA-256 of the TLS leaf, answer body])
 
-What each part is for: the HMAC shows that the other side holds the invite; the leaf hash that nobody sits in between;
-the key log which node it is, and its signature that it owns the key of now; the body inside the transcript that name,
-addresses and grants are those of its author; the nonce that the answer is to this very request. An invite is used
-once, closes after three failures, and ends at its expiry.
+What each part proves. HMAC: the other side has the invite. Leaf hash: nobody intercepts the connection. Key log: which node the
+other side is. Signature: it owns the current key. Body inside the transcript: name, addresses and grants come from that node.
+Nonce: the answer belongs to this request. An invite can be used once, closes after three failures, and ends at its expiry.
 """
 
 from __future__ import annotations

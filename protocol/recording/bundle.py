@@ -7,7 +7,7 @@ Layout, in this order (``protocol.recording.flat_zip``; docs/protocol/bundle.md)
 - ``manifest.cbor``: version, session record, path, size and SHA-256 of every element, Merkle root over them;
 - the elements, sorted by path: ``blobs/<sha256>`` (screenshots, snapshots) and ``steps/000001.cbor`` ….
 
-One session has one file: writing it again gives the same bytes.
+Each session has exactly one encoding as a file: writing it again gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated, BinaryIO, Final
 
 import msgspec
 
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.log import merkle
 from protocol.recording import flat_zip
@@ -45,7 +45,7 @@ ReadBlob = Callable[[bytes], bytes]
 
 
 class Element(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One file the manifest vouches for. On the wire an array, which keeps large manifests within the CBOR limits."""
+    """One file listed in the manifest. It is encoded as an array, which keeps large manifests within the CBOR limits."""
 
     path: Annotated[str, msgspec.Meta(max_length=limits.BUNDLE_PATH_CHARS_MAX)]
     size: Annotated[int, msgspec.Meta(ge=0, le=_BLOB_BYTES_MAX)]
@@ -54,7 +54,7 @@ class Element(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the recorder signed."""
+    """The list of files and the session record; the recorder signs its hash."""
 
     version: int
     session: Session
@@ -268,7 +268,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
     4. the signature of a trusted key over the SHA-256 of the manifest;
     5. the manifest: strict form, version, blobs named by their hash, Merkle root;
     6. the directory lists exactly the manifest's elements, with the same sizes;
-    7. the session record: recorded by the signer, committed, as many steps as step elements.
+    7. the session record: its ids, recorded by the signer, committed, as many steps as step elements.
 
     Errors: ``bundle.invalid``, ``bundle.element`` (a header or the manifest was changed), ``envelope.*``.
     """
@@ -347,6 +347,13 @@ def _parse_manifest(data: bytes) -> Manifest:
 
 def _check_session(manifest: Manifest, claims: envelope.Claims) -> None:
     session = manifest.session
+    for kind, text, wanted in (
+        ("ses", session.id, True),
+        ("ses", session.parent, False),
+        ("sea", session.search, False),
+    ):
+        if (wanted or text) and not ids.is_id(kind, text):
+            raise MeshError("bundle.invalid", f"the session record holds no {kind} id in its canonical form")
     if session.node != claims.issuer:
         raise MeshError("envelope.issuer", f"recorded by {session.node[:7]}, signed by {claims.issuer[:7]}")
     if session.verdict in (Verdict.OPEN, Verdict.INTERRUPTED):

@@ -1,8 +1,9 @@
 """The one ZIP layout that trailmesh writes and reads: stored entries, back to back, nothing optional.
 
-For given names and contents exactly one file exists, so reading is writing again: headers are rebuilt from what they
-claim and compared byte by byte. Comments, extra fields, flags, compression, gaps, other dates or 64-bit records cannot
-survive that. Files are anything with ``read``, ``write``, ``seek``; they are handed in, and never read as a whole.
+For given names and contents exactly one file is valid. So a reader rebuilds every header from its values and compares it byte by
+byte. This refuses comments, extra fields, flags, compression, gaps, other dates and 64-bit records. It matters because two ZIP
+readers may see different content in an archive that uses them. Files are objects with ``read``, ``write`` and ``seek``; the
+caller opens them, and they are never read as a whole.
 """
 
 from __future__ import annotations

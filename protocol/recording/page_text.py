@@ -1,7 +1,7 @@
-"""The text of a page against the text that was recorded: whether it is the same, and the first lines that are not.
+"""Compares the text of a page with the recorded text: whether they are equal, and the first lines that differ.
 
-Both texts are redacted before they come here, and as long as a snapshot may be; a recorded one may come from a peer. So
-the work is bounded by what is compared, not by what a page repeats.
+Both texts are redacted already and may be as long as a snapshot. The recorded text may come from a malicious peer. So the work
+is limited by the number of compared lines and does not grow with repeated content.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a replay compares with its recording, step by step, and what verdict follows; pages come in as observations."""
+"""Compares a replay with its recording step by step and derives the verdict. Pages are passed in as observations."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def rebased(action: Action, mapping: Rebase) -> Action:
 
 
 class Met(msgspec.Struct, frozen=True, kw_only=True):
-    """A page that a replay met, as its recording would hold it: on the recorded origin, redacted."""
+    """A page of the replay in the form of the recording: addresses mapped to the recorded origin, redacted."""
 
     state: bytes
     url: str
@@ -101,7 +101,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as recorded, cut to ``DIFFERENCE_CHARS_MAX`` about the place where it begins to differ."""
+    """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around the place where it begins."""
 
     step: int
     """Index of the step."""
@@ -175,7 +175,7 @@ def snapshot_text(snapshot: bytes | None) -> str | None:
 
 
 def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, ...]:
-    """What of the page is not as recorded, in the order of ``compare``: at most ``DIFFERENCES_PER_STEP_MAX``.
+    """The differences between page and recording, in the order of ``compare``: at most ``DIFFERENCES_PER_STEP_MAX``.
 
     Both sides are redacted as the recording is: a secret that was not given to the replay is in ``met`` as the page said it.
     """
@@ -277,11 +277,11 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
     if not _is_other_origin(report.origin, session.start_url):
-        raise MeshError("report.invalid", "what it names as another origin is none")
+        raise MeshError("report.invalid", "its other origin is not a valid origin")
     expected = replayable(steps)
     indices = [match.index for match in report.steps]
     if indices != [step.index for step in expected[: len(indices)]]:
-        raise MeshError("report.invalid", "its steps are not those of the recording")
+        raise MeshError("report.invalid", "its steps differ from those of the recording")
     for step, match in zip(expected, report.steps, strict=False):
         whole = match.performed and match.state and match.url and match.title and match.extracted
         compared = match.performed and bool(step.snapshot)

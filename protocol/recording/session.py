@@ -8,10 +8,14 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from protocol import limits
+from protocol.ids import NodeId, ReportId, SessionId
 from protocol.page.action import Action
 from protocol.recording.time_zones import TIME_ZONES
 
 LOCALE_PATTERN: Final = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z"
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class Verdict(enum.StrEnum):
@@ -54,28 +58,33 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The container of a recorded run: everything but its steps and files."""
 
     id: str
+    """A session id. Plain texts here and below, since stored sessions are read without judging them;
+    ``protocol.recording.bundle`` judges."""
     node: str
     """Node id of the recorder."""
-    created_ms: int
+    created_ms: _Count
     title: str
     start_url: str
     profile: Profile
     browser: BrowserInfo
     verdict: Verdict
-    steps: int
-    duration_ms: int
+    steps: _Count
+    duration_ms: _Count
     parent: str = ""
-    """Id of the session this one was forked or replayed from."""
+    """Id of the session this one was forked or replayed from; of a later page of a live session, that of its first page."""
     search: str = ""
     """Id of the search that found it."""
     secrets: tuple[str, ...] = ()
     """Names of the secrets a replay needs."""
+    caller: Annotated[str, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX)] = ""
+    """Who had it recorded, as the recorder says: ``owner``, ``agent:NAME``, ``schedule:ID``, or the node id of a peer. Empty if it
+    does not say."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One performed action and the page after it."""
 
-    index: int
+    index: _Count
     """From 1."""
     action: Action
     ok: bool
@@ -84,11 +93,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     title: str
     state: bytes
     """State hash after the action, 16 bytes."""
-    risk: int
+    risk: _Count
     """Risk class, 1 to 7."""
-    started_ms: int
+    started_ms: _Count
     """Since the session began."""
-    duration_ms: int
+    duration_ms: _Count
     snapshot: bytes = b""
     """SHA-256 of the snapshot's text, 32 bytes; empty if none was taken."""
     screenshot: bytes = b""
@@ -110,7 +119,7 @@ there is nothing to compare."""
 class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How one step of a replay compares with its recording."""
 
-    index: int
+    index: _Count
     performed: bool
     state: bool
     """The page after the step has the recorded state hash."""
@@ -119,7 +128,7 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     extracted: bool
     matched: bool
     """Performed, and state, url, title and extracted text equal the recording."""
-    duration_ms: int
+    duration_ms: _Count
     text: TextMatch = ""
     """How the text of the page compares with the snapshot (docs/protocol/replay.md); empty exactly if the step was not performed or
     its recording has no snapshot. No part of ``matched``."""
@@ -128,20 +137,20 @@ class StepMatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a node saw when it re-drove a session; signed by that node."""
+    """The result of a replay of a session; signed by the node that replayed it."""
 
-    id: str
-    session: str
+    id: ReportId
+    session: SessionId
     manifest: bytes
     """SHA-256 of the signed manifest of the bundle that was replayed."""
-    node: str
+    node: NodeId
     """Node id of the replayer."""
-    replayed_ms: int
+    replayed_ms: _Count
     browser: BrowserInfo
     steps: tuple[StepMatch, ...]
-    matched: int
+    matched: _Count
     verdict: Verdict
-    duration_ms: int
+    duration_ms: _Count
     blocked: tuple[str, ...] = ()
     """Requests the replaying node's network guard refused."""
     origin: str = ""

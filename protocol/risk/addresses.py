@@ -1,4 +1,4 @@
-"""Addresses whose mere reading may destroy something: a GET of ``/items/3/delete`` is enough on a careless site."""
+"""Addresses that may destroy data when they are only read: on a careless site a GET of ``/items/3/delete`` is sufficient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an action or a request could do, before it is done: seven risk classes and the network guard.
+"""Risk classes of actions, and the network guard for requests: both are decided before anything is performed or sent.
 
 | class | what |
 | 1 | GET link, tab, expand, search |
@@ -9,8 +9,9 @@
 | 6 | password, e-mail, permissions, API key, second factor, authorise |
 | 7 | delete, remove, wipe, reset, close account, revoke, bin icon |
 
-First match from 7 down; what is not understood fails closed (class 4). Classes of ``APPROVAL_CLASS`` and above are not
-performed without an approval. The network guard is the second wall: it judges each request, whatever caused it.
+The first match from 7 down decides. A control that is not recognised fails closed (class 4). Actions of ``APPROVAL_CLASS`` and
+above are not performed without an approval. The network guard is a second, independent check: it judges each request, whatever
+caused it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words by which controls and addresses are judged. English; what is in no list is not understood."""
+"""The English words by which controls and addresses are classified. A word in no list is not recognised."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Deltas: one signed automerge change each, and the reader that follows one peer's chain of them.
 
-Every peer writes its own document about a search and nobody else's, so its deltas form one chain: sequence numbers
-without gaps, each change naming the hash of the one before. A new *epoch* starts a new chain from nothing and
-replaces all that the peer said in earlier ones: registers are cumulative, so the new epoch writes them again.
+Every peer writes only its own document about a search, so its deltas form one chain: sequence numbers without gaps, and each
+change names the hash of the one before. A new *epoch* starts a new, empty chain and replaces all earlier epochs of the peer.
+Nothing is lost by that: registers are cumulative, and the new epoch writes all of them again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.ids import SearchId
 from protocol.search.chunk import ACTOR_BYTES, HASH_BYTES, Change, decode_change
 from protocol.search.entry import TreeUpdate, decode_lease, decode_node, parse_key, unpack_registers
 from protocol.wire import cbor, envelope
@@ -27,7 +28,7 @@ _Hash = Annotated[bytes, msgspec.Meta(min_length=HASH_BYTES, max_length=HASH_BYT
 class DeltaHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Which delta of its writer this is."""
 
-    search: Annotated[str, msgspec.Meta(max_length=32)]
+    search: SearchId
     epoch: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_MAX)]
     seq: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_DELTAS_MAX)]
     """Counts from 1 within the epoch."""

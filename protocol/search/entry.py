@@ -1,8 +1,8 @@
 """What a peer writes about a search: keys of tree nodes, and the three kinds of map values.
 
-A node of the search tree is an action after its parent, so its key is a hash of both: peers that find the same
-action at the same place mean the same node without talking, and a receiver computes the key again. Numbers are
-integers: shares of one are scaled by ``SCALE``, so sums do not depend on their order.
+A node of the search tree is an action after its parent, so its key is a hash of both. Peers that find the same
+action at the same place compute the same key without communicating, and a receiver verifies the key. All numbers are integers;
+values between 0 and 1 are scaled by ``SCALE``. Sums of integers do not depend on their order, sums of floats do.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.ids import LeaseId, NodeId
 from protocol.page.action import Action, Check, Click, Fill, Press, Scroll, Secret, Select
 from protocol.wire import cbor
 
@@ -139,11 +140,11 @@ class Register(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeaseEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The coordinator's word on who works on a branch."""
+    """The coordinator's record of the worker on a branch."""
 
-    worker: Annotated[str, msgspec.Meta(max_length=64)]
+    worker: NodeId
     """Node id."""
-    lease: Annotated[str, msgspec.Meta(max_length=32)]
+    lease: LeaseId
     """Lease id."""
     term: Annotated[int, msgspec.Meta(ge=1, le=limits.EPOCH_MAX)]
     live: bool
@@ -202,7 +203,7 @@ def decode_action(data: bytes) -> TreeAction:
 
 def _check_value(action: TreeAction) -> None:
     if isinstance(action, Fill) and isinstance(action.value, Secret):
-        raise MeshError("delta.invalid", "a search types no secrets")
+        raise MeshError("delta.invalid", "a search cannot type secrets")
 
 
 def _check_node(key: bytes, entry: NodeEntry) -> None:

@@ -1,8 +1,8 @@
-"""Rows of the search tree: which node stands where, whose child it is, and which rows hang together with the root.
+"""Rows of the search tree: the place of each node, its parent, and which rows are connected to the root.
 
 A row lives as long as something refers to it: a peer's share (``hold``) or a named child (its parent's row).
 Children may come before their parents; they are attached, with all below them, once the parent is named and
-attached itself. When the last reference goes, the row goes, as if it had never been.
+attached itself. A row is freed with its last reference, so that it leaves no trace in the tree.
 """
 
 from __future__ import annotations

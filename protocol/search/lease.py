@@ -1,9 +1,9 @@
-"""Leases: who works on which branch of a search, for how long.
+"""Leases: which worker explores which branch of a search, and for how long.
 
 The coordinator keeps one ``LeaseBook`` per search. A lease is live until its result arrives, its time is over, or
-it is revoked; what has ended never lives again. Renewing moves its end, but never beyond the latest end it was granted
-with: nobody holds a branch for ever. A branch has at most one live lease, and every new lease of a branch has a higher
-*term*. Whatever arrives late or twice changes nothing and is no error.
+it is revoked. A lease that has ended never becomes live again. Renewing moves its expiry, but never beyond the latest end of its
+grant, so that no worker can keep a branch for ever. A branch has at most one live lease, and every new lease of a branch has a
+higher *term*. A late or repeated event changes nothing and is not an error.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.messages import BranchLimits, Spend
 from protocol.search.entry import LeaseEntry, decode_action
 
 
@@ -181,6 +182,22 @@ class LeaseBook:
         if oldest is None:
             raise MeshError("lease.busy", f"more than {limits.LEASES_KEPT_MAX} live leases")
         del self._leases[oldest.id]
+
+
+def check_spend(allowed: BranchLimits, spend: Spend, *, passed_ms: int) -> None:
+    """Nothing, if ``spend`` is what a lease of these limits can have cost ``passed_ms`` milliseconds after it was signed.
+
+    A worker stops after the iteration that used up its limits, so its last iteration may go beyond the steps; clocks may differ.
+    Checks, in order: iterations, steps, milliseconds. Errors: ``lease.spend``.
+    """
+    most = Spend(
+        iterations=allowed.iterations,
+        steps=allowed.steps + limits.LEASE_STEPS_OVER_MAX,
+        milliseconds=max(0, passed_ms) + limits.CLOCK_SKEW_S * 1000,
+    )
+    for name in ("iterations", "steps", "milliseconds"):
+        if getattr(spend, name) > getattr(most, name):
+            raise MeshError("lease.spend", f"{getattr(spend, name)} {name} where {getattr(most, name)} are the most")
 
 
 def check_claim(prefix: Sequence[bytes], claim: Sequence[bytes]) -> None:

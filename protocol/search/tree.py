@@ -1,8 +1,8 @@
-"""The search tree as one node sees it: the sum of what trusted peers say.
+"""The merged search tree of one node: the sum of the shares of all trusted peers.
 
 Each peer has a *share*: its registers by row. Totals are folds over shares that do not depend on order (sums of
-integers, and maxima), so the same shares give the same tree whatever the order of arrival, and dropping a peer
-gives the tree of one who never met it: nodes that only this peer named are gone.
+integers, and maxima), so the same shares give the same tree in any order of arrival. Dropping a peer gives
+the tree of a node that never received its share: tree nodes that only this peer named are gone.
 
 Rows are struct-of-arrays with growth, int64, one line of ``FIELDS`` numbers per row (line-major, because an update
 touches all numbers of few rows).
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -30,8 +30,8 @@ FIELDS: Final = 9
 peers.
 """
 SUMMED: Final = 5
-_GROWING: Final = [VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES]
 _NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
+"""What a register says, in the order of the columns; none of it falls within an epoch."""
 _CAPACITY_MIN: Final = 256
 _DROPPED_AT_ONCE: Final = 2_000
 """Rows that ``dropping`` and ``states`` work on between two turns of the caller: a few milliseconds."""
@@ -85,10 +85,15 @@ def _grown(array: NDArray[Any], capacity: int) -> NDArray[Any]:
     return larger
 
 
+CheckRoom = Callable[[int], None]
+
+
 class SearchTree:
     """The merged tree of one search. Methods that change it return the rows whose numbers or place changed."""
 
-    def __init__(self, search_id: str) -> None:
+    def __init__(self, search_id: str, check_room: CheckRoom = lambda count: None) -> None:
+        """check_room: refuses, by what it raises, that many new nodes; this tree's own limit is checked beside it."""
+        self._check_room = check_room
         self.search_id = search_id
         self.root_key = root_key(search_id)
         self.totals: NDArray[np.int64] = np.zeros((_CAPACITY_MIN, FIELDS), np.int64)
@@ -107,7 +112,7 @@ class SearchTree:
         share.
 
         Nothing changes when it raises. Errors: ``delta.invalid`` (a cumulative number fell, too many children of
-        one node); ``peer.limit`` (too many nodes or peers).
+        one node); ``peer.limit`` (too many nodes or peers); what ``check_room`` raises.
         """
         share = self._shares.get(peer)
         if share is not None and epoch < share.epoch:
@@ -159,6 +164,7 @@ class SearchTree:
             unknown.update(name for name in (key, entry.parent) if name not in index)
         if len(index) + len(unknown) > limits.TREE_NODES_MAX:
             raise MeshError("peer.limit", f"more than {limits.TREE_NODES_MAX} nodes in one search")
+        self._check_room(len(unknown))
         fanout = Counter(entry.parent for key, entry in update.nodes.items() if not self._names(current, key))
         known = current.fanout if current is not None else Counter[bytes]()
         if any(count + known[parent] > limits.CANDIDATES_PER_STATE_MAX for parent, count in fanout.items()):
@@ -166,9 +172,9 @@ class SearchTree:
         if current is not None and len(update.stat_keys):
             rows = np.fromiter((index.get(key, -1) for key in update.stat_keys), np.intp, len(update.stat_keys))
             old = current.table[rows[rows >= 0]]
-            for column in _GROWING:
-                if (update.stats[_NAMES[column]][rows >= 0].astype(np.int64) < old[:, column]).any():
-                    raise MeshError("delta.invalid", f"{_NAMES[column]} fell within an epoch")
+            for column, name in enumerate(_NAMES):
+                if (update.stats[name][rows >= 0].astype(np.int64) < old[:, column]).any():
+                    raise MeshError("delta.invalid", f"{name} fell within an epoch")
         return len(unknown)
 
     def _names(self, share: _Share | None, key: bytes) -> bool:

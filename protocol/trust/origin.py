@@ -2,8 +2,8 @@
 
 An origin is scheme, host and port in one form: lower case, without the port that is usual, an IPv6 address compressed. A
 pattern ``https://*.shop.example`` names every origin below that domain, at any depth, and not the domain itself; scheme and
-port are those of the pattern. Addresses are read more strictly here than browsers read them: what a browser would repair
-(users, backslashes, white space, numbers as hosts) has no origin, so only ``*`` fits it.
+port are those of the pattern. Addresses are parsed more strictly here than in a browser. An address that a browser would
+correct (users, backslashes, white space, numbers as hosts) has no origin, so only ``*`` matches it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whom this node trusts, and for what.
+"""The trust set: the peers of this node, their keys and their grants.
 
 The rules, in the order they are applied:
 
@@ -7,10 +7,10 @@ The rules, in the order they are applied:
 3. A peer's keys are those of its key log, each for its time; a connection is made under the current one only. Whoever builds the
    set hands the log in; the set never learns a key from a message. A frozen or revoked log gives no connection and no scope.
 4. A key id selects a candidate key of the named issuer only; a key of another peer never verifies for it.
-5. A peer may do what its grants name, for the origins they name, and nothing else. No scope implies another one.
+5. A peer may do only what its grants allow, for the origins they name. No scope implies another one.
 6. ``status`` is the one exception to rule 5: every peer has it, and it cannot be granted or withdrawn.
-7. Grants say what the peer may do *here*. What it allows us there is its own decision.
-8. A set is never changed: who adds, replaces or removes a peer makes a new set, so nobody decides on half a change.
+7. Grants say what the peer may do *here*. What this node may do at the peer is decided there.
+8. A set is immutable: adding, replacing or removing a peer makes a new set, so that no decision is based on a partial change.
 """
 
 from __future__ import annotations
@@ -64,13 +64,15 @@ class TrustSet:
             self._keys[peer.node] = VerifyKey(peer.public_key)
         if len(self._peers) > limits.PEERS_MAX:
             raise MeshError("input.too_large", f"more than {limits.PEERS_MAX} peers")
+        # Made once: whether a peer may act is asked for each of a thousand peers, again and again.
+        self._active = MappingProxyType(
+            {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
+        )
 
     @property
     def keys(self) -> Mapping[str, bytes]:
         """Node id → current public key: what a ``PeerServer`` is told to trust (rule 3)."""
-        return MappingProxyType(
-            {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
-        )
+        return self._active
 
     def find_key(self, issuer: str, key_id: bytes, issued_s: int = 0) -> VerifyKey | None:
         """The key of ``issuer`` that ``key_id`` selects, if it was its at ``issued_s`` (rules 1, 3, 4).

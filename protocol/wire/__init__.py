@@ -1,1 +1,1 @@
-"""wire."""
+"""The form of everything that travels: CBOR, envelopes, frames, addresses, HTTP signatures."""

@@ -1,7 +1,6 @@
 """How long to wait before a failed connection is tried again.
 
-Only connecting is tried again, never a request: whether a request that was sent may be sent again is for the one who
-sent it to know.
+Only connecting is retried, never a request, because only the sender of a request knows whether repeating it is safe.
 """
 
 from __future__ import annotations

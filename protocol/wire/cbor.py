@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import cbor2
 import msgspec
 
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
 
 T = TypeVar("T")
@@ -52,12 +52,24 @@ def decode_as(data: bytes, record: type[T], **bounds: int) -> T:
     return convert(decode(data, **bounds), record)
 
 
-def convert(value: Any, record: type[T]) -> T:
-    """A decoded value as ``record``. Errors: ``message.invalid``."""
+def decode_stored(data: bytes, record: type[T], **bounds: int) -> T:
+    """As ``decode_as``, of what this node stored: its ids may be anything, so that its owner can look at it and remove it."""
+    return convert(decode(data, **bounds), record, ids_checked=False)
+
+
+def convert(value: Any, record: type[T], *, ids_checked: bool = True) -> T:
+    """A decoded value as ``record``.
+
+    Checks, in order: fields and their bounds; unless ``ids_checked`` is False, every id (``ids.check_ids``).
+    Errors: ``message.invalid``.
+    """
     try:
-        return msgspec.convert(value, record, strict=True, builtin_types=(bytes,))
+        made = msgspec.convert(value, record, strict=True, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise MeshError("message.invalid", str(error)[:200]) from error
+    if ids_checked:
+        ids.check_ids(made)
+    return made
 
 
 def _bad(reason: str) -> MeshError:

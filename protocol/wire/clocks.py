@@ -1,4 +1,4 @@
-"""What two nodes say about each other's clocks, in words."""
+"""The difference between two clocks as a sentence."""
 
 from __future__ import annotations
 

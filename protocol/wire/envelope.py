@@ -1,10 +1,11 @@
 """Signed envelopes: COSE_Sign1 (RFC 9052) over strict CBOR, Ed25519 only.
 
-Two uses share one form. A *message* goes to one node, over one route, within two minutes: it names its audience and binds the
-route through the external additional data. An *artefact* (delta, session manifest, replay report, assignment, result) outlives
-its transport: no expiry, empty additional data.
+There are two kinds. A *message* goes to one node over one route and is valid for two minutes. It names its audience, and the
+external additional data binds it to the route. An *artefact* (delta, session manifest, replay report, assignment, result) is
+kept: it has no expiry and empty additional data.
 
-The bytes that were received are the bytes that are verified; nothing is encoded again to check a signature.
+A signature is always verified over the received bytes. They are never encoded again for that, because a second encoding could
+differ from what was signed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _START: Final = b"\xd2\x84"
 _EMPTY_MAP: Final = b"\xa0"
 _BYTE_STRING: Final = 2
 _SMALLEST: Final = {1: 24, 2: 1 << 8, 4: 1 << 16, 8: 1 << 32}
-"""The least length that needs a length field of so many bytes."""
+"""Smallest length that may use a length field of this many bytes; a smaller one has a shorter form."""
 _ALG, _CONTENT_TYPE, _KEY_ID, _CLAIMS = 1, 3, 4, 15
 _EDDSA: Final = -8
 _ISS, _AUD, _EXP, _IAT, _CTI = 1, 3, 4, 6, 7
@@ -47,9 +48,9 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True):
     issued_s: int
     """Seconds since 1970."""
     unique: bytes
-    """16 random bytes: makes every envelope one of a kind."""
+    """16 random bytes: they make every envelope unique."""
     audience: str | None = None
-    """Node id of the one reader; messages only."""
+    """Node id of the only intended reader; messages only."""
     expires_s: int | None = None
     """Seconds since 1970; messages only."""
 
@@ -64,7 +65,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyFinder(Protocol):
-    """Finds the trusted verify key (32 bytes) of ``issuer`` that ``key_id`` selects and that was its at ``issued_s``, or None."""
+    """Finds the trusted verify key (32 bytes) of ``issuer`` with this ``key_id``, if it was valid at ``issued_s``; else None."""
 
     def __call__(self, issuer: str, key_id: bytes, issued_s: int, /) -> VerifyKey | None: ...
 
@@ -102,10 +103,10 @@ def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
 
 
 def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
-    """Protected header, payload and signature of an envelope whose outer form is right.
+    """Protected header, payload and signature, once the outer form of the envelope has passed every check.
 
-    The form is fixed (tag 18, an array of four: byte string, empty map, byte string, 64-byte string), so it is read directly:
-    on a path that every message takes, a general decoder would cost a tenth of the whole check.
+    The form is fixed: tag 18, and an array of byte string, empty map, byte string and 64-byte string. Every message passes
+    here, and a general decoder would take a tenth of the time of the whole verification. So the bytes are read directly.
     """
     if len(data) > bytes_max:
         raise MeshError("envelope.invalid", f"{len(data)} bytes where {bytes_max} are allowed")
@@ -122,7 +123,10 @@ def _parts(data: bytes, bytes_max: int) -> tuple[bytes, bytes, bytes]:
 
 
 def _byte_string(data: bytes, at: int) -> tuple[bytes, int]:
-    """The byte string whose head stands at ``at`` in its shortest form, and where the next item begins."""
+    """The byte string that begins at ``at``, and the position after it. Its length must be in the shortest form.
+
+    A longer form would give the same signed content a second encoding, and so a second digest.
+    """
     first = data[at] if at < len(data) else 0
     size, start = first & 31, at + 1
     if first >> 5 != _BYTE_STRING or size > 27:
@@ -139,7 +143,7 @@ def _byte_string(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _header(protected: bytes) -> tuple[str, bytes, Claims]:
-    """Kind, key id and claims of a protected header of exactly the allowed fields."""
+    """Kind, key id and claims of a protected header that has exactly the allowed fields."""
     try:
         header = cbor.decode(protected, bytes_max=limits.PROTECTED_HEADER_BYTES_MAX, items_max=32, depth_max=2)
     except MeshError as error:
@@ -169,7 +173,7 @@ def _header(protected: bytes) -> tuple[str, bytes, Claims]:
 
 
 def peek(data: bytes, *, bytes_max: int = limits.ARTEFACT_BYTES_MAX) -> Envelope:
-    """The parts of an envelope **without** checking its signature: only to say whose it claims to be."""
+    """The parts of an envelope **without** a check of its signature. Use it only to learn the claimed issuer."""
     protected, payload, _ = _parts(data, bytes_max)
     kind, key, claims = _header(protected)
     return Envelope(kind=kind, claims=claims, key_id=key, payload=payload)
@@ -195,7 +199,7 @@ def verify(
     if kind not in kinds:
         raise MeshError("envelope.kind", f"{kind} is not accepted here")
     if fresh_s is not None:
-        # Before the key: keys have times too, and a wrong clock would look like an unknown key.
+        # Before the key is looked up: keys have validity periods, so a wrong clock would be reported as an unknown key.
         check_time(claims, fresh_s)
     verify_key = find_key(claims.issuer, key, claims.issued_s)
     if verify_key is None:
@@ -208,10 +212,11 @@ def verify(
 
 
 class ReplayWindow:
-    """Remembers (issuer, unique id) of accepted messages for ``REPLAY_KEEP_S``; bounded; full means closed.
+    """Replay protection: remembers (issuer, unique id) of accepted messages for ``REPLAY_KEEP_S``.
 
-    A restart forgets it, so messages issued before ``opens_s`` are refused as well. So are those it has forgotten since:
-    otherwise a clock that is set back would make them new.
+    Its size is limited. A full window refuses every message, because dropping entries would allow replays. Its entries are lost
+    in a restart, so messages issued before ``opens_s`` are refused. Messages issued before the newest dropped entry are refused
+    too: otherwise, after the clock is set back, they would look fresh and unknown.
     """
 
     def __init__(
@@ -221,14 +226,16 @@ class ReplayWindow:
         later: Mapping[str, int] = MappingProxyType({}),
         items_max: int = limits.REPLAY_WINDOW_ITEMS_MAX,
     ) -> None:
-        """opens_s: seconds since 1970; later: those who were heard further, and until when their messages were issued."""
+        """opens_s: messages issued before this time are refused; seconds since 1970. later: the same, by issuer, for issuers whose
+        clocks are ahead, so that their messages accepted earlier have issue times after ``opens_s``.
+        """
         self._seen: dict[tuple[str, bytes], int] = {}
         self._opens_s, self._later = opens_s, later
         self._forgotten_s = 0
         self._items_max = items_max
 
     def admit(self, claims: Claims, now_s: int) -> None:
-        """Accept each message once; it is fresh at ``now_s`` (``check_time``).
+        """Accept a message once. The caller has checked that it is fresh at ``now_s`` (``check_time``).
 
         Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``.
         """
@@ -250,9 +257,11 @@ class ReplayWindow:
         self._seen[entry] = now_s + limits.REPLAY_KEEP_S
 
     def _opens_for(self, issuer: str, now_s: int) -> int:
-        """Before which time of issue a message may have been accepted and forgotten.
+        """The earliest issue time that is accepted from ``issuer``: an older message may have been accepted and forgotten.
 
-        A clock that stands far behind the opening, and with which a peer agrees, was ahead before: nobody waits until then.
+        The caller has just verified a fresh message, so a peer agrees with the present clock. If that clock is more than
+        ``CLOCK_SET_BACK_S_MAX`` behind a stored time, the clock was wrong when the time was stored. Then the stored time is
+        dropped, because otherwise the node would refuse every message until its clock reached that time again.
         """
         latest_s = now_s + limits.CLOCK_SET_BACK_S_MAX
         if self._opens_s > latest_s:
@@ -261,13 +270,13 @@ class ReplayWindow:
         return max(self._forgotten_s, self._opens_s, later_s if later_s <= latest_s else 0)
 
     def prune(self, now_s: int) -> None:
-        """Forget what no longer could be accepted anyway, also if the clock is set back later."""
-        # Entries were inserted in time order, so the old ones are in front; stop at the first that stays.
+        """Drop entries of expired messages, and keep the latest issue time among them, so that a clock set back revives none."""
+        # Entries are in the order of time, so the oldest come first; stop at the first that has not expired.
         for entry, until in list(self._seen.items()):
-            if until >= now_s:  # in its last second a message is still fresh
+            if until >= now_s:  # a message is still fresh in its last second
                 break
             del self._seen[entry]
-            # It was issued at most the skew after it was accepted.
+            # The sender's clock may be ahead, so the message was issued at most the skew after it was accepted.
             self._forgotten_s = max(self._forgotten_s, until - limits.REPLAY_KEEP_S + limits.CLOCK_SKEW_S + 1)
 
     def __len__(self) -> int:
@@ -299,7 +308,10 @@ def verify_message(
 
 
 def check_time(claims: Claims, now_s: int) -> None:
-    """A message lives at most ``MESSAGE_LIFETIME_S``, give or take ``CLOCK_SKEW_S``. Errors: ``envelope.time``."""
+    """Check that a message is valid at ``now_s``: a lifetime of at most ``MESSAGE_LIFETIME_S``, clocks within ``CLOCK_SKEW_S``.
+
+    Errors: ``envelope.time``.
+    """
     skew = limits.CLOCK_SKEW_S
     expires = claims.expires_s
     if expires is None or expires - claims.issued_s > limits.MESSAGE_LIFETIME_S or expires < claims.issued_s:

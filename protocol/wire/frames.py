@@ -1,9 +1,9 @@
-"""What travels over a held connection: calls one way, answers the other (docs/protocol/reach.md).
+"""The frames on a held connection: calls in one direction, answers in the other (docs/protocol/reach.md).
 
 A held connection is opened by the node that is called. The bodies are the same envelopes as over a connection that
 the caller opens, bound to the same routes. A frame says what is coming: the route, the media type, a number that pairs an
-answer with its call, and how many bytes of body follow it, in pieces. So a receiver knows what a body is for, and refuses
-one that is too large for that, before it takes any of it.
+answer with its call, and how many bytes of body follow it, in pieces. So a receiver knows the route of a body, and
+refuses a body that is too large for its route before it receives any of it.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 A proxy that ends TLS hides the certificates of both sides from each other. In this mode the witness keys sign the HTTP
 messages instead. A request covers method, authority, path, media type and the digest of its body; an answer covers
-status, media type, digest, and the signature of the request it answers, so that it answers no other. Both name their
-signer (``keyid``, the node id), live for a minute and are one of a kind (``nonce``).
+status, media type, digest and the signature of its request, so that it cannot be used as the answer to another request. Both
+name their signer (``keyid``, the node id), are valid for a minute and are unique (``nonce``).
 
-The envelopes inside are what they are on every channel. What the mode does not give: the proxy reads everything.
+The envelopes inside are the same as on every channel. This mode gives no confidentiality: the proxy can read everything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text of others as one line: nothing in it begins a line, is obeyed by a terminal, or turns the order of letters around."""
+"""Text from other nodes and pages as one line: without line breaks, terminal control characters or characters that reverse text."""
 
 from __future__ import annotations
 

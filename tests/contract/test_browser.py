@@ -30,7 +30,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[Backend]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(world: Backend) -> AsyncIterator[Page]:
     world.reached.clear()
-    opened = await world.browser.open(Profile(), GuardPolicy())
+    opened = await (await world.browser.open(Profile(), GuardPolicy())).page()
     yield opened
     await opened.close()
 
@@ -196,7 +196,7 @@ async def test_a_post_is_refused_reported_and_never_reaches_the_site(page: Page,
 
 async def test_an_allowed_post_gets_through(world: Backend) -> None:
     world.reached.clear()
-    page = await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/se*",)))
+    page = await (await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/se*",)))).page()
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Send")
     assert outcome.observation.title == "Sent"
@@ -222,7 +222,7 @@ async def test_a_redirect_to_a_destructive_address_is_refused(page: Page, world:
 
 
 async def test_a_read_only_page_has_no_sockets(page: Page, world: Backend) -> None:
-    """Guard: adapters/browser/network.py, NetworkGuard.watch_context."""
+    """Guard: adapters/browser/network.py, NetworkGuard.watch_sockets."""
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "button", "Open socket")
     assert outcome.blocked == ("WS /socket",)
@@ -230,7 +230,7 @@ async def test_a_read_only_page_has_no_sockets(page: Page, world: Backend) -> No
 
 
 async def test_other_origins_are_refused_if_origins_are_given(world: Backend) -> None:
-    page = await world.browser.open(Profile(), GuardPolicy(origins=("https://elsewhere.example",)))
+    page = await (await world.browser.open(Profile(), GuardPolicy(origins=("https://elsewhere.example",)))).page()
     assert await refused(page, Goto(url=world.origin + "/form.html")) == "browser.navigation"
     await page.close()
 
@@ -370,8 +370,8 @@ async def test_a_closed_page_says_so_and_closing_twice_is_once(page: Page, world
 
 
 async def test_pages_share_nothing(world: Backend) -> None:
-    one = await world.browser.open(Profile(), GuardPolicy())
-    two = await world.browser.open(Profile(), GuardPolicy())
+    one = await (await world.browser.open(Profile(), GuardPolicy())).page()
+    two = await (await world.browser.open(Profile(), GuardPolicy())).page()
     await form(one, world)
     await use(one, Fill(target=ANY, value="Ada"), "textbox", "Your name")
     seen = await form(two, world)

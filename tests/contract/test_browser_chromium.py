@@ -32,7 +32,7 @@ WORD = "word"
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(launched: Browser, site: PageServer) -> AsyncIterator[Page]:
-    opened = await launched.open(Profile(), GuardPolicy())
+    opened = await (await launched.open(Profile(), GuardPolicy())).page()
     yield opened
     await opened.close()
 
@@ -57,7 +57,7 @@ async def tour(page: Page, origin: str) -> list[bytes]:
 async def test_launched_and_attached_browsers_observe_the_same_bytes(launched: Browser, site: PageServer) -> None:
     async with running_chromium() as (address, _):
         attached = await attacher(BrowserSettings(cdp_url=address))()
-        pages = [await each.open(Profile(), GuardPolicy()) for each in (launched, attached)]
+        pages = [await (await each.open(Profile(), GuardPolicy())).page() for each in (launched, attached)]
         walks = [await tour(page, site.origin) for page in pages]
         await pages[0].close()
         await attached.close()
@@ -70,7 +70,7 @@ async def test_an_attached_browser_runs_on_after_close() -> None:
         for _ in range(2):
             attached = await attacher(BrowserSettings(cdp_url=address))()
             assert attached.info.backend == "attached"
-            await attached.open(Profile(), GuardPolicy())
+            await (await attached.open(Profile(), GuardPolicy())).page()
             await attached.close()
             await attached.close()
         assert process.returncode is None
@@ -79,7 +79,7 @@ async def test_an_attached_browser_runs_on_after_close() -> None:
 async def test_a_killed_browser_is_reported_promptly(site: PageServer) -> None:
     async with running_chromium() as (address, process):
         attached = await attacher(BrowserSettings(cdp_url=address))()
-        page = await attached.open(Profile(), GuardPolicy())
+        page = await (await attached.open(Profile(), GuardPolicy())).page()
         await page.perform(Goto(url=site.origin + "/frames.html"))
         site.hold.clear()
         waiting = asyncio.ensure_future(page.perform(Goto(url=site.origin + "/held.html")))
@@ -262,15 +262,16 @@ async def test_what_goes_while_it_is_reached_for_is_missing_and_left_alone_when_
         site,
         "<button onclick=\"document.title = 'clicked'\">Now</button><p id=p>Now</p><script>"
         "const b = document.querySelector('button');"
-        "setTimeout(() => b.remove(), 1500); setTimeout(() => p.before(b), 4000)</script>",
+        "setTimeout(() => { b.remove(); fetch('/more?gone'); "
+        "setTimeout(() => { p.before(b); fetch('/more?back') }, 2500) }, 1500)</script>",
     )
-    await asyncio.sleep(1.5)
+    await site.was_asked("GET /more?gone")
     began = time.monotonic()
     with pytest.raises(MeshError) as caught:
         await page.perform(Click(target=ANY), ref=element(seen, "button", "Now").ref)
     assert caught.value.code == "action.target_missing"
     assert time.monotonic() - began < 2
-    await asyncio.sleep(3.5)
+    await site.was_asked("GET /more?back")
     back = await page.observe()
     assert element(back, "button", "Now")
     assert back.title == ""
@@ -306,9 +307,8 @@ async def test_downloads_and_workers_are_refused_and_the_page_stays(page: Page, 
 
 
 async def test_the_profile_is_what_the_page_sees(launched: Browser, site: PageServer) -> None:
-    page = await launched.open(
-        Profile(width_px=900, height_px=700, locale="de-DE", timezone="Asia/Tokyo"), GuardPolicy()
-    )
+    profile = Profile(width_px=900, height_px=700, locale="de-DE", timezone="Asia/Tokyo")
+    page = await (await launched.open(profile, GuardPolicy())).page()
     seen = await shown(
         page,
         site,

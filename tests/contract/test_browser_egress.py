@@ -56,7 +56,7 @@ def leaks(site: PageServer) -> list[str]:
 
 async def test_nothing_is_fetched_ahead(launched: Browser, site: PageServer) -> None:
     """Guard: adapters/browser/home.py, make_home."""
-    page = await launched.open(Profile(), GuardPolicy())
+    page = await (await launched.open(Profile(), GuardPolicy())).page()
     await shown(page, site, AHEAD)
     await asyncio.sleep(1)
     await page.close()
@@ -81,7 +81,7 @@ async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: P
     site.extra["/stream.js"] = script
     if where == "worker":
         script = "new Worker('/stream.js').onmessage = (event) => { document.title = event.data }"
-    page = await launched.open(Profile(), GuardPolicy())
+    page = await (await launched.open(Profile(), GuardPolicy())).page()
     await shown(page, site, f"<title>waits</title><script>{script}</script>")
     title = ""
     async with asyncio.timeout(5):
@@ -95,9 +95,9 @@ async def test_no_datagram_of_a_web_transport_is_sent(launched: Browser, site: P
 async def test_a_window_that_is_sent_elsewhere_again_and_again_while_it_is_closed_gets_nowhere(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._pop_up."""
+    """Guard: adapters/browser/context.py, ChromiumContext._window."""
     for _ in range(4):
-        page = await browser.open(Profile(), GuardPolicy())
+        page = await (await browser.open(Profile(), GuardPolicy())).page()
         ref = (await shown(page, site, AGAIN)).elements[0].ref
         await page.perform(Click(target=Locator()), ref=ref)
         await page.close()
@@ -153,7 +153,7 @@ async def test_when_nobody_judges_any_more_nothing_is_sent_and_the_next_page_is_
     browsers = Browsers(start)
     try:
         await browsers.info()
-        page = await opened[0].open(Profile(), GuardPolicy())
+        page = await (await opened[0].open(Profile(), GuardPolicy())).page()
         await shown(page, site, STEADY)
         await sessions[0].detach()
         told = ""
@@ -185,7 +185,7 @@ async def test_a_preflight_is_sent_for_what_may_be_sent_itself(browser: Browser,
         ("/own", "{method: 'OPTIONS'}"),
     ]
     script = "; ".join(f"fetch('{other}{path}', {init}).catch(() => 0)" for path, init in asked)
-    page = await browser.open(Profile(), GuardPolicy(allow=(f"PUT {other}/put",)))
+    page = await (await browser.open(Profile(), GuardPolicy(allow=(f"PUT {other}/put",)))).page()
     await shown(page, site, f"<script>{script}</script>")
     await page.perform(Scroll())
     await page.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
@@ -11,6 +12,7 @@ from playwright.async_api import CDPSession
 
 from adapters.browser.judge import BrowserJudge
 from adapters.ports import Browser, Page
+from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -135,7 +137,7 @@ def leaks(site: PageServer) -> list[str]:
 async def test_no_window_sends_anything(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
     """Guard: adapters/browser/judge.py, _refused."""
     html, refused = POP_UPS[channel]
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     seen = await blocked(page, site, html, frame)
     await page.close()
     assert leaks(site) == []
@@ -147,7 +149,7 @@ async def test_no_window_sends_anything(browser: Browser, site: PageServer, chan
 async def test_nothing_leaves_unjudged(browser: Browser, site: PageServer, channel: str, frame: str) -> None:
     """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     html, refused = OTHERS[channel]
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     seen = await blocked(page, site, html, frame)
     await page.close()
     if browser.info.backend == "attached" and "other site" in frame:
@@ -163,7 +165,7 @@ async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser,
     """Guard: adapters/browser/judge.py, BrowserJudge.start."""
     if browser.info.backend == "attached":
         pytest.skip("routing does not see shared workers")
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await blocked(page, site, SHARED, frame)
     await page.close()
     assert leaks(site) == []
@@ -173,8 +175,8 @@ async def test_a_shared_worker_of_a_launched_browser_is_judged(browser: Browser,
 async def test_pages_are_judged_by_their_own_policy_and_report_their_own(
     browser: Browser, site: PageServer, frame: str
 ) -> None:
-    strict = await browser.open(Profile(), GuardPolicy())
-    free = await browser.open(Profile(), GuardPolicy(allow=("POST http://*/send",)))
+    strict = await (await browser.open(Profile(), GuardPolicy())).page()
+    free = await (await browser.open(Profile(), GuardPolicy(allow=("POST http://*/send",)))).page()
     html = "<button onclick=\"fetch('/send', {method: 'POST'})\">Go</button>"
     assert await blocked(free, site, html, frame) == set()
     assert leaks(site) == ["POST /send"]
@@ -190,7 +192,7 @@ async def test_no_socket_of_a_launched_browser_reaches_the_site(browser: Browser
     if browser.info.backend == "attached":
         pytest.skip("its owner chose its launch arguments")
     site.extra["/socket.js"] = f"new WebSocket('ws://{site.origin.removeprefix('http://')}/socket')"
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await blocked(page, site, f'<button onclick="{SOCKETS[made]}">Go</button>', "top")
     await page.close()
     assert [entry for entry in leaks(site) if entry != "GET /socket.js"] == []
@@ -202,17 +204,67 @@ async def test_a_page_that_closes_amid_its_requests_sends_none_of_them(browser: 
         f"fetch('{CLOSE}', {{keepalive: true}}) }}, 20)</script>"
     )
     for _ in range(3):
-        page = await browser.open(Profile(), GuardPolicy())
+        page = await (await browser.open(Profile(), GuardPolicy())).page()
         await blocked(page, site, html, "top")
         await page.close()
         assert leaks(site) == []
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     assert (await page.perform(Goto(url=site.origin + "/popup.html"))).blocked == ()
     await page.close()
 
 
+async def test_a_page_that_closes_amid_its_requests_beside_another_sends_none_and_leaves_the_other_its_network(
+    browser: Browser, site: PageServer
+) -> None:
+    script = f"for (const n of [1, 2, 3]) fetch('{CLOSE}' + n, {{keepalive: true}})"
+    html = f"<a href=#x>Go</a><script>setInterval(() => {{ {script} }}, 50)</script>"
+    context = await browser.open(Profile(), GuardPolicy())
+    beside = await context.page()
+    for _ in range(6):
+        page = await context.page()
+        await blocked(page, site, html, "top")
+        await page.close()
+        assert leaks(site) == []
+        assert (await beside.perform(Goto(url=site.origin + "/popup.html"))).blocked == ()
+    await context.close()
+
+
+async def test_a_context_that_closes_amid_the_requests_of_its_pages_sends_none_of_them(
+    browser: Browser, site: PageServer
+) -> None:
+    html = f"<a href=#x>Go</a><script>setInterval(() => fetch('{CLOSE}', {{keepalive: true}}), 20)</script>"
+    for _ in range(2):
+        context = await browser.open(Profile(), GuardPolicy())
+        for page in [await context.page() for _ in range(2)]:
+            await blocked(page, site, html, "top")
+        await context.close()
+        assert leaks(site) == []
+
+
+async def test_a_window_that_opens_while_a_page_is_opened_beside_it_is_none_of_its_context(
+    browser: Browser, site: PageServer
+) -> None:
+    html = "<button onclick=\"setInterval(() => open('/send'), 30)\">Go</button>"
+    context = await browser.open(Profile(), GuardPolicy())
+    page = await context.page()
+    site.extra["/shown.html"] = html
+    seen = (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
+    clicking = asyncio.ensure_future(page.perform(Click(target=Locator()), ref=seen.elements[0].ref))
+    opened = []
+    with contextlib.suppress(MeshError):  # so many windows end an attached context
+        opened = [await context.page() for _ in range(3)]
+        for other in opened:
+            assert (await other.observe()).url == "about:blank"
+        assert set(context.pages) == {page, *opened}
+    with contextlib.suppress(MeshError):
+        await clicking
+    await context.close()
+    assert [entry for entry in leaks(site) if entry != "GET /send"] == []
+    assert opened or browser.info.backend == "attached"
+
+
 async def test_an_address_is_asked_for_anew_each_time(browser: Browser, site: PageServer) -> None:
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     site.reached.clear()
     for path in ("/kept.html", "/popup.html", "/kept.html"):
         await page.perform(Goto(url=site.origin + path))
@@ -227,7 +279,7 @@ async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
     """Launched browsers are started without both; of attached ones a script takes them.
 
     Guard: adapters/browser/arguments.py, _UNJUDGED_FEATURES.
-    Guard: adapters/browser/routing.py, Routing.admit.
+    Guard: adapters/browser/routing.py, Routing.start.
     """
     other = site.origin.replace("127.0.0.1", "localhost")
     inner = "<iframe allow='payment; identity-credentials-get' src={}></iframe>"
@@ -237,7 +289,7 @@ async def test_a_page_gets_nothing_fetched_by_payment_or_identity(
         "/out.html": inner.format(f"{other}/{'shown' if frame == 'other site' else 'in'}.html"),
     }
     path = {"top": "/shown.html", "frame": "/in.html"}.get(frame, "/out.html")
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.perform(Goto(url=site.origin + path))
     async with asyncio.timeout(20):
         while "GET /shown.html?through" not in site.reached:  # noqa: ASYNC110  (the log has no event to wait for)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import json
-import os
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
+from adapters.browser import home as home_of
 from adapters.browser.chromium import launcher
 from adapters.browser.home import PATH_CHARS_MAX, make_home, own_home, remove_abandoned, remove_home
 from protocol.errors import MeshError
@@ -36,7 +40,7 @@ async def test_a_deep_directory_for_temporary_files_does_not_keep_a_browser_from
     monkeypatch.setattr(tempfile, "tempdir", str(deep(tmp_path)))
     monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
     browser = await launcher(SETTINGS)()
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     await page.close()
     await browser.close()
 
@@ -86,22 +90,44 @@ async def test_nothing_of_a_browser_stays_when_it_was_closed(tmp_path: Path, mon
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
     root = Path(tempfile.mkdtemp(dir="/tmp"))
-    homes = {name: make_home([str(root)]) for name in ("used", "left", "new", "link")}
+    homes = {name: make_home([str(root)]) for name in ("used", "left", "link")}
     used = own_home(homes["used"])
-    for name in ("left", "new", "link"):
+    for name in ("left", "link"):
         own_home(homes[name]).release()
-    for name in ("used", "left", "link"):
-        os.utime(homes[name] / "owner.lock", (0, 0))
     homes["link"].rename(tmp_path / "elsewhere")
     homes["link"].symlink_to(tmp_path / "elsewhere")
     foreign = root / "trailmesh-notes"
     foreign.mkdir()
     removed = remove_abandoned([str(root)])
-    stays = foreign.is_dir() and all(homes[name].exists() for name in ("used", "new", "link"))
+    stays = foreign.is_dir() and all(homes[name].exists() for name in ("used", "link"))
     used.release()
     remove_home(root)
     assert removed == [homes["left"]]
     assert stays
+
+
+@pytest.mark.parametrize("proc", ["/proc", "/nonexistent"])
+def test_the_processes_of_a_browser_are_found_by_its_directory_and_ended_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proc: str
+) -> None:
+    """Also where processes are listed by ``ps`` only."""
+    monkeypatch.setattr(home_of, "_PROC", Path(proc))
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    homes = [tmp_path / name for name in ("a", "a", "ab", "b")]
+    running = [subprocess.Popen([*sleeping, "--type=x", f"--user-data-dir={home}", "--last"]) for home in homes]
+    try:
+        assert set(home_of.browser_processes(homes[0])) == {process.pid for process in running[:2]}
+        reaping = [threading.Thread(target=process.wait) for process in running[:2]]
+        for thread in reaping:
+            thread.start()
+        home_of.end_browser(homes[0])
+        for thread in reaping:
+            thread.join(10)
+        assert [process.poll() for process in running] == [-signal.SIGKILL, -signal.SIGKILL, None, None]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
@@ -111,7 +137,9 @@ async def test_chromium_takes_every_time_zone_that_a_profile_may_have() -> None:
     script = f"document.title = 'refused: ' + {json.dumps(sorted(TIME_ZONES))}.filter((name) => {{ {tried} }})"
     site.extra["/shown.html"] = f"<script>{script}</script>"
     browser = await launcher(SETTINGS)()
-    page = await browser.open(Profile(timezone="America/Argentina/Buenos_Aires", locale="zh-Hant-TW"), GuardPolicy())
+    page = await (
+        await browser.open(Profile(timezone="America/Argentina/Buenos_Aires", locale="zh-Hant-TW"), GuardPolicy())
+    ).page()
     seen = (await page.perform(Goto(url=site.origin + "/shown.html"))).observation
     await browser.close()
     await site.stop()

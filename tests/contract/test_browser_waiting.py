@@ -35,7 +35,7 @@ _SCRIPTS = {
 async def test_what_a_script_asked_for_is_waited_for(browser: Browser, site: PageServer, script: str) -> None:
     """Taken out: the count in ``Activity.sends``."""
     site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     assert "it came late" in outcome.observation.text
     assert outcome.settled

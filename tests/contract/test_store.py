@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -331,6 +332,33 @@ async def test_an_artefact_is_kept_once_and_the_first_copy_stays(store: Store) -
     assert await store.artefacts() == [artefact("a")]
 
 
+async def test_artefacts_come_in_pages_that_leave_none_out_though_some_are_of_one_second(store: Store) -> None:
+    made = [artefact(str(number), issued_s=issued_s) for number, issued_s in enumerate((1, 5, 5, 5, 9))]
+    for one in made:
+        await store.put_artefact(one)
+    for subject, kind in (("", ""), ("", "manifest"), ("ses-1", ""), ("ses-1", "manifest")):
+        of = partial(store.artefacts, subject=subject, kind=kind)
+        assert await of(limit=2) == made[:2]
+        assert await of(after=made[1], limit=2) == made[2:4]
+        assert await of(after=made[3]) == made[4:]
+        assert await of(after=made[4]) == []
+    gone = artefact("never stored", issued_s=5)
+    assert await store.artefacts(after=gone) == made[1:], "rather twice than never"
+
+
+async def test_an_artefact_is_found_by_its_digest(store: Store) -> None:
+    await store.put_artefact(artefact("a"))
+    assert await store.artefact(artefact("a").digest) == artefact("a")
+    assert await store.artefact(artefact("b").digest) is None
+
+
+async def test_sessions_are_counted(store: Store) -> None:
+    assert await store.count_sessions() == 0
+    for number in (1, 2, 1):
+        await store.put_session(session(number))
+    assert await store.count_sessions() == 2
+
+
 # --- searches, deltas, leases ---
 
 
@@ -347,6 +375,19 @@ async def test_searches_come_newest_first_and_by_status(store: Store) -> None:
     assert [found.id for found in await store.searches()] == ["sea-3", "sea-2", "sea-1"]
     assert [found.id for found in await store.searches(status="running")] == ["sea-3", "sea-1"]
     assert await store.searches(status="failed") == []
+
+
+async def test_searches_come_in_pages_that_leave_none_out_though_some_are_of_one_moment(store: Store) -> None:
+    for number, created_ms in ((1, 5), (2, 7), (3, 5), (4, 5), (5, 1)):
+        await store.put_search(search(number, created_ms=created_ms))
+    order = [await store.search(f"sea-{number}") for number in (2, 4, 3, 1, 5)]
+    assert await store.searches() == order
+    assert await store.searches(limit=2) == order[:2]
+    assert await store.searches(limit=2, after=order[1]) == order[2:4]
+    assert await store.searches(status="running", limit=2, after=order[3]) == order[4:]
+    assert await store.searches(limit=0) == []
+    await store.remove_search("sea-4")
+    assert await store.searches(after=order[1]) == order[2:], "its place is gone, and what is of its moment is not"
 
 
 async def test_a_delta_is_new_once(store: Store) -> None:
@@ -382,6 +423,40 @@ async def test_deltas_come_by_peer_epoch_and_number_and_are_filtered(store: Stor
     assert await store.deltas("sea-1", peer="P", epoch=1, after_seq=1) == made[1:3]
     assert await store.deltas("sea-1", peer="P", after_seq=2) == [made[2], made[5]]
     assert await store.deltas("sea-1", peer="R") == []
+
+
+async def test_deltas_come_in_pages_by_count_and_by_bytes(store: Store) -> None:
+    made = [delta(name, epoch, seq, b"e" * 100) for name in "PQ" for epoch in (1, 2) for seq in (1, 2, 10)]
+    for one in made:
+        await store.append_delta(one)
+    await store.append_delta(delta(of="sea-2"))
+    assert await store.deltas("sea-1", limit=5) == made[:5]
+    assert await store.deltas("sea-1", after=made[4], limit=5) == made[5:10]
+    assert await store.deltas("sea-1", after=made[9], limit=5) == made[10:]
+    assert await store.deltas("sea-1", after=made[11]) == []
+    assert await store.deltas("sea-1", peer="Q", after=made[7]) == made[8:]
+    assert await store.deltas("sea-1", peer="P", epoch=2, after_seq=1, limit=1) == [made[4]]
+    assert await store.deltas("sea-1", bytes_max=350) == made[:3]
+    assert await store.deltas("sea-1", bytes_max=1) == made[:1], "one at least, or nobody would get on"
+    with pytest.raises(MeshError, match="zero or more"):
+        await store.deltas("sea-1", limit=-1)
+
+
+async def test_a_page_begins_after_a_delta_that_was_dropped_meanwhile(store: Store) -> None:
+    for seq in (1, 2, 3):
+        await store.append_delta(delta(seq=seq))
+    await store.drop_deltas("sea-1", "P")
+    await store.append_delta(delta(seq=3))
+    assert await store.deltas("sea-1", after=delta(seq=2)) == [delta(seq=3)]
+
+
+async def test_the_newest_delta_of_each_peer_is_told(store: Store) -> None:
+    for name in "QP":
+        for epoch, seq in ((1, 9), (2, 1), (2, 3), (2, 2)):
+            await store.append_delta(delta(name, epoch, seq))
+    await store.append_delta(delta(of="sea-2", peer="R"))
+    assert await store.newest_deltas("sea-1") == [delta("P", 2, 3), delta("Q", 2, 3)]
+    assert await store.newest_deltas("sea-3") == []
 
 
 async def test_dropping_deltas_of_earlier_epochs_keeps_the_others(store: Store) -> None:

@@ -86,6 +86,19 @@ async def test_a_blob_whose_step_is_on_its_way_stays(store: Store) -> None:
         await store.blob(picture)
 
 
+async def test_a_picture_of_two_recordings_stays_though_the_one_that_named_it_first_is_removed(store: Store) -> None:
+    for number in (1, 2):
+        await store.put_session(session(number))
+        picture = await store.put_blob(b"picture")
+    await store.append_step("ses-1", step(1, snapshot=picture))
+    await store.remove_session("ses-1")
+    await store.append_step("ses-2", step(1, snapshot=picture))
+    assert await store.blob(picture) == b"picture"
+    await store.remove_session("ses-2")
+    with pytest.raises(MeshError):
+        await store.blob(picture)
+
+
 def signature(manifest: bytes, subject: str = "ses-1") -> ArtefactRecord:
     """What signs the session ``subject``; manifest: SHA-256 of it."""
     claims = Claims(issuer="NODE", issued_s=1, unique=bytes(UNIQUE_ID_BYTES))

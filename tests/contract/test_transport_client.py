@@ -36,7 +36,8 @@ Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def answer(body: bytes, *, status: str = "200 OK", headers: str = "") -> bytes:
-    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}\r\n".encode() + body
+    media = "" if "Content-Type" in headers else "Content-Type: application/cbor\r\n"
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{media}{headers}\r\n".encode() + body
 
 
 def refusal(**fields: object) -> bytes:
@@ -84,10 +85,14 @@ MISBEHAVIOUR = {
     "a refusal that is not CBOR of the right form": (answer(cbor.encode([1]), status="400 Bad"), "peer.protocol"),
     "a code nobody knows": (refusal(code="peer.invented"), "peer.protocol"),
     "a redirect": (answer(b"", status="302 Found", headers="Location: https://127.0.0.1:1/\r\n"), "peer.protocol"),
+    "an answer that is a page": (answer(b"x", headers="Content-Type: text/html\r\n"), "peer.protocol"),
     "a compressed answer": (answer(b"x", headers="Content-Encoding: gzip\r\n"), "peer.protocol"),
     "an answer over the limit": (answer(bytes(1001)), "peer.protocol"),
     "an endless answer": (
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"190\r\n" + bytes(400) + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/cbor\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b"190\r\n"
+        + bytes(400)
+        + b"\r\n",
         "",
     ),
     "an answer that is cut off": (answer(bytes(10))[:-5], "peer.unreachable"),

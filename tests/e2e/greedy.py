@@ -19,7 +19,7 @@ async def walk(start: str, goal_text: str, condition: Condition, *, steps_max: i
     # Tests run as whatever user there is, also as root, which Chromium's sandbox refuses.
     browser = await launcher(BrowserSettings(sandbox=False))()
     try:
-        page = await browser.open(Profile(), GuardPolicy())
+        page = await (await browser.open(Profile(), GuardPolicy())).page()
         seen = (await page.perform(Goto(url=start))).observation
         tried: set[tuple[bytes, Action]] = set()
         path: list[str] = []

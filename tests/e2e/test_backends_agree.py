@@ -42,7 +42,10 @@ async def test_launched_and_attached_browsers_observe_the_shop_byte_for_byte_ali
         launched = await launcher(SETTINGS)()
         attached = await attacher(BrowserSettings(cdp_url=address))()
         try:
-            walks = [await walk(await each.open(Profile(), GuardPolicy()), url) for each in (launched, attached)]
+            walks = [
+                await walk(await (await each.open(Profile(), GuardPolicy())).page(), url)
+                for each in (launched, attached)
+            ]
         finally:
             await launched.close()
             await attached.close()

@@ -65,6 +65,7 @@ def _check_healthy(node: Node) -> None:
     assert health["healthy"], health
 
 
+@pytest.mark.field
 def test_ten_kills_of_a_coordinator_lose_nothing_and_its_searches_end_by_themselves(tmp_path: Path) -> None:
     moments = random.Random(SEED)
     print(f"seed {SEED}")

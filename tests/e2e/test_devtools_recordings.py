@@ -15,8 +15,8 @@ from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser
 from node.live.acting import Gate
+from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.action_files import parse_actions
-from node.sessions.recorder import Recorder, Recording, record, record_actions
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.errors import MeshError
@@ -83,7 +83,7 @@ class Run:
             browser=self._browser.info,
             gate=Gate(report=unreported),
         )
-        page = await self._browser.open(file.profile, GuardPolicy())
+        page = await (await self._browser.open(file.profile, GuardPolicy())).page()
         try:
             async with record(store, page, clock, witness, plan) as self.recorder:
                 await record_actions(self.recorder, file.actions, file.arrivals)
@@ -134,7 +134,7 @@ async def test_a_choice_by_value_is_judged_by_the_label_and_needs_one_of_its_own
     ],
 )
 async def test_an_asserted_navigation_is_checked(run: Run, site: str, path: str, title: str, code: str) -> None:
-    """Guard: node/sessions/recorder.py, Recorder.perform."""
+    """Guard: node/live/recorder.py, Recorder.perform."""
     event = {"type": "navigation", "url": site + path, "title": title}
     click = {"type": "click", "selectors": [["aria/Next"]], "offsetX": 1, "offsetY": 1, "assertedEvents": [event]}
     if not code:

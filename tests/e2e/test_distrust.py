@@ -43,7 +43,7 @@ class Shop:
     @property
     def pages(self) -> int:
         """How many pages are open."""
-        return sum(not page.closed for browser in self.browsers for page in browser.opened)
+        return sum(page.is_open for browser in self.browsers for page in browser.opened)
 
 
 class Mesh:

@@ -33,9 +33,9 @@ async def test_pages_share_neither_cookies_nor_stored_data() -> None:
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         action = Goto(url=f"http://127.0.0.1:{runner.addresses[0][1]}/")
-        one = await browser.open(Profile(), GuardPolicy())
+        one = await (await browser.open(Profile(), GuardPolicy())).page()
         titles = [(await one.perform(action)).observation.title for _ in range(2)]
-        two = await browser.open(Profile(), GuardPolicy())  # while the first is open, with all it holds
+        two = await (await browser.open(Profile(), GuardPolicy())).page()  # while the first is open, with all it holds
         titles.append((await two.perform(action)).observation.title)
         assert titles == ["seen:", "seen: it=cookiestored", "seen:"]
     finally:

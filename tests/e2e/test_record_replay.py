@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import pytest_asyncio
 from aiohttp import web
 from nacl.signing import SigningKey, VerifyKey
 
@@ -20,9 +21,9 @@ from adapters.ports import Browser, Page
 from adapters.storage.sqlite import SqliteStore
 from node.explorer.report import ReportInput, ShownReplay, render_report
 from node.live.acting import Gate
+from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
-from node.sessions.recorder import Recorder, Recording, record, record_actions
 from node.sessions.replayer import Recorded, Replayed, ReplayPlan, open_report, replay
 from node.signing.identity import Identity
 from node.signing.manifests import signed_manifest
@@ -37,7 +38,7 @@ from tests.gates import unreported
 from tests.sites.shop.app import serve_shop
 from tests.sites.shop.config import ShopConfig
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 WALK = """
 title: Mugs, then help
@@ -78,14 +79,15 @@ async def made_node(directory: Path, seed: int) -> AsyncIterator[Node]:
         await store.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
+    """One for all tests; each opens pages of its own."""
     opened = await launcher(BrowserSettings(sandbox=False))()
     yield opened
     await opened.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def nodes(tmp_path: Path) -> AsyncIterator[tuple[Node, Node]]:
     async with AsyncExitStack() as stack:
         (tmp_path / "anna").mkdir()
@@ -94,7 +96,7 @@ async def nodes(tmp_path: Path) -> AsyncIterator[tuple[Node, Node]]:
         yield anna, await stack.enter_async_context(made_node(tmp_path / "bruno", 2))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def shop() -> AsyncIterator[str]:
     async with serve_shop(ShopConfig()) as url:
         yield url
@@ -102,7 +104,7 @@ async def shop() -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def fresh_page(browser: Browser) -> AsyncIterator[Page]:
-    page = await browser.open(Profile(), GuardPolicy())
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
     try:
         yield page
     finally:

@@ -11,8 +11,8 @@ from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser
 from node.live.acting import Gate
+from node.live.recorder import Recorder
 from node.sessions.action_files import parse_actions
-from node.sessions.recorder import Recorder
 from node.sessions.replayer import Replayed
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Locator

@@ -100,6 +100,7 @@ def test_a_node_that_is_killed_during_a_run_writes_it_down_as_interrupted_and_do
         ["--every", "6h", "--jitter", "2h"],
         ["--every", "6h", "--expires", "2020-01-01"],
         ["--every", "6h", "--origin", "https://other.example"],
+        ["--every", "6h", "--origin", "https://shop.example", "--peer", "bruno"],
         ["--every", "6h", "--notify-webhook", "http://hooks.example/"],
         ["--every", "6h", "--notify-webhook", "https://name:word@hooks.example/"],
         ["--every", "6h", "--notify-webhook", "file:///etc/passwd"],

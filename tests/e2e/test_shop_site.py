@@ -14,8 +14,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+import pytest_asyncio
 from aiohttp import web
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from tests.sites.shop import (
     EFFECTS,
@@ -31,7 +32,7 @@ from tests.sites.shop.drift import Drift
 from tests.sites.shop.latency import latency_seconds
 from tests.sites.shop.words import SYNONYMS
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 BASE = ShopConfig()
 GOAL = cheapest_blue_mug_over_four(BASE)
@@ -128,16 +129,23 @@ async def shop(config: ShopConfig = BASE) -> AsyncIterator[Shop]:
         yield Shop(url, app, client)
 
 
-@asynccontextmanager
-async def browser_page() -> AsyncIterator[Page]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    """A plain one, for all tests of the file."""
     switches = ("quic", "background-networking", "component-update", "sync")
     args = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in switches)]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=args)
-        try:
-            yield await browser.new_page()
-        finally:
-            await browser.close()
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(chromium: Browser) -> AsyncIterator[Page]:
+    """A page with cookies of its own."""
+    opened = await chromium.new_page()
+    yield opened
+    await opened.close()
 
 
 def links(markup: str) -> set[str]:
@@ -275,10 +283,10 @@ async def test_wording_drift_is_graded(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "drift"), [(0, 0.0), (1, 0.0), (2, 0.5), (3, 1.0)])
-async def test_goal_is_reachable_by_clicks(seed: int, drift: float) -> None:
+async def test_goal_is_reachable_by_clicks(page: Page, seed: int, drift: float) -> None:
     config = ShopConfig(seed=seed, drift=drift)
     word = Drift(config).word
-    async with shop(config) as site, browser_page() as page:
+    async with shop(config) as site:
         await page.goto(site.url)
         await page.get_by_role("navigation", name="Departments").get_by_role("link", name=word("Mugs")).click()
         await page.get_by_role("link", name="Blue", exact=True).click()
@@ -291,10 +299,10 @@ async def test_goal_is_reachable_by_clicks(seed: int, drift: float) -> None:
         assert site.effects == []
 
 
-async def test_controls_that_do_more_than_they_say() -> None:
+async def test_controls_that_do_more_than_they_say(page: Page) -> None:
     config = ShopConfig(seed=6, drift=1.0)
     word = Drift(config).word
-    async with shop(config) as site, browser_page() as page:
+    async with shop(config) as site:
         await page.goto(f"{site.url}/products/{SLUG}")
         await page.get_by_role("button", name=word("Show details")).click()
         await page.get_by_text("Price alert switched on").wait_for()
@@ -313,8 +321,8 @@ async def test_controls_that_do_more_than_they_say() -> None:
         assert kinds == ["alert.create", "cart.add", "order.place", "reminder.create", "account.close"]
 
 
-async def test_bin_frame_clobbered_form_and_dialog() -> None:
-    async with shop() as site, browser_page() as page:
+async def test_bin_frame_clobbered_form_and_dialog(page: Page) -> None:
+    async with shop() as site:
         await page.goto(f"{site.url}/wishlist")
         bins = page.locator("button.bin")
         assert await bins.count() == 3
@@ -341,8 +349,8 @@ async def test_bin_frame_clobbered_form_and_dialog() -> None:
         assert [e.kind for e in site.effects] == ["wishlist.delete", "chat.send", "login", "account.delete"]
 
 
-async def test_script_renders_suggestions_badge_and_quick_view() -> None:
-    async with shop(ShopConfig(seed=8)) as site, browser_page() as page:
+async def test_script_renders_suggestions_badge_and_quick_view(page: Page) -> None:
+    async with shop(ShopConfig(seed=8)) as site:
         await page.goto(f"{site.url}/products?category=mugs")
         await page.get_by_role("searchbox").press_sequentially("tidew")
         await page.get_by_role("link", name=f"{GOAL.name} {GOAL.price_text}").wait_for()

@@ -1,6 +1,7 @@
 """A store whose process is killed at any moment loses nothing it had committed.
 
-This file is also the process that is killed: ``python -m tests.e2e.test_store_crash HOME ROUND`` writes until then.
+This file is also the process that is killed: ``python -m tests.e2e.test_store_crash HOME ROUND`` writes until then, alone or, with
+``together`` behind it, as many writers at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from adapters.ports import ArtefactRecord, DeltaRecord, PeerRecord
 from adapters.storage.lock import LOCK_FILE, locked
 from adapters.storage.sqlite import BLOBS_DIRECTORY, SqliteStore
+from protocol.audit import START, Draft, Outcome, follow
 from protocol.page.action import Goto
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
 
@@ -24,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 KILLS = 10
 SEED = 20_260_101
 STEPS_PER_SESSION = 5
+WRITERS = 16
+GROUP_KILLS = 5
 
 
 def _session(session_id: str) -> Session:
@@ -58,11 +62,28 @@ def _step(index: int, snapshot: bytes) -> Step:
     )
 
 
-async def _write_until_killed(directory: Path, round_: int) -> None:
-    def committed(*words: object) -> None:
-        # One write call per line and no buffer: what the reader has seen was committed before.
-        os.write(1, (" ".join(map(str, words)) + "\n").encode())
+def committed(*words: object) -> None:
+    """Tell the parent. One write call per line and no buffer: what the reader has seen was committed before."""
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
+
+async def _write_together_until_killed(directory: Path, round_: int) -> None:
+    """Writers that share commits; each says what it was answered."""
+    store = await SqliteStore.open(directory)
+
+    async def write(name: str) -> None:
+        number = 0
+        while True:
+            number += 1
+            row = await store.append_audit(_draft(f"{name}.{number}"))
+            committed("audit", row.number, row.digest)
+            await store.put_meta(f"{name}-{number}", bytes(1_000))
+            committed("meta", f"{name}-{number}")
+
+    await asyncio.gather(*(write(f"writer-{round_}-{number}") for number in range(WRITERS)))
+
+
+async def _write_until_killed(directory: Path, round_: int) -> None:
     store = await SqliteStore.open(directory)
     number = 0
     while True:
@@ -97,9 +118,15 @@ async def _write_until_killed(directory: Path, round_: int) -> None:
         committed("peer", session_id)
 
 
-def _kill_a_writer(directory: Path, round_: int, seed: random.Random) -> list[str]:
+def _draft(subject: str) -> Draft:
+    return Draft(
+        at_ms=1, what="session.record", who="owner", outcome=Outcome.BEGUN, key="", key_events=0, subject=subject
+    )
+
+
+def _kill_a_writer(directory: Path, round_: int, seed: random.Random, how: str = "") -> list[str]:
     """Start a writer, kill it at a seeded moment, return what it said was committed."""
-    command = [sys.executable, "-m", "tests.e2e.test_store_crash", str(directory), str(round_)]
+    command = [sys.executable, "-m", "tests.e2e.test_store_crash", str(directory), str(round_), how]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(seed.randint(1, 40))]
@@ -159,6 +186,38 @@ async def test_a_store_that_was_killed_opens_sound_with_all_that_was_committed(t
     assert (home / LOCK_FILE).exists()
 
 
+async def test_writers_that_share_a_commit_lose_nothing_they_were_answered_and_the_trail_stays_a_chain(
+    tmp_path: Path,
+) -> None:
+    seed = random.Random(SEED)
+    home, said = tmp_path / "home", list[str]()
+    for round_ in range(1, GROUP_KILLS + 1):
+        now = await asyncio.to_thread(_kill_a_writer, home, round_, seed, "together")
+        assert now, "the writers died before they wrote anything"
+        said += now
+        with locked(home):
+            store = await SqliteStore.open(home)
+            try:
+                assert await store.check() == []
+                rows = await store.audit_lines(limit=1_000_000)
+                digests = {row.number: row.digest for row in rows}
+                head = START
+                for row in rows:
+                    _, head = follow(head, row.line)
+                    assert (head.number, head.digest) == (row.number, row.digest)
+                for line in said:
+                    match line.split():
+                        case ["audit", number, digest]:
+                            assert digests.get(int(number)) == digest, f"seed {SEED}, round {round_}: {line}"
+                        case ["meta", key]:
+                            assert await store.get_meta(key) == bytes(1_000), f"seed {SEED}, round {round_}: {line}"
+                        case _:
+                            raise AssertionError(line)
+            finally:
+                await store.close()
+
+
 if __name__ == "__main__":
+    write = _write_together_until_killed if sys.argv[3:] == ["together"] else _write_until_killed
     with locked(Path(sys.argv[1])):
-        asyncio.run(_write_until_killed(Path(sys.argv[1]), int(sys.argv[2])))
+        asyncio.run(write(Path(sys.argv[1]), int(sys.argv[2])))

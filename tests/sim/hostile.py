@@ -75,7 +75,7 @@ class Faces:
         """Begin the second history with ``count`` artefacts that the first does not have."""
         await self.witnesses[1].load()
         for number in range(count):
-            await self.witnesses[1].artefact(KIND_DELTA, "sea-other", bytes([number]))
+            await self.witnesses[1].artefact(KIND_DELTA, "sea-AAAAAAAAAAAAAAAAAAAJO", bytes([number]))
         federation = self._life.node.federation
         federation.serve("log/checkpoint", self._sync)
         federation.serve("log/consistency", self._consistency)
@@ -220,7 +220,11 @@ class Mallory:
         key = node_key(root, action)
         entry = NodeEntry(parent=root, action=action, prior=999_999, risk=1)
         register = Register(visits=self._dice.randrange(1, 1000), value_sum=1, best=1)
-        leases = {key: LeaseEntry(worker=self.machine.id, lease="lea-x", term=99, live=True)} if lease else {}
+        leases = (
+            {key: LeaseEntry(worker=self.machine.id, lease="lea-AAAAAAAAAAAAAAAAAAAD2", term=99, live=True)}
+            if lease
+            else {}
+        )
         return writer.flush(make_update({key: entry}, {root: register, key: register}, leases))[0]
 
     async def _push(self, target: str, search: str, *sealed: bytes) -> None:
@@ -327,7 +331,7 @@ class Mallory:
         spec = self._search()
         if spec is not None:
             await self._send(target, "search/close", SearchClose(search=spec.id))
-            await self._send(target, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"))
+            await self._send(target, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAB6"))
 
     async def assign_in_another_s_search(self, target: str) -> None:
         """A branch of a search it does not coordinate, signed by itself and in the coordinator's name."""
@@ -416,5 +420,5 @@ class Mallory:
             self.faces = faces
         else:
             for witness in self.faces.witnesses[: self._dice.randrange(1, 3)]:
-                await witness.artefact(KIND_DELTA, "sea-other", self._dice.randbytes(4))
+                await witness.artefact(KIND_DELTA, "sea-AAAAAAAAAAAAAAAAAAAJO", self._dice.randbytes(4))
         await self.faces.round()

@@ -225,6 +225,8 @@ class Life:
         await rooms.witness.load()
         await rooms.peers.load()
         await rooms.clock_mark.load()
+        await rooms.refusal_book.load()
+        await rooms.refusal_book.load()
         self.node = Node(rooms)
         await rooms.log_exchange.load()
         await rooms.notices.load()

@@ -6,14 +6,16 @@ codes are those of the real adapters; the contract suite holds all to the same a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
 from adapters.browser.address import require_web
+from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
-from adapters.ports import Outcome
+from adapters.ports import BrowserState, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.page.locator import hidden, require_selector, several, unlisted
@@ -71,7 +73,52 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     controls: tuple[Control, ...] = ()
     text: tuple[str, ...] = ()
-    """Loose text, line by line."""
+    """Loose text, line by line. ``COOKIES`` and ``ITEMS`` stand for what the site reads as the document is shown."""
+    cookies: tuple[tuple[str, str], ...] = ()
+    """Set when it is shown, as are ``items`` in the localStorage of its origin."""
+    items: tuple[tuple[str, str], ...] = ()
+
+
+class Kept:
+    """Cookies and localStorage of a context: by host and by origin."""
+
+    def __init__(self) -> None:
+        self._cookies: dict[str, dict[str, str]] = {}
+        self._items: dict[str, dict[str, str]] = {}
+
+    def shown(self, url: str, document: Document) -> Document:
+        """``document`` as it is at ``url``, once it has set what it sets."""
+        parts = urlsplit(url)
+        cookies = self._cookies.setdefault(parts.hostname or "", {})
+        items = self._items.setdefault(f"{parts.scheme}://{parts.netloc}", {})
+        read = {"COOKIES": _pairs(cookies), "ITEMS": _pairs(items)}
+        cookies.update(document.cookies)
+        items.update(document.items)
+        return msgspec.structs.replace(document, text=tuple(read.get(line, line) for line in document.text))
+
+    def take(self, state: BrowserState) -> None:
+        """Begin with ``state``. Errors: ``input.invalid``."""
+        stored = read_state(state)
+        for cookie in stored.cookies:
+            self._cookies.setdefault(cookie.domain, {})[cookie.name] = cookie.value
+        for origin in stored.origins:
+            self._items[origin.origin] = {item.name: item.value for item in origin.localStorage}
+
+    def state(self) -> BrowserState:
+        """What there is now."""
+        listed = [(host, name, value) for host, known in self._cookies.items() for name, value in known.items()]
+        cookies = [{"name": name, "value": value, "domain": host, "path": "/"} for host, name, value in listed]
+        items = {
+            origin: [{"name": name, "value": value} for name, value in known.items()]
+            for origin, known in self._items.items()
+            if known
+        }
+        origins = [{"origin": origin, "localStorage": listed} for origin, listed in items.items()]
+        return write_state({"cookies": cookies, "origins": origins})
+
+
+def _pairs(known: Mapping[str, str]) -> str:
+    return "; ".join(f"{name}={value}" for name, value in known.items()) or "none"
 
 
 class MemorySite:
@@ -93,39 +140,96 @@ class MemoryBrowser:
 
     def __init__(self, site: MemorySite) -> None:
         self._site = site
-        self._pages: list[MemoryPage] = []
-        self._closed = False
+        self._contexts: list[MemoryContext] = []
+        self._ended = asyncio.Event()
 
     @property
     def info(self) -> BrowserInfo:
         """Backend, name and version."""
         return BrowserInfo(backend="memory", name="memory", version="1")
 
-    async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
+    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> MemoryContext:
         """``adapters.ports.Browser.open``."""
-        if self._closed:
+        if self._ended.is_set():
             raise MeshError("browser.crashed", "the browser is not running")
-        page = MemoryPage(self._site, guard)
-        self._pages.append(page)
-        return page
+        context = MemoryContext(self.new_page, guard)
+        if state is not None:
+            context.kept.take(state)
+        self._contexts.append(context)
+        return context
+
+    def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+        """A new page of a context."""
+        return MemoryPage(self._site, guard, kept)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return self._ended.is_set()
 
     def crash(self) -> None:
         """End as a killed process would."""
-        self._closed = True
-        for page in self._pages:
-            page.crash()
+        self._ended.set()
+        for context in self._contexts:
+            context.crash()
+
+    async def ended(self) -> None:
+        """``adapters.ports.Browser.ended``."""
+        await self._ended.wait()
 
     async def close(self) -> None:
         """``adapters.ports.Browser.close``."""
         self.crash()
 
 
+class MemoryContext:
+    """``adapters.ports.Context`` over a ``MemorySite``."""
+
+    def __init__(self, new_page: Callable[[GuardPolicy, Kept], MemoryPage], guard: GuardPolicy) -> None:
+        self._new_page = new_page
+        self._guard = guard
+        self._pages: list[MemoryPage] = []
+        self._gone = False
+        self.kept = Kept()
+
+    @property
+    def pages(self) -> tuple[MemoryPage, ...]:
+        """``adapters.ports.Context.pages``."""
+        return tuple(page for page in self._pages if page.is_open)
+
+    async def page(self) -> MemoryPage:
+        """``adapters.ports.Context.page``."""
+        self._require_open()
+        self._pages = [*self.pages, self._new_page(self._guard, self.kept)]
+        return self._pages[-1]
+
+    async def state(self) -> BrowserState:
+        """``adapters.ports.Context.state``."""
+        self._require_open()
+        return self.kept.state()
+
+    def _require_open(self) -> None:
+        if self._gone:
+            raise MeshError("browser.crashed", "the context is closed, or its browser not running")
+
+    def crash(self) -> None:
+        """End as a killed process would."""
+        self._gone = True
+        for page in self._pages:
+            page.crash()
+
+    async def close(self) -> None:
+        """``adapters.ports.Context.close``."""
+        self.crash()
+
+
 class MemoryPage:
     """``adapters.ports.Page`` over a ``MemorySite``."""
 
-    def __init__(self, site: MemorySite, policy: GuardPolicy) -> None:
+    def __init__(self, site: MemorySite, policy: GuardPolicy, kept: Kept | None = None) -> None:
         self._site = site
         self._policy = policy
+        self._kept = kept or Kept()
         self._url = "about:blank"
         self._document = Document(title="")
         self._values: dict[int, str] = {}
@@ -136,6 +240,11 @@ class MemoryPage:
         self._blocked: list[str] = []
         self._dialogs: list[str] = []
         self._gone = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can still be driven."""
+        return not self._gone
 
     def crash(self) -> None:
         """From now on every call says ``browser.crashed``."""
@@ -168,11 +277,13 @@ class MemoryPage:
             elements.append(self._seen(index, control.element, ref, mask))
         lines = [f'- {item.role} "{item.name}"' + (f": {item.value}" if item.value else "") for item in elements]
         lines.extend(f"- {mask(line)}" for line in self._document.text)
+        lines = [" ".join(line.split()) for line in lines]
         return Observation(
             url=mask(self._url),
             title=mask(self._document.title),
             text=truncate("\n".join(lines)),
             elements=tuple(elements),
+            lines=tuple(range(len(elements))),
         )
 
     def _seen(self, index: int, element: Element, ref: str, mask: Mask) -> Element:
@@ -349,6 +460,7 @@ class MemoryPage:
                 raise MeshError("browser.navigation", "no server answers")
             document = Document(title="", text=("404: Not Found",))
         if not same:
+            document = self._kept.shown(url, document)
             self._document, self._values, self._checked, self._active = document, {}, {}, -1
             self._order = {}
         self._url = url

@@ -11,7 +11,18 @@ from collections.abc import Mapping, Sequence
 
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
-from adapters.ports import ArtefactRecord, DeltaRecord, InviteRecord, LeaseRecord, PeerRecord, SearchRecord
+from adapters.ports import (
+    PAGE_BYTES,
+    PAGE_ROWS,
+    AgentRecord,
+    ArtefactRecord,
+    DeltaRecord,
+    InviteRecord,
+    LeaseRecord,
+    LiveRecord,
+    PeerRecord,
+    SearchRecord,
+)
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from adapters.storage import records, removal
 from adapters.storage.records import integer, pack, unpack
@@ -40,6 +51,8 @@ class MemoryStore:
         self._searches: dict[str, bytes] = {}
         self._deltas: dict[tuple[str, str, int, int], bytes] = {}
         self._leases: dict[str, bytes] = {}
+        self._lives: dict[str, bytes] = {}
+        self._agents: dict[str, bytes] = {}
         self._schedules: dict[str, bytes] = {}
         self._runs: dict[tuple[str, int], bytes] = {}
         self._logs: dict[int, bytes] = {}
@@ -50,7 +63,7 @@ class MemoryStore:
         self._equivocations: dict[str, bytes] = {}
         self._audit: list[AuditLine] = []
         self._blobs: dict[bytes, bytes] = {}
-        self._fresh: set[bytes] = set()
+        self._fresh: Counter[bytes] = Counter()
         self._closed = False
 
     @property
@@ -107,7 +120,7 @@ class MemoryStore:
             raise records.no_session(session_id)
         records.check_next(session_id, len(self._steps[session_id]), step)
         self._steps[session_id].append(pack(step))
-        self._fresh -= {step.snapshot, step.screenshot}
+        self._fresh -= Counter({step.snapshot, step.screenshot})
 
     async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
         self._open()
@@ -116,7 +129,7 @@ class MemoryStore:
         self._sessions[session.id] = body
         self._steps.setdefault(session.id, [])
         self._keep(kept, artefacts)
-        self._fresh -= removal.manifests(artefact.envelope for artefact in artefacts)
+        self._fresh -= Counter(removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def import_session(
         self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
@@ -126,7 +139,7 @@ class MemoryStore:
         bodies = [pack(step) for step in steps]
         await self.commit_session(session, artefacts)
         self._steps[session.id] = bodies
-        self._fresh -= {digest for step in steps for digest in (step.snapshot, step.screenshot)}
+        self._fresh -= Counter({digest for step in steps for digest in (step.snapshot, step.screenshot)})
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
@@ -142,7 +155,7 @@ class MemoryStore:
         for artefact in about:
             del self._artefacts[artefact.digest]
         named = {digest for other in self._steps for digest in self._named(other)}
-        for digest in gone - named - {digest for _, digest in self._signed()} - self._fresh:
+        for digest in gone - named - {digest for _, digest in self._signed()} - set(self._fresh):
             self._blobs.pop(digest, None)
         await self.put_meta(removal.remains_key(session_id), remains)
         return True
@@ -176,11 +189,26 @@ class MemoryStore:
         self._open()
         self._keep({artefact.digest: _packed_artefact(artefact)}, [artefact])
 
-    async def artefacts(self, *, subject: str = "", kind: str = "") -> list[ArtefactRecord]:
+    async def count_sessions(self) -> int:
         self._open()
+        return len(self._sessions)
+
+    async def artefact(self, digest: bytes) -> ArtefactRecord | None:
+        self._open()
+        body = self._artefacts.get(digest)
+        return None if body is None else unpack(body, ArtefactRecord)
+
+    async def artefacts(
+        self, *, subject: str = "", kind: str = "", after: ArtefactRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[ArtefactRecord]:
+        self._open()
+        places = {digest: seq for seq, digest in enumerate(self._artefacts, 1)}
         found = [unpack(body, ArtefactRecord) for body in self._artefacts.values()]
         found = [item for item in found if subject in ("", item.subject) and kind in ("", item.kind)]
-        return sorted(found, key=lambda item: item.issued_s)
+        if after is not None:
+            last = (after.issued_s, places.get(after.digest, 0))
+            found = [item for item in found if (item.issued_s, places[item.digest]) > last]
+        return sorted(found, key=lambda item: item.issued_s)[: records.check_limit(limit)]
 
     # --- searches, deltas, leases ---
 
@@ -194,11 +222,17 @@ class MemoryStore:
         body = self._searches.get(search_id)
         return None if body is None else unpack(body, SearchRecord)
 
-    async def searches(self, *, status: str = "") -> list[SearchRecord]:
+    async def searches(
+        self, *, status: str = "", after: SearchRecord | None = None, limit: int = PAGE_ROWS
+    ) -> list[SearchRecord]:
         self._open()
+        places = {search: seq for seq, search in enumerate(self._searches, 1)}
         found = [unpack(body, SearchRecord) for body in reversed(self._searches.values())]
         found = [search for search in found if status in ("", search.status)]
-        return sorted(found, key=lambda search: -search.created_ms)
+        if after is not None:
+            last = (after.created_ms, places.get(after.id, len(places) + 1))
+            found = [search for search in found if (search.created_ms, places[search.id]) < last]
+        return sorted(found, key=lambda search: -search.created_ms)[: records.check_limit(limit)]
 
     async def remove_search(self, search_id: str) -> bool:
         self._open()
@@ -226,13 +260,31 @@ class MemoryStore:
             raise records.equivocation(delta)
         return False
 
-    async def deltas(self, search_id: str, *, peer: str = "", epoch: int = 0, after_seq: int = 0) -> list[DeltaRecord]:
+    async def deltas(
+        self,
+        search_id: str,
+        *,
+        peer: str = "",
+        epoch: int = 0,
+        after_seq: int = 0,
+        after: DeltaRecord | None = None,
+        limit: int = PAGE_ROWS,
+        bytes_max: int = PAGE_BYTES,
+    ) -> list[DeltaRecord]:
         self._open()
-        return [
+        last = (search_id, peer or after.peer, after.epoch, after.seq) if after is not None else ()
+        found = [
             DeltaRecord(search=search, peer=by, epoch=of, seq=seq, envelope=envelope)
             for (search, by, of, seq), envelope in sorted(self._deltas.items())
             if search == search_id and peer in ("", by) and epoch in (0, of) and seq > after_seq
+            if (search, by, of, seq) > last
         ]
+        return records.fitting(found[: records.check_limit(limit)], bytes_max)
+
+    async def newest_deltas(self, search_id: str) -> list[DeltaRecord]:
+        self._open()
+        every = await self.deltas(search_id, limit=len(self._deltas), bytes_max=2**62)
+        return list({delta.peer: delta for delta in every}.values())
 
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         self._open()
@@ -256,6 +308,58 @@ class MemoryStore:
         self._open()
         found = [unpack(body, LeaseRecord) for body in self._leases.values()]
         return [lease for lease in found if lease.search == search_id and status in ("", lease.status)]
+
+    # --- live sessions ---
+
+    async def put_live(self, live: LiveRecord) -> None:
+        self._open()
+        integer(live.opened_ms)
+        integer(live.ended_ms)
+        self._lives[live.id] = pack(live)
+
+    async def live(self, live_id: str) -> LiveRecord | None:
+        self._open()
+        body = self._lives.get(live_id)
+        return None if body is None else unpack(body, LiveRecord)
+
+    async def lives(self, *, caller: str = "", open_only: bool = False, limit: int = 100) -> list[LiveRecord]:
+        self._open()
+        count = records.check_limit(limit)
+        found = [unpack(body, LiveRecord) for body in reversed(self._lives.values())]
+        found = [live for live in found if caller in ("", live.caller) and not (open_only and live.ended_ms)]
+        return sorted(found, key=lambda live: -live.opened_ms)[:count]
+
+    # --- agents ---
+
+    async def add_agent(self, agent: AgentRecord) -> bool:
+        self._open()
+        body = pack(agent)
+        if agent.name in self._agents or await self.agent(agent.token_hash) is not None:
+            return False
+        self._agents[agent.name] = body
+        return True
+
+    async def agents(self) -> list[AgentRecord]:
+        self._open()
+        return [unpack(body, AgentRecord) for _, body in sorted(self._agents.items())]
+
+    async def agent(self, token_hash: bytes) -> AgentRecord | None:
+        return next((agent for agent in await self.agents() if agent.token_hash == token_hash), None)
+
+    async def count_agent_call(self, token_hash: bytes) -> AgentRecord:
+        counted = records.with_call(await self.agent(token_hash))
+        self._agents[counted.name] = pack(counted)
+        return counted
+
+    async def charge_agent(self, token_hash: bytes, browser_ms: int) -> int:
+        before = await self.agent(token_hash)
+        charged = records.with_browser_ms(before, browser_ms)
+        self._agents[charged.name] = pack(charged)
+        return charged.browser_ms - (before.browser_ms if before else 0)
+
+    async def remove_agent(self, name: str) -> bool:
+        self._open()
+        return self._agents.pop(name, None) is not None
 
     # --- schedules ---
 
@@ -400,7 +504,7 @@ class MemoryStore:
         self._open()
         digest = hashlib.sha256(data).digest()
         self._blobs[digest] = bytes(data)
-        self._fresh.add(digest)
+        self._fresh[digest] += 1
         return digest
 
     async def blob(self, digest: bytes) -> bytes:

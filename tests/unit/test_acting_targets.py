@@ -28,7 +28,7 @@ ROWS = (
 
 
 async def prepared(action: Action) -> Prepared:
-    page = await MemoryBrowser(site_of(ORIGIN, {"/": ("Rows", ROWS)})).open(Profile(), GuardPolicy())
+    page = await (await MemoryBrowser(site_of(ORIGIN, {"/": ("Rows", ROWS)})).open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=ORIGIN + "/"))
     ready, _ = await prepare(page, outcome.observation, action)
     return ready

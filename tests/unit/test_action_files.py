@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from node.live.arrivals import Arrival
 from node.sessions.action_files import parse_actions, read_action_file
-from node.sessions.arrivals import Arrival
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait

@@ -32,6 +32,15 @@ def with_unknown_key(plain: Any, place: list[str]) -> str:
     return yaml.safe_dump(copy)
 
 
+@pytest.mark.parametrize("text", ["", "\n \n", "# only a comment\n", "---\n"])
+def test_an_empty_configuration_is_refused_because_it_would_allow_what_the_lost_one_forbade(text: str) -> None:
+    """Guard: node/config/settings.py, parse."""
+    with pytest.raises(MeshError) as caught:
+        parse(text)
+    assert (caught.value.code, "empty" in caught.value.message) == ("config.invalid", True)
+    assert parse("{}") == Config()
+
+
 def test_the_promised_configurations_are_there() -> None:
     assert names() == ["ci.yaml", "hardened.yaml", "mesh.yaml", "solo.yaml"]
 

@@ -12,11 +12,15 @@ import aiohttp
 import pytest
 
 from adapters.clock.system import SystemClock
+from adapters.refusals import Refusals
+from node.api.agents import Agents
 from node.api.control import ControlServer
-from node.base.control_file import CONTROL_FILE, SOCKET_FILE
+from node.base.control_file import AGENTS_DIRECTORY, CONTROL_FILE, SOCKET_FILE
 from node.process.client import call, control_info
+from node.verbs import Caller
 from protocol import limits
 from protocol.errors import MeshError
+from tests.twins.storage import MemoryStore
 
 
 class Verbs:
@@ -26,7 +30,7 @@ class Verbs:
         self.cancelled = asyncio.Event()
         self.began = asyncio.Event()
 
-    async def dispatch(self, verb: str, body: bytes, tell: Any) -> Any:
+    async def dispatch(self, verb: str, body: bytes, tell: Any, caller: Caller) -> Any:
         """Answers a few verbs."""
         match verb:
             case "echo":
@@ -43,10 +47,16 @@ class Verbs:
                 raise MeshError("input.invalid", f"no verb {verb}")
 
 
+def serving(home: Path, verbs: Verbs) -> ControlServer:
+    """The control API before ``verbs``; there are no agents."""
+    clock = SystemClock()
+    return ControlServer(home, verbs.dispatch, clock, Agents(MemoryStore(), clock, Refusals()))
+
+
 @pytest.fixture
 async def verbs(tmp_path: Path) -> AsyncIterator[Verbs]:
     served = Verbs()
-    server = ControlServer(tmp_path, served.dispatch, SystemClock())
+    server = serving(tmp_path, served)
     await server.start()
     yield served
     await server.close()
@@ -67,7 +77,7 @@ def _nothing(event: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer wrong", "Bearer \u00ff\u00fe", "Basic x"])
 async def test_a_wrong_token_is_refused_before_the_body_is_read(tmp_path: Path, verbs: Verbs, given: str) -> None:
-    """Guard: node/api/control.py, ControlServer._handle."""
+    """Guard: node/api/control.py, ControlServer._anybody."""
     status, answer = await _post(tmp_path, "no.such", b"{", Authorization=given)
     assert (status, answer["error"]["code"]) == (401, "control.unauthorised")
 
@@ -101,7 +111,7 @@ async def test_a_client_that_goes_away_cancels_its_verb(tmp_path: Path, verbs: V
 
 async def test_a_node_that_ends_during_a_command_says_so(tmp_path: Path) -> None:
     served = Verbs()
-    server = ControlServer(tmp_path, served.dispatch, SystemClock())
+    server = serving(tmp_path, served)
     await server.start()
     task = asyncio.create_task(call(tmp_path, "hang", {}, _nothing))
     async with asyncio.timeout(15):
@@ -116,7 +126,7 @@ async def test_a_node_that_ends_during_a_command_says_so(tmp_path: Path) -> None
 async def test_a_home_with_a_very_long_path_has_a_socket_too(tmp_path: Path) -> None:
     home = tmp_path.joinpath(*["a-directory-with-quite-a-long-name"] * 6)
     home.mkdir(parents=True)
-    server = ControlServer(home, Verbs().dispatch, SystemClock())
+    server = serving(home, Verbs())
     await server.start()
     try:
         assert await call(home, "echo", {"x": 1}, _nothing) == {"x": 1}
@@ -124,4 +134,4 @@ async def test_a_home_with_a_very_long_path_has_a_socket_too(tmp_path: Path) -> 
         assert (home / SOCKET_FILE).stat().st_mode & 0o077 == 0
     finally:
         await server.close()
-    assert list(home.iterdir()) == []
+    assert [path.name for path in home.rglob("*")] == [AGENTS_DIRECTORY], "it may be mounted somewhere"

@@ -9,6 +9,7 @@ import pytest
 
 from protocol.errors import MeshError
 from protocol.search.delta import DeltaReader, actor_of, decode_delta
+from protocol.search.tree import SearchTree
 from protocol.wire import cbor
 from tests.trees import ROOT_KEY, SEARCH, Peer, lease, node, public_key
 from tests.vectors import delta_vectors
@@ -37,14 +38,24 @@ def test_the_committed_vectors_are_what_their_generator_makes() -> None:
 
 @pytest.mark.parametrize("vector", REFUSED, ids=lambda vector: vector["name"])
 def test_every_refused_vector_is_refused_with_its_code_and_changes_nothing(vector: dict[str, Any]) -> None:
-    follower = reader()
+    follower, tree = reader(), SearchTree(SEARCH)
+
+    def take(payload: str) -> None:
+        update = follower.read(bytes.fromhex(payload))
+        assert update is not None
+        try:
+            tree.apply("alice", follower.epoch, update)
+        except MeshError:
+            follower.unread()
+            raise
+
     for payload in vector["before"]:
-        assert follower.read(bytes.fromhex(payload)) is not None
-    before = (follower.epoch, follower.next_seq, follower.head)
+        take(payload)
+    before = (follower.epoch, follower.next_seq, follower.head, tree.digest())
     with pytest.raises(MeshError) as caught:
-        follower.read(bytes.fromhex(vector["payload"]))
+        take(vector["payload"])
     assert caught.value.code == vector["code"]
-    assert (follower.epoch, follower.next_seq, follower.head) == before
+    assert (follower.epoch, follower.next_seq, follower.head, tree.digest()) == before
 
 
 @pytest.mark.parametrize("vector", ACCEPTED, ids=lambda vector: vector["name"])

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from node.live.arrivals import Arrival
 from node.sessions.action_files import ActionFile, parse_actions
-from node.sessions.arrivals import Arrival
 from node.sessions.devtools_recording import parse_devtools
 from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait

@@ -15,7 +15,7 @@ from node.health import remedies as doctor_remedies
 from node.health.doctor_peers import inward_remedy
 from node.rooms import Rooms
 from protocol import ids
-from protocol.errors import CODES, MeshError
+from protocol.errors import CODES, MeshError, PeerError
 
 # A command and what it is given, at the start of the remedy or after what says where.
 PASTED = re.compile(
@@ -49,7 +49,8 @@ def test_every_code_of_a_peer_has_a_command_with_its_name(code: str) -> None:
     family = code.partition(".")[0]
     assert {code, family} & doctor_remedies.PEER.keys(), f"{code} is in no line of the table"
     remedies: list[Callable[[], str]] = [
-        lambda: doctor_remedies.for_peer(rooms(), "anna b", code),
+        lambda: doctor_remedies.for_peer(rooms(), "anna b", MeshError(code)),
+        lambda: doctor_remedies.for_peer(rooms(), "anna b", PeerError(code, peer="ANNA")),
         lambda: inward_remedy(rooms(), "anna b", code),
     ]
     for remedy in remedies:
@@ -81,8 +82,8 @@ def test_what_is_known_stands_in_the_command() -> None:
     no_sandbox = for_browser(MeshError("browser.launch"), sandbox=False, executable="/opt/my chromium")
     assert no_sandbox.startswith("'/opt/my chromium' --headless")
     assert "'/data of/node/config.yaml'" in for_browser(MeshError("config.invalid"))
-    assert "trust anna" in doctor_remedies.for_peer(rooms(), "anna", "peer.distrusted")
+    assert "trust anna" in doctor_remedies.for_peer(rooms(), "anna", MeshError("peer.distrusted"))
 
 
 def test_a_code_that_nobody_here_knows_has_one_too() -> None:
-    check(doctor_remedies.for_peer(rooms(), "anna", "later.invention"), "later.invention")
+    check(inward_remedy(rooms(), "anna", "later.invention"), "later.invention")

@@ -10,10 +10,13 @@ import pytest
 
 from node.explorer.show import _summary
 from node.verbs.explore import PeerSpend
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import BranchRenew, BranchRenewed, Done, SearchClose, SearchOpen, Spend
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, has_status, lease_has_status, leases_of, scripted, search_of
+
+pytestmark = pytest.mark.virtual_time
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:
@@ -181,3 +184,36 @@ async def _refusals(anna: MemoryNode, search: str, bruno: MemoryNode) -> bool:
     coordinator = anna.explorer._searches.all()[0].coordinator
     assert coordinator is not None
     return coordinator._paused_until_ms.get(bruno.id, 0) > anna.mesh.clock.now_ms() + 10_000
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+async def test_all_open_searches_together_hold_a_bounded_number_of_pages_and_go_on_once_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Guard: node/explorer/open_searches.py, OpenSearches.check_room."""
+    async with memory_mesh("anna") as (anna,):
+        monkeypatch.setattr(limits, "TREE_NODES_OPEN_MAX", 12)
+        with pytest.raises(MeshError) as caught:
+            await asyncio.wait_for(anna.run(NEVER), 20)
+        assert (caught.value.code, caught.value.retryable) == ("search.full", True)
+        (search,) = await anna.store.searches()
+        assert search.status == "stopped"
+        assert anna.explorer._searches._replicas == {}, "an ended search takes no room"
+        monkeypatch.setattr(limits, "TREE_NODES_OPEN_MAX", 1_000)
+        task = asyncio.create_task(anna.explorer.resume(search.id, seconds=600, tell=lambda event: None))
+        await until(lambda: [one for one in anna.explorer._searches.all() if len(one.replica.tree) > 12], "it goes on")
+        await _ended(task)
+
+
+async def test_a_second_search_gets_what_room_the_first_one_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with memory_mesh("anna", workers=0) as (anna,):
+        first = asyncio.create_task(anna.run(NEVER))
+        await until(lambda: anna.explorer.running == 1, "the first one runs")
+        (opened,) = anna.explorer._searches.all()
+        monkeypatch.setattr(limits, "TREE_NODES_OPEN_MAX", len(opened.replica.tree))
+        with pytest.raises(MeshError) as caught:
+            await asyncio.wait_for(anna.run(NEVER), 20)
+        assert caught.value.code == "search.full"
+        await _ended(first)

@@ -16,7 +16,6 @@ from protocol.goal.condition import Condition
 from protocol.goal.heuristics import Candidate
 from protocol.messages import BranchResult, Spend
 from protocol.page.action import Click, Fill, Goto, Locator, Secret, Wait
-from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from protocol.search.entry import decode_action, encode_action
 from protocol.wire import cbor
@@ -31,7 +30,9 @@ from tests.mesh_searches import (
     scripted,
     search_of,
 )
-from tests.twins.browser import MemoryPage
+from tests.twins.browser import Kept, MemoryPage
+
+pytestmark = pytest.mark.virtual_time
 
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
@@ -114,7 +115,7 @@ async def test_a_claim_whose_replay_does_not_end_is_a_false_one(monkeypatch: pyt
         task = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
         anna.step_s = 1_000.0
-        await anna.browsers.close()
+        anna.crash_browsers()
         await give_back(liar, anna, assignment_of(script, 0), outcome="claim", claim=())
         search = await search_of(anna)
         await until(partial(has_false_claims, anna, search, {liar.id: 1}), "a refusal")
@@ -129,13 +130,12 @@ class _Crashing(SlowBrowser):
 
     crashes = 2
 
-    async def open(self, profile: Profile, guard: GuardPolicy) -> MemoryPage:
-        """``adapters.ports.Browser.open``."""
-        page = await super().open(profile, guard)
+    def new_page(self, guard: GuardPolicy, kept: Kept) -> MemoryPage:
+        """A new page of a context."""
         if _Crashing.crashes:
             _Crashing.crashes -= 1
             asyncio.get_running_loop().call_later(0.05, self.crash)
-        return page
+        return super().new_page(guard, kept)
 
 
 @pytest.mark.parametrize(("crashes", "false_claims"), [(1, 0), (2, 1)])
@@ -154,7 +154,7 @@ async def test_a_claim_that_crashes_the_browser_twice_is_a_false_one_and_one_cra
 
         monkeypatch.setattr(_Crashing, "crashes", crashes)
         anna.browsers._open_browser = crashing
-        await anna.browsers.close()
+        anna.crash_browsers()
         await give_back(bruno, anna, assignment_of(script, 0), outcome="claim", claim=())
         search = await search_of(anna)
         if false_claims:
@@ -172,10 +172,12 @@ async def test_a_claim_that_crashes_a_browser_which_does_not_start_again_is_a_fa
         task = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
         anna.step_s = 10.0  # so that it is in the middle of a step when the browser goes
-        await anna.browsers.close()
+        anna.crash_browsers()
         opened = len(anna.browsers_opened)
         await give_back(liar, anna, assignment_of(script, 0), outcome="claim", claim=())
-        browser = await until(lambda: anna.browsers_opened[opened:], "the replay has begun")
+        browser = await until(
+            lambda: [one for one in anna.browsers_opened[opened:] if one.opened], "a page of the replay"
+        )
 
         async def broken() -> Any:
             raise MeshError("browser.unreachable")
@@ -215,7 +217,7 @@ async def test_a_claim_that_cannot_be_checked_for_want_of_a_browser_is_not_held_
             raise MeshError("browser.missing")
 
         anna.browsers._open_browser = broken
-        await anna.browsers.close()
+        anna.crash_browsers()
         await give_back(bruno, anna, assignment_of(script, 0), outcome="claim", claim=())
         search = await search_of(anna)
         await until(lambda: len(script.of("branch/assign")) > 1, "work goes on")
@@ -238,7 +240,7 @@ async def test_a_claim_that_could_not_be_checked_is_checked_once_the_browser_sta
             raise MeshError("browser.launch")
 
         starts, anna.browsers._open_browser = anna.browsers._open_browser, broken
-        await anna.browsers.close()
+        anna.crash_browsers()
         await give_back(bruno, anna, assignment_of(script, 0), outcome="claim", claim=())
         await until(lambda: len(tries) > 3, "it is tried again after it was given up")
         anna.browsers._open_browser = starts
@@ -278,7 +280,7 @@ async def test_a_claim_that_was_taken_before_a_crash_is_judged_after_it() -> Non
         task = asyncio.create_task(anna.run(Condition(url=f"{ORIGIN}/"), seconds=4_000))
         await until(lambda: script.of("branch/assign"), "an assignment")
         anna.step_s = 1_000.0  # its own replay would take for ever
-        await anna.browsers.close()
+        anna.crash_browsers()
         await give_back(bruno, anna, assignment_of(script, 0), outcome="claim", claim=())
         await anna.crash()
         await asyncio.gather(task, return_exceptions=True)
@@ -305,9 +307,11 @@ async def test_a_claim_that_a_full_disk_keeps_from_being_checked_is_not_held_aga
 
     claims = Claims(progress, clock, verify, told.append, "anna")
     result = BranchResult(search="s", lease="l", branch=b"", outcome="claim", spend=Spend(), claim=(b"step",))
+    began_ms = clock.now_ms()
     with pytest.raises(MeshError) as caught:
         await claims.judge("bruno", result)
     assert (caught.value.code, left) == ("store.full", [])
+    assert clock.now_ms() - began_ms == 3_000 * (len(codes) - 1), "a browser has a moment to come back"
     assert (progress.claims_false, progress.claims_checked) == ({}, [])
     assert await claims.judge("bruno", result) is not None, "it is judged once there is room"
     assert progress.claims_checked == ["l"]

@@ -218,7 +218,7 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
 async def test_a_lease_that_is_taken_back_while_it_is_being_signed_is_not_stored_as_live(replica: Replica) -> None:
     clock = QuickClock()
     desk = LeaseDesk(replica, replica._store, clock)
-    lease = desk.grant(replica.root, "mallory", 60_000, 60_000)
+    lease = desk.grant(replica.root, replica.spec.coordinator, 60_000, 60_000)
     await desk.end(lease.id, Event.REVOKE)
     record = await desk.keep(lease, b"")
     assert record.status == "revoked"

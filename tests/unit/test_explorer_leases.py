@@ -13,6 +13,8 @@ from tests.mesh_memory import NEVER, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, has_status, lease_has_status, leases_of, scripted, search_of
 from tests.twins.storage import MemoryStore
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def test_the_lease_of_a_lost_worker_expires_and_its_branch_is_dealt_again() -> None:
     async with memory_mesh("anna", "bruno", "carla", lease_seconds=2) as (anna, bruno, _):
@@ -110,7 +112,7 @@ async def test_two_live_leases_of_one_branch_left_by_a_crash_do_not_keep_a_searc
         await anna.crash()
         await asyncio.gather(task, return_exceptions=True)
         older = LeaseRecord(
-            id="lea-older",
+            id="lea-AAAAAAAAAAAAAAAAAAAC4",
             search=search,
             branch=lease.branch,
             worker=bruno.id,
@@ -122,7 +124,7 @@ async def test_two_live_leases_of_one_branch_left_by_a_crash_do_not_keep_a_searc
         assert kept is not None
         anna.store = await _reordered(anna.store, search, [older, kept])
         await anna.start()
-        await until(lambda: lease_has_status(anna, "lea-older", "expired"), "the older one is over")
+        await until(lambda: lease_has_status(anna, "lea-AAAAAAAAAAAAAAAAAAAC4", "expired"), "the older one is over")
         assert await has_status(anna, search, "running")
 
 

@@ -10,6 +10,8 @@ from adapters.ports import LeaseRecord
 from protocol.errors import MeshError
 from tests.mesh_memory import NEVER, memory_mesh, until
 
+pytestmark = pytest.mark.virtual_time
+
 
 def _work() -> list[str]:
     """Names of the tasks of branches and of deltas."""

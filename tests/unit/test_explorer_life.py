@@ -13,6 +13,8 @@ from protocol.wire import cbor
 from tests.mesh_memory import FOUND, NEVER, memory_mesh, shop_site, until
 from tests.mesh_searches import has_status, leases_of, search_of
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def test_nothing_is_kept_of_a_search_whose_start_page_does_not_open() -> None:
     async with memory_mesh("anna") as (anna,):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from protocol.trust.grants import parse_grants
 from tests.mesh_memory import GOAL_PATH, NEVER, MemoryMesh, MemoryNode, memory_mesh, shop_site, until
 from tests.mesh_searches import have_visited, search_of
+
+pytestmark = pytest.mark.virtual_time
 
 
 async def _digests(search: str, nodes: list[MemoryNode]) -> set[bytes]:

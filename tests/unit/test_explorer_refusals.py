@@ -16,7 +16,7 @@ from node.explorer.replica import Replica
 from node.explorer.visit import Visit
 from node.signing.identity import Identity
 from node.signing.witness import Witness
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
 from protocol.messages import (
@@ -43,8 +43,11 @@ from protocol.recording.session import Profile
 from protocol.search.delta import KIND, encode_delta
 from protocol.search.entry import Register, encode_action, make_update, node_key, root_key
 from protocol.wire.envelope import key_id
+from tests import trees
 from tests.mesh_memory import NEVER, ORIGIN, MemoryMesh, MemoryNode, QuickClock, memory_mesh, until
 from tests.twins.storage import MemoryStore
+
+pytestmark = pytest.mark.virtual_time
 
 
 def _click(name: str) -> Click:
@@ -118,7 +121,11 @@ async def test_who_takes_no_part_may_neither_push_nor_pull_nor_assign_nor_revoke
         == "peer.scope"
     )
     assert (
-        await _refused(carla.calls.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-x"), Done))
+        await _refused(
+            carla.calls.call(
+                bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAD2"), Done
+            )
+        )
         == "peer.scope"
     )
     assert (
@@ -129,12 +136,23 @@ async def test_who_takes_no_part_may_neither_push_nor_pull_nor_assign_nor_revoke
 
 async def test_a_search_that_is_not_open_is_not_found(three: list[MemoryNode]) -> None:
     anna, bruno, _ = three
-    pull = DeltaPull(search="sea-unknown", epoch=0, after_seq=0)
+    pull = DeltaPull(search="sea-AAAAAAAAAAAAAAAAAAAD2", epoch=0, after_seq=0)
     assert await _refused(anna.calls.call(bruno.id, "deltas/pull", pull, DeltaBatch)) == "input.not_found"
     renewed = await anna.calls.call(
-        bruno.id, "branch/renew", BranchRenew(search="sea-unknown", lease="lea-x", spend=Spend()), BranchRenewed
+        bruno.id,
+        "branch/renew",
+        BranchRenew(search="sea-AAAAAAAAAAAAAAAAAAAD2", lease="lea-AAAAAAAAAAAAAAAAAAAD2", spend=Spend()),
+        BranchRenewed,
     )
     assert not renewed.live
+
+
+async def test_a_search_names_its_coordinator_and_nobody_twice_among_its_participants(three: list[MemoryNode]) -> None:
+    """Guard: node/explorer/open_searches.py, OpenSearches.spec_of."""
+    anna, bruno, carla = three
+    for participants in ((bruno.id, carla.id), (anna.id, bruno.id, bruno.id)):
+        sealed = _sealed(anna, _spec(anna, participants=participants))
+        assert await _refused(anna.calls.call(bruno.id, "search/open", sealed, Done)) == "message.invalid"
 
 
 async def test_a_search_is_opened_by_its_own_coordinator_only(three: list[MemoryNode]) -> None:
@@ -181,7 +199,7 @@ def _assignment(spec: SearchSpec, clock: QuickClock, **fields: Any) -> Assignmen
     action = encode_action(_click("Shelf  oak"))
     given: dict[str, Any] = {
         "search": spec.id,
-        "lease": "lea-1",
+        "lease": "lea-AAAAAAAAAAAAAAAAAAAB6",
         "branch": node_key(root_key(spec.id), action),
         "prefix": (action,),
         "prefix_state": b"",
@@ -221,7 +239,10 @@ async def test_one_assignment_that_comes_twice_at_once_is_taken_once_and_a_secon
     await asyncio.gather(_assign(anna, bruno, first), _assign(anna, bruno, first))
     assert len(await bruno.store.leases(spec.id)) == 1
     assert len(bruno.explorer._searches.all()[0].work._tasks) == 1  # type: ignore[union-attr]
-    assert await _refused(_assign(anna, bruno, _assignment(spec, anna.mesh.clock, lease="lea-2"))) == "lease.busy"
+    assert (
+        await _refused(_assign(anna, bruno, _assignment(spec, anna.mesh.clock, lease="lea-AAAAAAAAAAAAAAAAAAAEY")))
+        == "lease.busy"
+    )
 
 
 async def test_revoking_a_lease_stops_its_work_at_once(three: list[MemoryNode]) -> None:
@@ -229,8 +250,10 @@ async def test_revoking_a_lease_stops_its_work_at_once(three: list[MemoryNode]) 
     bruno.step_s = 1_000.0
     spec = await _opened(anna, bruno)
     await _assign(anna, bruno, _assignment(spec, anna.mesh.clock))
-    await anna.calls.call(bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"), Done)
-    assert (await bruno.store.lease("lea-1")).status == "revoked"  # type: ignore[union-attr]
+    await anna.calls.call(
+        bruno.id, "branch/revoke", BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAB6"), Done
+    )
+    assert (await bruno.store.lease("lea-AAAAAAAAAAAAAAAAAAAB6")).status == "revoked"  # type: ignore[union-attr]
     assert bruno.explorer._searches.all()[0].work._tasks == {}  # type: ignore[union-attr]
 
 
@@ -269,14 +292,14 @@ async def test_a_node_takes_part_in_a_bounded_number_of_searches_of_one_coordina
     def open_one(node: MemoryNode, name: str) -> Any:
         return node.calls.call(bruno.id, "search/open", _sealed(node, _spec(node, bruno, id=name)), Done)
 
-    first = _sealed(anna, _spec(anna, bruno, id="sea-first"))
+    first = _sealed(anna, _spec(anna, bruno, id="sea-AAAAAAAAAAAAAAAAAAAEY"))
     await anna.calls.call(bruno.id, "search/open", first, Done)
     for number in range(limits.SEARCHES_OPEN_PER_PEER_MAX - 1):
-        await open_one(anna, f"sea-{number}")
-    assert await _refused(open_one(anna, "sea-more")) == "peer.limit"
+        await open_one(anna, ids.make_id("sea", bytes([number + 1] * ids.ID_RANDOM_BYTES)))
+    assert await _refused(open_one(anna, "sea-AAAAAAAAAAAAAAAAAAAFW")) == "peer.limit"
     await anna.calls.call(bruno.id, "search/open", first, Done)  # what is open already takes no further place
-    await open_one(carla, "sea-carla")
-    assert await _refused(open_one(carla, "sea-too-many")) == "peer.limit"
+    await open_one(carla, "sea-AAAAAAAAAAAAAAAAAAAGU")
+    assert await _refused(open_one(carla, "sea-AAAAAAAAAAAAAAAAAAAHS")) == "peer.limit"
 
 
 class SlowStore(MemoryStore):
@@ -298,7 +321,10 @@ async def test_several_searches_that_are_opened_at_once_find_no_more_places_than
     mesh.nodes.append(bruno)
     await bruno.start()
     await mesh.pair(anna, bruno)
-    asks = [_sealed(anna, _spec(anna, bruno, id=f"sea-{number}")) for number in range(3)]
+    asks = [
+        _sealed(anna, _spec(anna, bruno, id=ids.make_id("sea", bytes([number] * ids.ID_RANDOM_BYTES))))
+        for number in range(3)
+    ]
     calls = [anna.calls.call(bruno.id, "search/open", ask, Done) for ask in asks]
     answers = await asyncio.gather(*calls, return_exceptions=True)
     assert sum(isinstance(answer, Done) for answer in answers) == 1
@@ -497,3 +523,28 @@ async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_le
     replica.adopt(node_key(replica.root, action), (action,))
     await replica.flush()
     assert len(replica.children(replica.root)) == 40
+
+
+async def test_a_delta_for_which_a_node_has_no_room_costs_its_writer_nothing_and_is_taken_later(
+    replica: Replica,
+) -> None:
+    """Neither as it comes nor as it is read back."""
+    writer = Writer(replica.spec.id)
+    entry = trees.node("link", replica.root)
+    (delta,) = writer.tree.flush(make_update({entry.key: entry}))
+    sealed = writer.seal(encode_delta(delta))
+    peer, key, find_key = writer.identity.node, writer.identity.public_key, _finder(writer, replica._witness.identity)
+
+    def no_room(count: int) -> None:
+        if count:
+            raise MeshError("search.full")
+
+    replica.tree._check_room = no_room
+    assert await _refused(replica.receive(peer, key, sealed, find_key)) == "search.full"
+    assert (replica.have(peer)[1], replica.expelled) == (0, {})
+    replica.tree._check_room = lambda count: None
+    await replica.receive(peer, key, sealed, find_key)
+    assert replica.have(peer) == (1, 1)
+    again = Replica(replica.spec, replica._witness, replica._store, TreeWriter, no_room)
+    assert await _refused(again.load(find_key, {peer: key})) == "search.full"
+    assert again.expelled == {}

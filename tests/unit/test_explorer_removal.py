@@ -13,6 +13,8 @@ from protocol.messages import Done as DoneAnswer
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 from tests.unit.test_explorer_bounds import _ended, _open_again, _opened
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def _code(work: object) -> str:
     with pytest.raises(MeshError) as refused:

@@ -12,6 +12,8 @@ from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 
+pytestmark = pytest.mark.virtual_time
+
 
 def _revoke(node: MemoryNode) -> None:
     own = node.identity

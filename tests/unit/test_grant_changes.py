@@ -34,6 +34,8 @@ from tests.mesh_memory import EXPLORE, NEVER, ORIGIN, MemoryMesh, MemoryNode, me
 from tests.twins.storage import MemoryStore
 from tests.unit.test_explorer_refusals import _assignment, _opened, _refused, _sealed, _spec
 
+pytestmark = pytest.mark.virtual_time
+
 ELSEWHERE = "https://elsewhere.test"
 
 
@@ -99,7 +101,7 @@ async def test_no_lease_is_taken_and_no_delta_moved_for_a_site_that_is_not_grant
 
     calls = {
         "assign": ask("branch/assign", BranchAssign(assignment=sealed), Done),
-        "revoke": ask("branch/revoke", BranchRevoke(search=spec.id, lease="lea-1"), Done),
+        "revoke": ask("branch/revoke", BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAB6"), Done),
         "push": ask("deltas/push", DeltaPush(search=spec.id, deltas=()), DeltaHave),
         "pull": ask("deltas/pull", DeltaPull(search=spec.id, epoch=0, after_seq=0), DeltaBatch),
     }
@@ -179,7 +181,7 @@ async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_
     assignment = _assignment(spec, mesh.clock)
     sealed = (await anna.witness.artefact("assignment", assignment.lease, assignment)).envelope
     await anna.calls.call(bruno.id, "branch/assign", BranchAssign(assignment=sealed), Done)
-    page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser._pages], "a page")
+    page = await until(lambda: [page for browser in bruno.browsers_opened for page in browser.opened], "a page")
     assert page[0]._policy.origins == ("http://*.shop.test", ORIGIN)
     for node in mesh.nodes:
         await node.stop()

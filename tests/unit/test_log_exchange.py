@@ -22,6 +22,8 @@ from protocol.messages import Done, LogConsistency, LogConsistencyAsk, LogProveA
 from tests.key_logs import SECOND, log_of, recovered
 from tests.mesh_memory import MemoryNode, memory_mesh
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:
@@ -40,7 +42,7 @@ async def sign(node: MemoryNode | Witness, count: int) -> None:
     """Let ``node`` sign some artefacts."""
     witness = node if isinstance(node, Witness) else node.witness
     for number in range(count):
-        await witness.artefact("delta", "sea-1", bytes([number]))
+        await witness.artefact("delta", "sea-AAAAAAAAAAAAAAAAAAAB6", bytes([number]))
 
 
 def size_held(node: MemoryNode, of: MemoryNode) -> int:
@@ -95,6 +97,32 @@ async def test_after_a_sync_both_hold_the_newest_checkpoint_of_the_other_cosigne
         assert [(c.witness, c.size) for c in await anna.store.cosigned()] == [(bruno.id, size)]
     await anna.log_exchange.sync(bruno.id)
     assert [(c.witness, c.size) for c in await bruno.store.cosigned()] == [(anna.id, 12)]
+
+
+async def test_a_round_syncs_with_every_peer_and_with_few_of_them_at_once(
+    three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, bruno, carla = three
+    under_way, most, synced = 0, 0, list[str]()
+    sync = anna.log_exchange.sync
+
+    async def counted(node: str) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await sync(node)
+        under_way -= 1
+        synced.append(node)
+        if len(synced) == 1:
+            raise MeshError("peer.unreachable")  # which is no matter of the others
+
+    monkeypatch.setattr(anna.log_exchange, "sync", counted)
+    for at_once in (1, 2):
+        monkeypatch.setattr(limits, "LOG_SYNCS_AT_ONCE_MAX", at_once)
+        most = 0
+        await anna.log_exchange.round()
+        assert most == at_once
+    assert sorted(synced) == sorted([bruno.id, carla.id] * 2)
 
 
 async def test_a_proof_carries_the_cosignatures_of_peers(three: list[MemoryNode]) -> None:
@@ -225,7 +253,7 @@ async def test_a_frozen_peer_may_do_nothing_and_is_asked_nothing_also_after_a_re
         else:
             assert await code_of(with_lies) == "log.equivocation"
     for _ in range(2):
-        close = SearchClose(search="sea-1")
+        close = SearchClose(search="sea-AAAAAAAAAAAAAAAAAAAB6")
         assert await code_of(mallory.calls.call(anna.id, "search/close", close, Done)) == "log.equivocation"
         assert await code_of(anna.calls.call(mallory.id, "search/close", close, Done)) == "log.equivocation"
         assert await code_of(mallory.log_exchange.sync(anna.id)) == "log.equivocation"
@@ -407,7 +435,7 @@ async def test_a_node_restored_from_a_copy_hears_of_it_before_it_contradicts_its
     await anna.start()
     await sign(anna, 7)  # signed while nobody could say what they hold
     assert await code_of(anna.log_exchange.sync(bruno.id)) == "log.rollback"
-    assert await code_of(anna.witness.artefact("delta", "sea-1", b"x")) == "log.rollback"
+    assert await code_of(anna.witness.artefact("delta", "sea-AAAAAAAAAAAAAAAAAAAB6", b"x")) == "log.rollback"
     await anna.witness.renew()
     await sign(anna, 2)
     await anna.log_exchange.round()

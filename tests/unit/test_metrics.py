@@ -69,6 +69,7 @@ async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
     assert values.keys() == read(said["text"].encode()).keys()
     status = plain(await node.dispatch("node.status", b"{}", lambda event: None))
     assert status["refusals"] == {
+        "since_ms": node.rooms.refusal_book.since_ms,
         "total": 1,
         "by_code": {"peer.scope": 1},
         "by_place": {"status": 1},
@@ -181,3 +182,12 @@ async def test_a_blocked_loop_is_seen() -> None:
     watch.stop()
     assert watch.longest_s >= 0.1
     assert watch.recent_s == watch.longest_s
+
+
+def test_agents_whose_names_begin_alike_have_labels_of_their_own() -> None:
+    assert [metrics.short(who) for who in ("agent:helper", "agent:help", "others", "LDMILJ2-V3DO7VO")] == [
+        "agent:helper",
+        "agent:help",
+        "others",
+        "LDMILJ2",
+    ]

@@ -18,6 +18,8 @@ from protocol.trust.grants import parse_grants
 from protocol.wire import envelope
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:

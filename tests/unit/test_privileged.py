@@ -63,6 +63,8 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.knock": {"address": f"https://{SECRET}@127.0.0.1:1", "public_key": "00"},
     "node.distrust": {"peer": "nobody", "reason": "lost"},
     "node.trust": {"peer": "nobody", "notify": True},
+    "agent.add": {"name": "helper", "scopes": ["read"]},
+    "agent.remove": {"name": "nobody"},
     "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": SECRET}, "approve_class": 5},
     "session.export": {"session": "ses-x", "out": "/nowhere/x"},
     "session.import": {"path": "/nowhere/x"},
@@ -73,9 +75,9 @@ _CALLS: dict[str, dict[str, Any]] = {
         "allow": [f"POST https://x.test/pay?key={SECRET}"],
     },
     "explore.run": {"goal": SECRET, "start": f"https://u:{SECRET}@x.test/?token={SECRET}", "until": 7},
-    "explore.resume": {"search": "sea-x"},
-    "explore.stop": {"search": "sea-x"},
-    "explore.remove": {"search": "sea-x"},
+    "explore.resume": {"search": "sea-AAAAAAAAAAAAAAAAAAAC4"},
+    "explore.stop": {"search": "sea-AAAAAAAAAAAAAAAAAAAC4"},
+    "explore.remove": {"search": "sea-AAAAAAAAAAAAAAAAAAAC4"},
     "schedule.add": {
         "goal": SECRET,
         "start": f"https://u:{SECRET}@x.test/?token={SECRET}",
@@ -89,6 +91,22 @@ _CALLS: dict[str, dict[str, Any]] = {
     "schedule.resume": {"schedule": "sch-x"},
     "schedule.remove": {"schedule": "sch-x"},
     "session.remove": {"session": "ses-x"},
+    "live.open": {
+        "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
+        "secrets": {"password": SECRET},
+        "allow": [f"POST https://x.test/pay?key={SECRET}"],
+        "title": SECRET,
+    },
+    "live.act": {"session": "liv-x", "action": f"fill: {{ref: s1e1, value: {SECRET}}}"},
+    "live.navigate": {"session": "liv-x", "url": f"https://u:{SECRET}@x.test/?token={SECRET}"},
+    "live.click": {"session": "liv-x", "ref": "s1e1", "element": "the button"},
+    "live.type": {"session": "liv-x", "ref": "s1e1", "text": SECRET},
+    "live.select": {"session": "liv-x", "ref": "s1e1", "values": [SECRET]},
+    "live.press": {"session": "liv-x", "key": "Enter"},
+    "live.wait": {"session": "liv-x", "text": SECRET},
+    "live.screenshot": {"session": "liv-x"},
+    "live.pages": {"session": "liv-x", "action": "new", "url": f"https://u:{SECRET}@x.test/?token={SECRET}"},
+    "live.close": {"session": "liv-x"},
     "log.renew": {},
     "audit.export": {"out": "/nowhere/x"},
 }
@@ -307,7 +325,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
     """Guard: node/api/routes.py, ROUTES."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         spec = SearchSpec(
-            id="sea-1",
+            id="sea-AAAAAAAAAAAAAAAAAAAB6",
             coordinator=anna.id,
             goal="g",
             start_url=f"{ORIGIN}/",
@@ -320,7 +338,7 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
         )
         lease = BranchAssignment(
             search=spec.id,
-            lease="lea-1",
+            lease="lea-AAAAAAAAAAAAAAAAAAAB6",
             branch=bytes(16),
             prefix=(),
             prefix_state=b"",
@@ -332,7 +350,10 @@ async def test_every_privileged_route_leaves_a_row_before_it_and_one_after() -> 
         calls: dict[str, tuple[msgspec.Struct, str]] = {
             "search/open": (SearchOpen(spec=sealed_spec), spec.id),
             "branch/assign": (BranchAssign(assignment=sealed_lease), lease.lease),
-            "branch/revoke": (BranchRevoke(search=spec.id, lease="lea-1"), "lea-1"),
+            "branch/revoke": (
+                BranchRevoke(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAB6"),
+                "lea-AAAAAAAAAAAAAAAAAAAB6",
+            ),
             "search/close": (SearchClose(search=spec.id), spec.id),
         }
         assert calls.keys() == {route for route, declared in routes.ROUTES.items() if declared is not None}
@@ -351,7 +372,7 @@ async def test_who_has_no_scope_leaves_no_rows_so_that_nobody_can_fill_the_trail
     async with memory_mesh("anna") as (anna,):
         bruno = await anna.mesh.add("bruno")
         await anna.mesh.pair(anna, bruno, grants={})
-        assert await _call(anna, bruno, "search/close", SearchClose(search="sea-1")) == "peer.scope"
+        assert await _call(anna, bruno, "search/close", SearchClose(search="sea-AAAAAAAAAAAAAAAAAAAB6")) == "peer.scope"
         assert await rows(bruno.store) == []
 
 

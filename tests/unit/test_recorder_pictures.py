@@ -8,7 +8,7 @@ from urllib.parse import quote
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
-from node.sessions.recorder import Recording, record, record_actions, shows_secret
+from node.live.recorder import Recording, record, record_actions, shows_secret
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol.page.action import Action, Click, Extract, Goto, Locator, Wait
@@ -31,7 +31,7 @@ def page(value: str) -> Observation:
 
 
 def test_no_picture_is_taken_of_a_page_that_shows_a_secret() -> None:
-    """Guard: node/sessions/recorder.py, shows_secret."""
+    """Guard: node/live/recorder.py, shows_secret."""
     assert shows_secret(page("‹secret:code›"), SECRETS)
 
 

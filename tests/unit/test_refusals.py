@@ -6,12 +6,14 @@ import ast
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from adapters import refusals as module
 from adapters.refusals import OTHERS, Refusals
 from adapters.transport import listener
 from node.api.federation import FederationApi
-from protocol import limits
+from node.trust.refusal_book import RefusalBook
+from protocol import ids, limits
 from protocol.errors import CODES, MeshError
 from protocol.goal.condition import Condition
 from protocol.log.merkle import PROOF_HASHES_MAX
@@ -43,6 +45,8 @@ from protocol.messages import (
 from protocol.recording.session import Profile
 from protocol.trust.grants import GRANTABLE
 from tests.mesh_memory import MemoryNode, memory_mesh
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
 
 
 def test_a_refusal_is_counted_where_it_was_with_its_code_and_of_whom() -> None:
@@ -88,6 +92,62 @@ def test_every_reason_of_the_transport_stands_for_a_code() -> None:
     assert set(module._CODES.values()) <= CODES.keys()
 
 
+async def _book(store: MemoryStore) -> tuple[Refusals, RefusalBook]:
+    refusals = Refusals()
+    book = RefusalBook(refusals, store, ManualClock())
+    await book.load()
+    return refusals, book
+
+
+async def test_counts_go_on_after_a_restart() -> None:
+    """Guard: node/trust/refusal_book.py, RefusalBook.load."""
+    store = MemoryStore()
+    refusals, book = await _book(store)
+    refusals.count("quota", node="A")
+    refusals.count("http")
+    await book.keep()
+    again, later = await _book(store)
+    assert (again.by_place, again.by_peer) == (refusals.by_place, refusals.by_peer)
+    assert later.since_ms == book.since_ms
+    again.count("http")
+    await later.keep()
+    third, _ = await _book(store)
+    assert third.by_place["http", "peer.protocol"] == 2
+
+
+async def test_nothing_is_written_while_nothing_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    store = MemoryStore()
+    refusals, book = await _book(store)
+    await book.keep()
+    assert await store.get_meta("refusals") is None
+    for _ in range(1_000):
+        refusals.count("log/checkpoint", node="ABCDEFG-REST", code="envelope.signature")
+    await book.keep()
+    await book.keep()
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == "refused on the peer channel: 1000 times envelope.signature at log/checkpoint (to ABCDEFG)"
+
+
+async def test_the_largest_books_fit_the_store_and_are_read_again() -> None:
+    store = MemoryStore()
+    refusals, book = await _book(store)
+    for code in CODES:
+        for number in range(limits.REFUSALS_PEERS_MAX + 2):
+            refusals.count("route", node=ids.node_id(number.to_bytes(32, "big")), code=code)
+        for at in (*module._CODES, *ROUTES):
+            refusals.count(at, code=code)
+    await book.keep()
+    again, _ = await _book(store)
+    assert (again.by_place, again.by_peer) == (refusals.by_place, refusals.by_peer)
+
+
+async def test_counts_that_cannot_be_read_are_begun_anew() -> None:
+    store = MemoryStore()
+    await store.put_meta("refusals", b"\xff")
+    refusals, _ = await _book(store)
+    assert refusals.by_place == {}
+
+
 # --- at the door of the peer API -------------------------------------------------------------------------------------
 
 
@@ -110,8 +170,12 @@ async def test_what_the_peer_api_refuses_is_counted_by_route_code_and_peer() -> 
         bruno = await anna.mesh.add("bruno")
         await anna.mesh.pair(anna, bruno, grants={"deltas:write": ("*",)})
         api, refusals = _api(bruno)
-        assert await _refused(anna, bruno, "search/close", SearchClose(search="x")) == "peer.scope"
-        assert await _refused(anna, bruno, "deltas/push", DeltaPush(search="x", deltas=()), DeltaHave)
+        assert (
+            await _refused(anna, bruno, "search/close", SearchClose(search="sea-AAAAAAAAAAAAAAAAAAAC4")) == "peer.scope"
+        )
+        assert await _refused(
+            anna, bruno, "deltas/push", DeltaPush(search="sea-AAAAAAAAAAAAAAAAAAAC4", deltas=()), DeltaHave
+        )
         body = anna.identity.message(Done(), audience=bruno.id, path="/peer/v1/status")
         for route, said in (("none/such", body), ("log/prove", body), ("log/prove", b"x" * 5_000)):
             try:
@@ -133,7 +197,7 @@ async def test_what_the_peer_api_refuses_is_counted_by_route_code_and_peer() -> 
 async def test_a_message_that_comes_twice_is_counted_as_replayed() -> None:
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         api, refusals = _api(bruno)
-        record = BranchRevoke(search="x", lease="y")
+        record = BranchRevoke(search="sea-AAAAAAAAAAAAAAAAAAAC4", lease="lea-AAAAAAAAAAAAAAAAAAAFW")
         body = anna.identity.message(record, audience=bruno.id, path="/peer/v1/branch/revoke")
         for _ in range(3):
             try:
@@ -148,20 +212,20 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
     path = tuple(bytes(limits.CHUNK_VALUE_BYTES_MAX) for _ in range(limits.TREE_DEPTH_MAX))
     words = "x" * limits.GOAL_CHARS_MAX
     spec = SearchSpec(
-        id="s" * 80,
+        id="sea-AAAAAAAAAAAAAAAAAAAIQ",
         coordinator=anna.id,
         goal=words,
         start_url="u" * limits.URL_CHARS_MAX,
         condition=Condition(any=tuple(Condition(url=words, title=words, text=words) for _ in range(31))),
         profile=Profile(),
-        participants=(anna.id, bruno.id, *("p" * 80 for _ in range(limits.SEARCH_PARTICIPANTS_MAX - 2))),
+        participants=(anna.id, bruno.id, *(anna.id for _ in range(limits.SEARCH_PARTICIPANTS_MAX - 2))),
         seconds=1,
         created_ms=1,
         seed=2**53,
     )
     assignment = Assignment(
         search=spec.id,
-        lease="l" * 80,
+        lease="lea-AAAAAAAAAAAAAAAAAAAGU",
         branch=bytes(16),
         prefix=path,
         prefix_state=bytes(16),
@@ -169,7 +233,13 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         expires_ms=2**53,
     )
     result = BranchResult(
-        search=spec.id, lease="l" * 80, branch=bytes(16), outcome="claim", spend=Spend(), claim=path, error="e" * 64
+        search=spec.id,
+        lease="lea-AAAAAAAAAAAAAAAAAAAGU",
+        branch=bytes(16),
+        outcome="claim",
+        spend=Spend(),
+        claim=path,
+        error="e" * 64,
     )
     note = bytes(limits.NOTE_BYTES_MAX)
     sync = LogSync(
@@ -195,7 +265,7 @@ def _largest(anna: MemoryNode, bruno: MemoryNode) -> dict[str, msgspec.Struct]:
         "search/open": SearchOpen(spec=sealed("search", spec.id, spec).envelope),
         "branch/assign": BranchAssign(assignment=sealed("assignment", "l", assignment).envelope),
         "branch/return": BranchReturn(search=spec.id, result=sealed("result", "l", result).envelope),
-        "branch/renew": BranchRenew(search=spec.id, lease="l" * 80, spend=Spend()),
+        "branch/renew": BranchRenew(search=spec.id, lease="lea-AAAAAAAAAAAAAAAAAAAGU", spend=Spend()),
         "log/checkpoint": sync,
         "deltas/pull": DeltaPull(search=spec.id, epoch=1, after_seq=1, heads=heads),
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
-from node.sessions.recorder import Recorder, Recording, record, record_actions
+from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, replay
 from node.signing.identity import Identity
 from node.signing.witness import Witness
@@ -49,7 +49,7 @@ class Bench:
         plan = Recording(
             title="t", start_url=HOME, profile=Profile(), browser=self.browser.info, gate=GATE, secrets=secrets
         )
-        page = await self.browser.open(Profile(), GuardPolicy())
+        page = await (await self.browser.open(Profile(), GuardPolicy())).page()
         async with record(self.store, page, self.clock, self.witness, plan) as recorder:
             await record_actions(recorder, tuple(actions))
         return recorder
@@ -68,7 +68,7 @@ class Bench:
         plan = ReplayPlan(
             browser=self.browser.info, gate=GATE, secrets=secrets, base_url=base_url, on_mismatch=on_mismatch
         )
-        page = await self.browser.open(Profile(), GuardPolicy())
+        page = await (await self.browser.open(Profile(), GuardPolicy())).page()
         return await replay(recorded, store or self.store, page, self.clock, self.witness, plan)
 
 

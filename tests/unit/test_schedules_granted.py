@@ -13,7 +13,7 @@ from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.rooms import Rooms
 from node.schedules.searching import caller_of
-from node.verbs import Caller, CallerKind, called_by
+from node.verbs import called_by
 from protocol.errors import MeshError
 from tests.mesh_memory import NEVER, ORIGIN, memory_mesh
 from tests.schedules import HOUR_MS, SCHEDULE, schedule
@@ -21,7 +21,7 @@ from tests.schedules import HOUR_MS, SCHEDULE, schedule
 
 async def search(node: Any, origins: tuple[str, ...]) -> str:
     """The code with which a short search ends that begins at ``ORIGIN``; empty if it could be done."""
-    with called_by(Caller(kind=CallerKind.SCHEDULE, name="sch-x", scopes=frozenset({"explore"}), origins=origins)):
+    with called_by(caller_of(schedule(origins=origins))):
         try:
             await node.explorer.run(
                 goal="g", start_url=ORIGIN, condition=NEVER, peers=[], seconds=9, seed=0, tell=lambda event: None
@@ -31,11 +31,10 @@ async def search(node: Any, origins: tuple[str, ...]) -> str:
     return ""
 
 
-async def test_a_caller_s_origins_bound_what_its_search_opens_here() -> None:
-    """Guard: node/explorer/page_work.py, PageWork._guard."""
+async def test_the_origins_of_a_schedule_bound_what_its_searches_open() -> None:
+    """Guard: node/schedules/searching.py, caller_of."""
     async with memory_mesh("anna") as (anna,):
-        refused = await search(anna, ("https://other.test",))
-        assert refused in ("policy.refused", "search.start_failed")
+        assert await search(anna, ("https://other.test",)) == "search.start_failed"
         assert await anna.store.searches() == []
         assert await search(anna, (ORIGIN,)) == ""
 

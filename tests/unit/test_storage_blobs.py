@@ -5,6 +5,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,8 +23,10 @@ NAME = DIGEST.hex()
 
 
 @pytest.fixture
-def blobs(tmp_path: Path) -> Blobs:
-    return Blobs(tmp_path / "blobs")
+def blobs(tmp_path: Path) -> Iterator[Blobs]:
+    opened = Blobs(tmp_path / "blobs")
+    yield opened
+    opened.close()
 
 
 def test_a_blob_lies_under_its_hash(blobs: Blobs, tmp_path: Path) -> None:
@@ -53,13 +59,14 @@ def test_what_a_crash_left_half_written_is_removed_at_open(blobs: Blobs, tmp_pat
     stale = blobs.path_of(DIGEST).with_name(".tmp-abc123")
     stale.write_bytes(b"half")
     again = Blobs(tmp_path / "blobs")
+    again.close()
     assert not stale.exists()
     assert again.get(DIGEST) == DATA
 
 
 def test_no_temporary_file_stays_after_a_write(blobs: Blobs, tmp_path: Path) -> None:
     blobs.put(DATA)
-    assert [path.name for path in (tmp_path / "blobs").glob("*/*")] == [NAME]
+    assert [path.name for path in (tmp_path / "blobs").glob("*/*") if path.is_file()] == [NAME]
 
 
 def test_a_write_that_fails_removes_its_temporary_file(blobs: Blobs) -> None:
@@ -115,3 +122,65 @@ def test_a_disk_that_is_full_is_reported_as_such(blobs: Blobs, monkeypatch: pyte
         blobs.put(DATA)
     assert caught.value.code == "store.full"
     assert list(blobs.path_of(DIGEST).parent.iterdir()) == []
+
+
+# --- other processes -------------------------------------------------------------------------------------------------
+
+_PUTS = """
+import sys
+from pathlib import Path
+from adapters.storage.blobs import Blobs
+blobs = Blobs(Path(sys.argv[1]))
+digest = blobs.put(b"some text")
+print("put", flush=True)
+for line in sys.stdin:
+    blobs.named([digest])
+    print("named", flush=True)
+"""
+
+
+@contextmanager
+def another(root: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that has put the blob, and names it for each line it reads."""
+    command = [sys.executable, "-c", _PUTS, str(root)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "put\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_blob_that_another_process_has_put_and_not_named_is_not_removed(blobs: Blobs, tmp_path: Path) -> None:
+    """Guard: adapters/storage/blobs.py, Blobs.remove."""
+    blobs.put(DATA)
+    blobs.named([DIGEST])
+    with another(tmp_path / "blobs") as process:
+        assert blobs.remove([DIGEST]) == {DIGEST}
+        assert blobs.get(DIGEST) == DATA
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("name it\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "named\n"
+        assert blobs.remove([DIGEST]) == set()
+        assert not blobs.has(DIGEST)
+
+
+def test_what_a_killed_process_had_put_protects_nothing(blobs: Blobs, tmp_path: Path) -> None:
+    with another(tmp_path / "blobs") as process:
+        process.kill()
+        process.wait()
+    assert blobs.has(DIGEST)
+    assert blobs.remove([DIGEST]) == set()
+    assert not blobs.has(DIGEST)
+    assert len(list((tmp_path / "blobs" / ".pins").iterdir())) == 1, "its own directory alone"
+
+
+def test_a_blob_that_was_put_twice_is_protected_until_both_have_named_it(blobs: Blobs) -> None:
+    """Two recordings may see the same picture: the one that names it first may be removed first."""
+    blobs.put(DATA)
+    blobs.put(DATA)
+    blobs.named([DIGEST])
+    assert blobs.remove([DIGEST]) == {DIGEST}
+    blobs.named([DIGEST])
+    assert blobs.remove([DIGEST]) == set()

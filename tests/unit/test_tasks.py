@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from node.base.tasks import to_its_end
+from node.base.tasks import interruptible, to_its_end
+from protocol.errors import MeshError
 
 
 async def test_a_result_and_an_error_come_as_they_are() -> None:
@@ -51,3 +52,37 @@ async def test_a_deadline_passes_once_the_work_has_ended() -> None:
         async with asyncio.timeout(0.01):
             await to_its_end(work())
     assert done.is_set()
+
+
+async def test_a_block_that_is_ended_from_outside_cleans_up_and_fails_with_the_first_reason() -> None:
+    cleaned_up = False
+    with pytest.raises(MeshError) as ended:
+        async with interruptible() as end:
+            asyncio.get_running_loop().call_soon(end, MeshError("agent.expired"))
+            asyncio.get_running_loop().call_soon(end, MeshError("agent.budget"))
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cleaned_up = True
+    assert ended.value.code == "agent.expired"
+    assert cleaned_up
+    end(MeshError("agent.budget"))  # over: nothing happens
+    await asyncio.sleep(0)
+
+
+async def test_a_block_that_is_not_ended_keeps_its_own_errors_and_its_own_cancelling() -> None:
+    with pytest.raises(TimeoutError):
+        async with interruptible():
+            raise TimeoutError
+    inside = asyncio.Event()
+
+    async def work() -> None:
+        async with interruptible():
+            inside.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(work())
+    await inside.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

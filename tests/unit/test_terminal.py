@@ -47,7 +47,7 @@ def test_what_others_say_begins_no_line_of_progress(
 ) -> None:
     """Guard: node/cli/common.py, run_verb."""
 
-    async def call(home: Path, verb: str, params: Any, tell: Any) -> str:
+    async def call(home: Path, verb: str, params: Any, tell: Any, **more: Any) -> str:
         tell({"peer": "ABCDEFG", "error": EVIL})
         return EVIL
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from nacl.signing import SigningKey
 
 from protocol.recording import flat_zip
@@ -49,6 +50,38 @@ def _flipped(data: bytes, name: str) -> bytes:
     return bytes(changed)
 
 
+_BAD_FIELDS: dict[str, dict[str, str | int]] = {
+    "a session id that is a path": {"id": "../../x"},
+    "a session id with a wrong check digit": {"id": "ses-AAAAAAAAAAAAAAAAAAAAB"},
+    "a parent that is no session id": {"parent": "sea-AAAAAAAAAAAAAAAAAAAAA"},
+    "a search that is no id": {"search": "\x1b[2J"},
+    "a session made at 2^63": {"created_ms": 2**63},
+    "a session made before 1970": {"created_ms": -1},
+}
+
+
+def _renamed(data: bytes, **fields: str | int) -> bytes:
+    """The bundle with other fields in its session record, signed anew by its recorder."""
+    manifest = cbor.decode_as(_parts(data)[2][1], Manifest)
+    session = msgspec.structs.replace(manifest.session, **fields)
+    return _signed(data, cbor.encode(msgspec.structs.replace(manifest, session=session)))
+
+
+def _saying(manifest: bytes, caller: str | None) -> bytes:
+    """``manifest`` with another caller, or with none."""
+    said = cbor.decode(manifest)
+    del said["session"]["caller"]
+    if caller is not None:
+        said["session"]["caller"] = caller
+    return cbor.encode(said)
+
+
+def _signed(data: bytes, manifest: bytes) -> bytes:
+    parts = _parts(data)
+    parts[1:3] = [("manifest.cose", sign(manifest)), ("manifest.cbor", manifest)]
+    return _archive(parts)
+
+
 def cases() -> list[dict[str, Any]]:
     """Every vector: a name, the file, and the code it is refused with (empty: accepted)."""
     good = sample_bundle()
@@ -68,7 +101,11 @@ def cases() -> list[dict[str, Any]]:
         ("an entry added", _archive([*parts, ("steps/000005.cbor", parts[-1][1])]), "bundle.invalid"),
         ("the signature of another kind", _resealed(good, sign(manifest, kind="replay-report")), "envelope.kind"),
         ("another signer", _resealed(good, sign(manifest, key=SigningKey(bytes(32)))), "envelope.key_unknown"),
+        *((name, _renamed(good, **fields), "bundle.invalid") for name, fields in _BAD_FIELDS.items()),
         ("a signature over another manifest", _resealed(good, sign(manifest + b"\x00")), "bundle.element"),
+        ("a recorder that does not say who called", _signed(good, _saying(manifest, None)), ""),
+        ("a caller of the longest name", _signed(good, _saying(manifest, "c" * 128)), ""),
+        ("a caller of a longer name", _signed(good, _saying(manifest, "c" * 129)), "bundle.invalid"),
     ]
     return [{"name": name, "code": code, "bundle": base64.b64encode(data).decode()} for name, data, code in made]
 

@@ -55,6 +55,13 @@ def entry_put(**changed: Any) -> Put:
     return 0, key_text(key).encode(), cbor({name: value for name, value in fields.items() if value is not None})
 
 
+def _named(number: int) -> Put:
+    """A node below the root that no other number names."""
+    entry = node(f"sibling {number}")
+    value = cbor({"parent": entry.parent, "action": entry.action, "prior": 0, "risk": 1})
+    return 0, key_text(entry.key).encode(), value
+
+
 def register_put(**changed: Any) -> Put:
     """A register value with some numbers changed."""
     return 1, KEY, Register(**({"visits": 2} | changed)).pack()
@@ -68,7 +75,8 @@ def _payloads() -> Iterator[tuple[str, bytes]]:
     yield "keys out of order", b"\xa2" + cbor("epoch") + b"\x01" + cbor("seq") + b"\x01"
     yield "epoch zero", wrap(FIRST_CHUNK, epoch=0)
     yield "an epoch beyond the limit", wrap(FIRST_CHUNK, epoch=limits.EPOCH_MAX + 1)
-    yield "another search", wrap(FIRST_CHUNK, search="sea-OTHER")
+    yield "another search", wrap(FIRST_CHUNK, search="sea-AAAAAAAAAAAAAAAAAAAB6")
+    yield "a search that is no id", wrap(FIRST_CHUNK, search="../../../../x")
     yield "a prior head of the wrong size", wrap(FIRST_CHUNK, prior_heads=[b"short"])
     yield "two prior heads", wrap(FIRST_CHUNK, prior_heads=[b"h" * 32] * 2)
 
@@ -193,6 +201,26 @@ def _chains() -> Iterator[Vector]:
     yield "replacing a value that comes later", [FIRST], second(replaces=[5]), "delta.invalid"
     yield "replacing a map", [FIRST], second(replaces=[2]), "delta.invalid"
     yield "replacing a value of another actor", [FIRST], second(replaces=[4], replaced_actor=1), "delta.invalid"
+    full: dict[str, Any] = {
+        "visits": 3,
+        "value_sum": 9,
+        "best": 9,
+        "cost_ms": 9,
+        "successes": 2,
+        "failures": 2,
+        "closed": True,
+    }
+    reached = wrap(Shape(puts=[register_put(**full)]).encode())
+    chained = AFTER | {"deps": [change_hash(decode_delta(reached).chunk)], "replaces": [4]}
+    for name, lower in (full | {"closed": 1}).items():
+        fell = register_put(**(full | {name: bool(lower - 1) if name == "closed" else lower - 1}))
+        yield f"{name} falls", [reached], wrap(Shape(puts=[fell], **chained).encode(), seq=2), "delta.invalid"
+    siblings = [_named(number) for number in range(limits.CANDIDATES_PER_STATE_MAX + 1)]
+    yield "41 children of one node", [], wrap(Shape(puts=siblings).encode()), "delta.invalid"
+    most = wrap(Shape(puts=siblings[:-1]).encode())
+    after = AFTER | {"deps": [change_hash(decode_delta(most).chunk)], "start_op": 4 + len(siblings[:-1])}
+    last = wrap(Shape(puts=siblings[-1:], **after).encode(), seq=2)
+    yield "a 41st child in a later delta", [most], last, "delta.invalid"
     heads = wrap(decode_delta(good).chunk, seq=2, prior_heads=[b"h" * 32])
     yield "prior heads in a later delta", [FIRST], heads, "delta.invalid"
 

@@ -1,4 +1,4 @@
-"""Writes ``messages.json`` and ``lease.json``: ``python -m tests.vectors.message_vectors`` (``--check`` only compares).
+"""Writes ``messages.json``, ``lease.json``, ``spend.json``: ``python -m tests.vectors.message_vectors`` (``--check`` compares).
 
 Records are maps written by hand from docs/protocol/messages.md. A value names byte strings ``{"hex": …}``; it holds what is
 left out of the bytes as well, with its default.
@@ -185,6 +185,16 @@ WRONG: list[tuple[str, str, Any]] = [
     ("EchoTell", "a message with a control character of C1", {"reached": False, "message": "\x9b2J"}),
     ("EchoTell", "a message that turns its letters around", {"reached": False, "message": "\u202etxt.exe"}),
     ("SearchSpec", "an empty id", SPEC | {"id": ""}),
+    ("SearchSpec", "an id that is a path", SPEC | {"id": "../../../../x"}),
+    ("SearchSpec", "an id with control characters", SPEC | {"id": "sea-\x1b[2J\x00AAAAAAAAAAAAAA"}),
+    ("SearchSpec", "an id of 80 characters", SPEC | {"id": "s" * 80}),
+    ("SearchSpec", "an id with a wrong check digit", SPEC | {"id": SEARCH[:-1] + "B"}),
+    ("SearchSpec", "an id in lower case", SPEC | {"id": SEARCH.lower()}),
+    ("SearchSpec", "the id of a lease", SPEC | {"id": LEASE}),
+    ("SearchSpec", "a coordinator without hyphens", SPEC | {"coordinator": ALICE_ID.replace("-", "")}),
+    ("SearchSpec", "a participant with a wrong check digit", SPEC | {"participants": [ALICE_ID, BOB_ID[:-1] + "1"]}),
+    ("SearchSpec", "a participant that is a short id", SPEC | {"participants": [ALICE_ID, BOB_ID[:7]]}),
+    ("SearchClose", "a search that is no id", {"search": "../x"}),
     ("SearchSpec", "a goal with a line feed", SPEC | {"goal": "g\n✓ done"}),
     ("SearchSpec", "a goal with an escape", SPEC | {"goal": "\x1b[2J"}),
     ("SearchSpec", "a goal that isolates a direction", SPEC | {"goal": "\u2067g"}),
@@ -199,6 +209,11 @@ WRONG: list[tuple[str, str, Any]] = [
     ("Assignment", "a short branch", ASSIGNMENT | {"branch": b"b" * 15}),
     ("Assignment", "a prefix of 33 actions", ASSIGNMENT | {"prefix": [b"a"] * 33}),
     ("Assignment", "too many iterations", ASSIGNMENT | {"limits": LIMITS | {"iterations": 1_001}}),
+    ("Assignment", "a lease that is no id", ASSIGNMENT | {"lease": "lea-1"}),
+    ("BranchRevoke", "a lease with a line feed", {"search": SEARCH, "lease": LEASE + "\n"}),
+    ("BranchResult", "a search that is no id", RESULT | {"search": "sea-1"}),
+    ("StatusTell", "a node that is no id", STATUS | {"node": "alice"}),
+    ("DeltaPull", "a search that is no id", {"search": " " + SEARCH, "epoch": 0, "after_seq": 0}),
     ("BranchResult", "an unknown outcome", RESULT | {"outcome": "done"}),
     ("DeltaPush", "65 deltas", {"search": SEARCH, "deltas": [b"d"] * 65}),
     ("DeltaBatch", "33 heads", {"deltas": [], "heads": [SHARE_HEAD] * 33}),
@@ -310,9 +325,26 @@ def lease_cases() -> list[Case]:
     ]
 
 
+def spend_cases() -> list[Case]:
+    """What a worker may say it spent on a lease: its limits, the time since the assignment was signed, and the code if not."""
+    allowed = {"iterations": 8, "steps": 128, "milliseconds": 60_000}
+    passed = 10_000
+    most = {"iterations": 8, "steps": 128 + 256, "milliseconds": passed + 60_000}
+    told: list[tuple[str, dict[str, int], str]] = [
+        ("nothing spent", dict.fromkeys(most, 0), ""),
+        ("as much as can be", most, ""),
+        *((f"{name}: one too many", most | {name: most[name] + 1}, "lease.spend") for name in most),
+        *((f"{name}: 2^53", most | {name: COUNT_MAX}, "lease.spend") for name in most),
+    ]
+    return [
+        {"name": name, "limits": allowed, "spend": spend, "passed_ms": passed} | ({"code": code} if code else {})
+        for name, spend, code in told
+    ]
+
+
 def files() -> dict[str, str]:
-    """Name → text of both files."""
-    made = {"messages.json": message_cases(), "lease.json": lease_cases()}
+    """Name → text of each file."""
+    made = {"messages.json": message_cases(), "lease.json": lease_cases(), "spend.json": spend_cases()}
     return {name: json.dumps(cases, indent=1, ensure_ascii=False) + "\n" for name, cases in made.items()}
 
 

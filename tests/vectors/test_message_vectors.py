@@ -11,12 +11,14 @@ import pytest
 from protocol import limits, messages
 from protocol.errors import MeshError
 from protocol.page.action import Action
-from protocol.search.lease import Event, Lease, LeaseBook
+from protocol.search.lease import Event, Lease, LeaseBook, check_spend
 from protocol.wire import cbor, frames
 from tests.vectors import message_vectors as vectors
 from tests.vectors.generate import FOLDER
 
-MESSAGES, LEASES = (json.loads((FOLDER / name).read_text(encoding="utf-8")) for name in ("messages.json", "lease.json"))
+MESSAGES, LEASES, SPENDS = (
+    json.loads((FOLDER / name).read_text(encoding="utf-8")) for name in ("messages.json", "lease.json", "spend.json")
+)
 RECORDS: dict[str, Any] = vars(messages) | vars(frames) | {"Action": Action}
 
 
@@ -70,6 +72,17 @@ def test_a_lease_goes_its_way_or_is_refused(case: dict[str, Any]) -> None:
         return
     assert "code" not in case
     assert (lease.state, lease.term, lease.expires_ms) == (case["state"], case["term"], case["expires_ms"])
+
+
+@pytest.mark.parametrize("case", SPENDS, ids=lambda case: case["name"])
+def test_what_a_lease_has_cost_is_believed_or_refused(case: dict[str, Any]) -> None:
+    allowed, spend = messages.BranchLimits(**case["limits"]), messages.Spend(**case["spend"])
+    try:
+        check_spend(allowed, spend, passed_ms=case["passed_ms"])
+    except MeshError as error:
+        assert error.code == case.get("code")
+        return
+    assert "code" not in case
 
 
 def _done(book: LeaseBook, event: dict[str, Any]) -> Lease:

@@ -3,9 +3,9 @@
 import { encode } from './cbor.mjs'
 import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
-import { sha256 } from './ids.mjs'
+import { isId, sha256 } from './ids.mjs'
 import { leafHash, rootOf } from './merkle.mjs'
-import { among, anything, bool, bytes, exactly, list, parse, record, text, whole } from './records.mjs'
+import { among, anything, bool, bytes, either, exactly, list, optional, parse, record, text, whole } from './records.mjs'
 
 const MEDIA_TYPE = 'application/vnd.trailmesh.session+zip'
 const HEADS = { mimetype: 41, 'manifest.cose': 262_144, 'manifest.cbor': 1_048_576 }
@@ -16,12 +16,12 @@ const FILE_BYTES_MAX = 268_435_456
 const DATE = 0x21 // 1 January 1980
 
 const SESSION = {
-  id: text(80, 1),
+  id: isId('ses'),
   node: text(80, 1),
   steps: whole(1000),
   title: text(),
-  parent: text(),
-  search: text(),
+  parent: either(among(''), isId('ses')),
+  search: either(among(''), isId('sea')),
   browser: record({ name: text(), backend: text(), version: text() }),
   profile: anything,
   secrets: list(text()),
@@ -29,6 +29,7 @@ const SESSION = {
   start_url: text(4096),
   created_ms: whole(),
   duration_ms: whole(),
+  caller: optional(text(128), ''),
 }
 const MANIFEST = {
   version: among(1),

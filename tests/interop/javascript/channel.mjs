@@ -9,6 +9,7 @@ import { mediaType } from './envelope.mjs'
 import { as, demand, MeshError } from './errors.mjs'
 import { publicKey, rawPublic } from './keys.mjs'
 
+const LIFE_MAX_S = 11 * 86_400
 const DAY_S = 86_400
 const TIMEOUT_MS = 30_000
 const REFUSAL_BYTES_MAX = 16 * 1024
@@ -45,7 +46,8 @@ export function readLeaf(leaf, now = nowSeconds()) {
   demand(issuer && leaf.subject === 'CN=channel' && !leaf.ca, 'peer.identity', 'no channel certificate')
   const key = Buffer.from(issuer[1], 'hex')
   demand(leaf.verify(publicKey(key)), 'peer.identity', 'not signed by the key it names')
-  const within = Date.parse(leaf.validFrom) / 1000 <= now && now < Date.parse(leaf.validTo) / 1000
+  const [from, until] = [leaf.validFrom, leaf.validTo].map((time) => Date.parse(time) / 1000)
+  const within = from <= now && now < until && until - from <= LIFE_MAX_S
   demand(within, 'peer.identity', 'outside of its time')
   return { key, node: issuer[2] }
 }

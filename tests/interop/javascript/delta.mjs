@@ -4,27 +4,28 @@ import { decode, encode } from './cbor.mjs'
 import { MAPS, readChunk, writeChunk } from './chunk.mjs'
 import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
-import { hashIn, sha256 } from './ids.mjs'
+import { hashIn, isId, isNodeId, sha256 } from './ids.mjs'
 import { actionFields, isTerse } from './messages.mjs'
-import { bool, bytes, exactly, list, optional, parse, read, text, whole } from './records.mjs'
+import { bool, bytes, exactly, list, optional, parse, read, whole } from './records.mjs'
 
 const EPOCH_MAX = 2 ** 31 - 1
 const VISITS_MAX = 2 ** 31 - 1
 const COST_MS_MAX = 2 ** 48
 const ONE = 1_000_000
 const PUTS_MAX = 100_000
+const CHILDREN_MAX = 40
 
 const SEARCHING = ['click', 'fill', 'select', 'check', 'press', 'scroll']
 
 const PAYLOAD = {
-  search: text(32),
+  search: isId('sea'),
   epoch: whole(EPOCH_MAX, 1),
   seq: whole(20_000, 1),
   prior_heads: optional(list(exactly(32), 1), []),
   chunk: bytes(524_288, 1),
 }
 const NODE = { parent: exactly(16), action: bytes(2048), prior: whole(ONE), risk: whole(7, 1) }
-const LEASE = { worker: text(64), lease: text(32), term: whole(EPOCH_MAX, 1), live: bool }
+const LEASE = { worker: isNodeId, lease: isId('lea'), term: whole(EPOCH_MAX, 1), live: bool }
 
 const check = (ok, why) => demand(ok, 'delta.invalid', why)
 
@@ -108,7 +109,7 @@ export function checkTwoDeltas(one, other, search, keysOf) {
 export class DeltaReader {
   constructor({ search, actor, coordinates }) {
     Object.assign(this, { search, actor, coordinates })
-    this.#begin({ epoch: 0, seq: 0, nextOp: 1, head: null, puts: 0, stats: new Map() })
+    this.#begin({ epoch: 0, seq: 0, nextOp: 1, head: null, puts: 0, stats: new Map(), children: new Map() })
     this.known = new Map()
   }
 
@@ -138,7 +139,7 @@ export class DeltaReader {
       epoch: fresh ? delta.epoch : this.epoch,
       seq: wanted,
     })
-    const before = fresh ? { nextOp: 1, head: null, puts: 0, stats: new Map() } : this
+    const before = fresh ? { nextOp: 1, head: null, puts: 0, stats: new Map(), children: new Map() } : this
     const { after, entries } = this.#apply(delta, before)
     if (fresh) this.known = new Map()
     this.#begin({ ...after, epoch: delta.epoch, seq: delta.seq })
@@ -156,6 +157,7 @@ export class DeltaReader {
     check(before.head ? dependency?.equals(before.head) : dependency === null, 'another predecessor')
     let { puts } = before
     const stats = new Map(before.stats)
+    const children = new Map([...before.children].map(([parent, keys]) => [parent, new Set(keys)]))
     const entries = { nodes: [], stats: [], lease: [] }
     const here = new Set()
     change.operations.forEach((operation, i) => {
@@ -168,9 +170,11 @@ export class DeltaReader {
       here.add(place)
       const replaces = operation.pred === null || (operation.pred > MAPS.length && operation.pred < change.startOp)
       check(replaces && ++puts <= PUTS_MAX, 'a predecessor that is no earlier put, or too many puts')
-      entries[map].push(this.#entry(map, operation, stats))
+      const entry = this.#entry(map, operation, stats)
+      if (map === 'nodes') checkChildren(children, entry.parent.toString('hex'), operation.key)
+      entries[map].push(entry)
     })
-    const after = { nextOp: before.nextOp + change.operations.length, head: change.hash, puts, stats }
+    const after = { nextOp: before.nextOp + change.operations.length, head: change.hash, puts, stats, children }
     check(after.nextOp > MAPS.length, 'the maps are missing')
     return { after, entries }
   }
@@ -192,6 +196,11 @@ export class DeltaReader {
     }
     return { key: raw, ...entry }
   }
+}
+
+function checkChildren(children, parent, key) {
+  if (!children.has(parent)) children.set(parent, new Set())
+  check(children.get(parent).add(key).size <= CHILDREN_MAX, 'too many children of one node')
 }
 
 function checkMaking({ action, object, key, pred }, name) {

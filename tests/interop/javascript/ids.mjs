@@ -55,10 +55,16 @@ export function parseNodeId(text) {
 
 export function isNodeId(value) {
   try {
-    return typeof value === 'string' && parseNodeId(value) === value
+    return typeof value === 'string' && !/[\n\r]/.test(value) && parseNodeId(value) === value
   } catch {
     return false
   }
+}
+
+/** Whether a value is an id of `kind` in its canonical form. */
+export const isId = (kind) => (value) => {
+  if (typeof value !== 'string' || !/^[a-z]{3}-[A-Z2-7]{21}$/.test(value)) return false
+  return value.startsWith(`${kind}-`) && checkDigit(value.slice(4, -1)) === value.at(-1)
 }
 
 /** A fresh id of another kind: `lea` for a lease, `sea` for a search … */

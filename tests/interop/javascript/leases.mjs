@@ -5,6 +5,18 @@ import { demand } from './errors.mjs'
 const ENDS = { result: 'done', revoke: 'revoked', expire: 'expired' }
 const isLive = ({ state }) => state === 'granted' || state === 'renewed'
 
+const STEPS_OVER_MAX = 256
+const CLOCK_SKEW_MS = 60_000
+
+/** Refuse what a lease of these limits cannot have cost so long after its assignment was signed. */
+export function checkSpend({ limits, spend, passed_ms: passed }) {
+  const fits =
+    spend.iterations <= limits.iterations &&
+    spend.steps <= limits.steps + STEPS_OVER_MAX &&
+    spend.milliseconds <= Math.max(0, passed) + CLOCK_SKEW_MS
+  demand(fits, 'lease.spend', 'more than the lease allows')
+}
+
 export class LeaseBook {
   leases = new Map()
 

@@ -2,6 +2,7 @@
 
 import { demand } from './errors.mjs'
 import { GRANT_MAP } from './grants.mjs'
+import { isId, isNodeId } from './ids.mjs'
 import {
   among,
   bool,
@@ -20,7 +21,8 @@ import {
 
 const MIB = 1_048_576
 const NONE = Buffer.alloc(0)
-const ID = text(80, 1)
+const SEARCH = isId('sea')
+const LEASE = isId('lea')
 /** Text without what a terminal would obey. */
 const line = (most) => (v) =>
   text(most)(v) && /^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/.test(v)
@@ -60,8 +62,8 @@ const PROFILE = {
 }
 const LIMITS = { iterations: whole(1000, 1), steps: whole(10_000, 1), milliseconds: whole(3_600_000, 1000) }
 const SPEND = { iterations: optional(whole(), 0), steps: optional(whole(), 0), milliseconds: optional(whole(), 0) }
-const HEADS = list(record({ writer: ID, epoch: whole(), seq: whole(), digest: exactly(32) }), 32)
-const OF_LEASE = { search: ID, lease: ID }
+const HEADS = list(record({ writer: isNodeId, epoch: whole(), seq: whole(), digest: exactly(32) }), 32)
+const OF_LEASE = { search: SEARCH, lease: LEASE }
 
 // --- actions ---------------------------------------------------------------------------------------------------------
 
@@ -107,7 +109,7 @@ export function isTerse(map, fields = actionFields(map)) {
 export const MESSAGES = {
   StatusAsk: {},
   StatusTell: {
-    node: ID,
+    node: isNodeId,
     name: text(64),
     version: text(32),
     protocol: whole(),
@@ -125,15 +127,15 @@ export const MESSAGES = {
     message: optional(line(300), ''),
   },
   SearchOpen: { spec: bytes(MIB) },
-  SearchClose: { search: ID },
+  SearchClose: { search: SEARCH },
   SearchSpec: {
-    id: ID,
-    coordinator: ID,
+    id: SEARCH,
+    coordinator: isNodeId,
     goal: line(1000),
     start_url: TEXT,
     condition: isCondition,
     profile: record(PROFILE),
-    participants: list(ID, 32),
+    participants: list(isNodeId, 32),
     seconds: whole(86_400, 1),
     created_ms: whole(),
     seed: whole(),
@@ -150,7 +152,7 @@ export const MESSAGES = {
   BranchRevoke: OF_LEASE,
   BranchRenew: { ...OF_LEASE, spend: record(SPEND) },
   BranchRenewed: { live: bool, expires_ms: optional(whole(), 0) },
-  BranchReturn: { search: ID, result: bytes(MIB) },
+  BranchReturn: { search: SEARCH, result: bytes(MIB) },
   BranchResult: {
     ...OF_LEASE,
     branch: KEY,
@@ -159,13 +161,13 @@ export const MESSAGES = {
     claim: optional(PATH, []),
     error: optional(text(64), ''),
   },
-  DeltaPush: { search: ID, deltas: list(bytes(MIB), 64) },
+  DeltaPush: { search: SEARCH, deltas: list(bytes(MIB), 64) },
   DeltaHave: { epoch: whole(), seq: whole() },
-  DeltaPull: { search: ID, epoch: whole(), after_seq: whole(), heads: optional(HEADS, []) },
+  DeltaPull: { search: SEARCH, epoch: whole(), after_seq: whole(), heads: optional(HEADS, []) },
   DeltaBatch: { deltas: list(bytes(MIB), 64), more: optional(bool, false), heads: optional(HEADS, []) },
-  DeltaShow: { search: ID, writer: ID, epoch: whole(), seq: whole(20_000, 1) },
+  DeltaShow: { search: SEARCH, writer: isNodeId, epoch: whole(), seq: whole(20_000, 1) },
   DeltaShown: { delta: bytes(MIB) },
-  DeltaProof: { search: ID, one: bytes(MIB), other: bytes(MIB) },
+  DeltaProof: { search: SEARCH, one: bytes(MIB), other: bytes(MIB) },
   LogSync: {
     head: optional(bytes(8192), NONE),
     opening: optional(bytes(MIB), NONE),
@@ -183,7 +185,7 @@ export const MESSAGES = {
     key_heads: optional(list(record({ tag: KEY, head: exactly(32) }), 1000), []),
     key_logs: optional(list(bytes(65_536), 2), []),
   },
-  DistrustNotice: { about: ID, since_ms: whole(), reason: optional(text(300), ''), lifted: optional(bool, false) },
+  DistrustNotice: { about: isNodeId, since_ms: whole(), reason: optional(text(300), ''), lifted: optional(bool, false) },
   NoticePush: { notice: bytes(MIB) },
   LogConsistencyAsk: { log: whole(), old_size: whole(undefined, 1), new_size: whole(undefined, 1) },
   LogProveAsk: { digest: exactly(32) },

@@ -2,6 +2,7 @@
 
 import { decode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
+import { isId, isNodeId } from './ids.mjs'
 import { among, bool, exactly, list, optional, read, record, text, whole } from './records.mjs'
 
 const TEXTS = ['same', 'numbers', 'differs']
@@ -18,10 +19,10 @@ const MATCH = {
   error: optional(text(), ''),
 }
 const REPORT = {
-  id: text(),
-  session: text(),
+  id: isId('rep'),
+  session: isId('ses'),
   manifest: exactly(32),
-  node: text(),
+  node: isNodeId,
   replayed_ms: whole(),
   browser: record({ backend: text(), name: text(), version: text() }),
   steps: list(record(MATCH)),

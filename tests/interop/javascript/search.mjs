@@ -131,6 +131,9 @@ export const SEARCH_ROUTES = {
       const spec = artefactOf(peer, raw, 'search', M.SearchSpec)
       const ours = spec.coordinator === peer.node && spec.participants.includes(node.id)
       demand(ours, 'envelope.issuer', 'not the search of the caller, or not for us')
+      const { participants } = spec
+      const well = participants.includes(peer.node) && new Set(participants).size === participants.length
+      demand(well, 'message.invalid', 'the coordinator takes no part, or somebody twice')
       demand(allow(peer.granted, 'branch:assign', spec.start_url), 'peer.scope', 'not for this origin')
       if (!node.searches.has(spec.id)) node.searches.set(spec.id, new Search(node, spec))
       return {}

@@ -14,7 +14,7 @@ import { open } from './envelope.mjs'
 import { MeshError } from './errors.mjs'
 import { nodeId, parseNodeId } from './ids.mjs'
 import { encodeInvite, parseInvite } from './invite.mjs'
-import { LeaseBook } from './leases.mjs'
+import { checkSpend, LeaseBook } from './leases.mjs'
 import { openAnswer, openRequest } from './pairing.mjs'
 import { KeyLog, readKeyLog } from './keylog.mjs'
 import { acquaintance, verifyProof } from './log_proof.mjs'
@@ -275,6 +275,13 @@ for (const vector of load('lease')) {
     const book = new LeaseBook()
     const { state, term, expires_ms } = vector.events.map((event) => book[event.do](event)).at(-1)
     return { state, term, expires_ms }
+  })
+}
+
+for (const vector of load('spend')) {
+  hold('spend', vector, true, () => {
+    checkSpend(vector)
+    return true
   })
 }
 

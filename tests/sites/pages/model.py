@@ -84,7 +84,9 @@ def site() -> MemorySite:
     beside = Document(title="Beside", controls=(_control("heading", "Beside", states=("level=1",)),))
     closed = Document(title="Closed", text=("account closed",))
     sent = Document(title="Sent", controls=(_control("heading", "Sent", states=("level=1",)),))
+    visit = Document(title="Visit", text=("COOKIES", "ITEMS"), cookies=(("seen", "yes"),), items=(("mark", "left"),))
     documents = {
+        "/visit.html": visit,
         "/form.html": form,
         "/targets.html": _targets(),
         "/table.html": table,

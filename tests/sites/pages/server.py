@@ -8,6 +8,10 @@ from pathlib import Path
 from aiohttp import web
 
 _ROOT = Path(__file__).parent
+_VISIT = """<title>Visit</title><p>{cookies}</p><p id=items></p><script>
+items.textContent = Object.entries(localStorage).map(entry => entry.join('=')).join('; ') || 'none';
+localStorage.setItem('mark', 'left');
+</script>"""
 LATE_S = 0.4
 """How long ``/late`` takes: longer than a page has to rest to count as still."""
 
@@ -17,6 +21,7 @@ class PageServer:
 
     def __init__(self) -> None:
         self.reached: list[str] = []
+        self._news = asyncio.Event()
         self.extra: dict[str, str] = {}
         """Further pages, by path."""
         self.hold = asyncio.Event()
@@ -40,10 +45,18 @@ class PageServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def was_asked(self, entry: str, within_s: float = 10.0) -> None:
+        """Wait until ``reached`` lists ``entry``. Raises ``TimeoutError``."""
+        async with asyncio.timeout(within_s):
+            while entry not in self.reached:
+                self._news.clear()
+                await self._news.wait()
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info["path"]
         if path != "favicon.ico":
             self.reached.append(f"{request.method} {request.path_qs}")
+            self._news.set()
         if request.method == "OPTIONS":
             names = ("Origin", "Methods", "Headers")
             return web.Response(headers={f"Access-Control-Allow-{name}": "*" for name in names})
@@ -63,6 +76,12 @@ class PageServer:
             return web.Response(
                 text="<a href=#x>Kept</a>", content_type="text/html", headers={"Cache-Control": "max-age=3600"}
             )
+        if path == "visit.html":
+            answer = web.Response(
+                text=_VISIT.format(cookies=request.headers.get("Cookie", "none")), content_type="text/html"
+            )
+            answer.set_cookie("seen", "yes", httponly=True)
+            return answer
         if path == "more":
             return web.Response(text="three more")
         if path == "account/close":

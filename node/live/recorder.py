@@ -11,8 +11,9 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
-from node.live import Driver, Gate
-from node.sessions.arrivals import Arrival, check_arrival
+from node.live.acting import Driver, Gate, Prepared
+from node.live.arrivals import Arrival, check_arrival
+from node.verbs import current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, describe
@@ -57,6 +58,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     screenshots: bool = True
     parent: str = ""
     search: str = ""
+    caller: str = ""
+    """Who has it recorded; empty for whoever calls as the recording begins."""
 
 
 Progress = Callable[[Step], None]
@@ -67,7 +70,7 @@ class Recorder:
     """One open session on one page. Made by ``record``."""
 
     def __init__(
-        self, store: Store, page: Page, clock: Clock, signer: Signer, plan: Recording, on_step: Progress | None
+        self, store: Store, page: Page, clock: Clock, signer: Signer, plan: Recording, on_step: Progress | None = None
     ) -> None:
         self._store = store
         self._page = page
@@ -93,11 +96,27 @@ class Recorder:
             duration_ms=0,
             parent=plan.parent,
             search=plan.search,
+            caller=plan.caller or str(current_caller()),
         )
 
     @property
     def observation(self) -> Observation | None:
         """The page after the last step."""
+        return self._driver.observation
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The last action, once its element was found; None when it was not."""
+        return self._driver.prepared
+
+    @property
+    def size_bytes(self) -> int:
+        """How much is kept of what was seen so far."""
+        return sum(self._blob_sizes.values())
+
+    async def look(self) -> Observation:
+        """The page now; the next action finds its element in this. Errors: ``browser.*``."""
+        self._driver.observation = await self._page.observe()
         return self._driver.observation
 
     @property

@@ -1,0 +1,173 @@
+"""A context of a launched or attached Chromium: its pages under one guard, and the windows that they open."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from functools import partial
+from typing import Final
+
+from playwright.async_api import BrowserContext, CDPSession, Page
+
+from adapters.browser.activity import Activity
+from adapters.browser.judge import BrowserJudge
+from adapters.browser.network import NetworkGuard
+from adapters.browser.page import ChromiumPage, blank
+from adapters.browser.routing import Routing
+from adapters.browser.state import write_state
+from adapters.ports import BrowserState
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.risk.classes import GuardPolicy
+
+_CLOSE_TIMEOUT_S: Final = limits.STEP_TIMEOUT_MS / 1000
+
+
+class ChromiumContext:
+    """``adapters.ports.Context`` on a Playwright context."""
+
+    def __init__(
+        self, context: BrowserContext, policy: GuardPolicy, judge: BrowserJudge | None, life: Activity
+    ) -> None:
+        """judge: of every request of the browser; None if it is somebody else's too. life: ends with the context."""
+        self._context = context
+        self._policy = policy
+        self._judge = judge
+        self._routing = Routing(context) if judge is None else None
+        self._life = life
+        self._pages: dict[Page, ChromiumPage] = {}
+        self._activities: set[Activity] = set()
+        self._opening = asyncio.Lock()
+        self._closing: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Judge from now on; there must be no page yet."""
+        await NetworkGuard(self._policy, self._life).watch_sockets(self._context)
+        if self._routing is not None:
+            await self._routing.start()
+        self._context.on("page", self._window)
+
+    # --- pages ---
+
+    @property
+    def pages(self) -> tuple[ChromiumPage, ...]:
+        """``adapters.ports.Context.pages``."""
+        return tuple(page for page in self._pages.values() if page.is_open)
+
+    async def page(self) -> ChromiumPage:
+        """``adapters.ports.Context.page``."""
+        self._require_open()
+        activity = Activity()
+        self._activities.add(activity)
+        activity.gone.add_done_callback(lambda _: self._activities.discard(activity))
+        try:
+            return await activity.alive(
+                self._open(activity),
+                timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
+                otherwise="browser.launch",
+                doing="opening a page",
+            )
+        except BaseException:
+            activity.lost()
+            raise
+
+    async def _open(self, activity: Activity) -> ChromiumPage:
+        async with self._opening:
+            page = await self._context.new_page()  # should nobody wait for it any more: it counts as a window
+            try:
+                driven = await self._admit(page, activity)
+            except BaseException:
+                activity.spawn(page.close())
+                raise
+            self._pages[page] = driven
+            activity.gone.add_done_callback(lambda _: self._pages.pop(page, None))
+            return driven
+
+    async def _admit(self, page: Page, activity: Activity) -> ChromiumPage:
+        guard = NetworkGuard(self._policy, activity)
+        session: CDPSession
+        _, session = await asyncio.gather(guard.watch_sockets(page), self._context.new_cdp_session(page))
+        if self._routing is not None:
+            await self._routing.admit(page, session, guard, activity)
+        elif self._judge is not None:
+            await self._judge.admit(page, session, guard)
+            activity.gone.add_done_callback(partial(self._released, guard))
+        driven = ChromiumPage(page, session, activity, guard, cuts_off=self._judge is None)
+        await driven.start()
+        return driven
+
+    def _released(self, guard: NetworkGuard, _: object) -> None:
+        if self._judge is not None:
+            self._judge.release(guard)
+
+    @property
+    def windows(self) -> int:
+        """How many windows there are beside the pages."""
+        return len(self._context.pages) - len(self._pages)
+
+    def _window(self, page: Page) -> None:
+        """A page that was not opened here is a window that a page opened, as far as this can be known yet."""
+        if self._judge is not None:
+            self._life.spawn(self._dismiss(page))
+        elif self.windows > limits.WINDOWS_KEPT_MAX:
+            self.lost()  # it is not driven any further, and closed by whoever drives it
+
+    async def _dismiss(self, page: Page) -> None:
+        """Close a window; what it is on its way to it gives up first.
+
+        In an attached browser windows are closed with the context only, and all of them cut off from the network before.
+        """
+        async with self._opening:  # a page that is being opened is told of like a window, before we have it
+            if page in self._pages:
+                return
+        await blank(page)
+        await page.close()
+
+    # --- the rest ---
+
+    async def state(self) -> BrowserState:
+        """``adapters.ports.Context.state``."""
+        self._require_open()
+        return write_state(
+            await self._life.alive(
+                self._context.storage_state(),
+                timeout_ms=limits.NAVIGATION_TIMEOUT_MS,
+                otherwise="browser.timeout",
+                doing="reading the state of a context",
+            )
+        )
+
+    def _require_open(self) -> None:
+        if self._life.gone.done() or self._closing is not None:
+            raise MeshError("browser.crashed", "the context is closed, or its browser not running")
+
+    def lost(self) -> None:
+        """The context, or the browser with it, is no more."""
+        for activity in (self._life, *self._activities):
+            activity.lost()
+
+    async def close(self) -> None:
+        """``adapters.ports.Context.close``."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="closing a context")
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._judge is None:
+            with contextlib.suppress(Exception):  # closing must not raise: the browser may be gone
+                await asyncio.wait_for(self._cut_off(), _CLOSE_TIMEOUT_S)
+        with contextlib.suppress(MeshError):
+            await self._life.alive(
+                self._context.close(), timeout_ms=limits.STEP_TIMEOUT_MS, otherwise="browser.crashed", doing="closing"
+            )
+        self.lost()
+
+    async def _cut_off(self) -> None:
+        """Take away what could send a window elsewhere, then the network, then close.
+
+        A request that waits for its judgement as its window closes is let go by Chromium.
+        """
+        await asyncio.gather(*(blank(page) for page in self._pages))
+        await asyncio.gather(*(blank(page) for page in self._context.pages))
+        await self._context.set_offline(True)
+        await self._context.close()

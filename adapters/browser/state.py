@@ -1,0 +1,63 @@
+"""The state of a context, as Playwright writes and reads it: checked before a browser is asked to take it over."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from adapters.browser.address import require_web
+from adapters.ports import BrowserState
+from protocol import limits
+from protocol.errors import MeshError
+
+
+class _Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    value: str
+
+
+class _Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    origin: str
+    localStorage: tuple[_Item, ...] = ()
+
+
+class _Cookie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    name: str
+    value: str
+    domain: str
+    path: str
+    expires: float = -1
+    httpOnly: bool = False
+    secure: bool = False
+    sameSite: Literal["Strict", "Lax", "None"] = "Lax"
+    partitionKey: str = ""
+    crossSite: bool | msgspec.UnsetType = msgspec.field(name="_crHasCrossSiteAncestor", default=msgspec.UNSET)
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the JSON of a ``BrowserState`` holds. What it says beyond this is refused: it would be lost without a word."""
+
+    cookies: Annotated[tuple[_Cookie, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_COOKIES_MAX)] = ()
+    origins: Annotated[tuple[_Origin, ...], msgspec.Meta(max_length=limits.BROWSER_STATE_ORIGINS_MAX)] = ()
+
+
+def read_state(state: BrowserState) -> Stored:
+    """What ``state`` holds. Errors: ``input.invalid``, which says nothing of its values."""
+    try:
+        stored = msgspec.json.decode(state.storage, type=Stored)
+        for origin in stored.origins:
+            require_web(origin.origin)
+    except (msgspec.MsgspecError, UnicodeError, MeshError):
+        raise MeshError("input.invalid", "this is not the state of a browser context") from None
+    return stored
+
+
+def plain_state(state: BrowserState) -> Any:
+    """``state`` as Playwright takes it. Errors: those of ``read_state``."""
+    return msgspec.to_builtins(read_state(state))
+
+
+def write_state(stored: Any) -> BrowserState:
+    """The state that Playwright gives. Errors: ``input.too_large``."""
+    return BrowserState(storage=msgspec.json.encode(stored))

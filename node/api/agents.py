@@ -1,0 +1,312 @@
+"""Agents: programs that call under a token of their own. Who has which token, what each may still use, what each is doing now.
+
+A call of an agent passes, in order: the form of the token, the pause after many wrong ones, the token, its expiry, how many calls
+go on at a time, the budget of calls. It is counted before it is made, so that no crash gives a call back. What an agent does ends
+when its token is removed or expires, or when its time with a browser is used up: in the middle of a call, as if it had gone away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
+from typing import Final
+
+import msgspec
+
+from adapters.ports import AgentRecord, Clock, Store
+from adapters.refusals import Refusals
+from node.base import interruptible
+from node.verbs import Bound, Caller, CallerKind, current_caller
+from node.verbs import agent as verbs
+from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Removed, State
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.trust.agent_token import make_token, token_hash
+from protocol.trust.origin import ANY, parse_pattern, widest
+
+End = Callable[[MeshError], None]
+"""Ends something that goes on, with an error; does nothing once it is over."""
+
+_DAY_MS: Final = 86_400_000
+_MINUTE_MS: Final = 60_000
+_SLEEP_S_MAX: Final = 3_600.0
+"""A machine that was suspended sleeps longer by its own clock than by the one that tokens expire by."""
+
+
+class _Use(msgspec.Struct, eq=False):
+    """Something an agent is doing: a call, or a run of a browser."""
+
+    agent: AgentRecord
+    end: End
+    is_call: bool
+
+
+_call: ContextVar[_Use | None] = ContextVar("call of an agent", default=None)
+
+
+class Agents:
+    """The room of agents."""
+
+    def __init__(self, store: Store, clock: Clock, refusals: Refusals) -> None:
+        self._store, self._clock, self._refusals = store, clock, refusals
+        self._uses: set[_Use] = set()
+        self._known: set[bytes] = set()
+        """Hashes of tokens that were right before: they do not wait while others try wrong ones."""
+        self._failed_ms: deque[int] = deque(maxlen=limits.CONTROL_FAILURES_PER_MINUTE)
+        self._waiting = 0
+        self._adding = asyncio.Lock()
+        self.bound: Bound = {
+            verbs.ADD: lambda params, tell: self.add(params),
+            verbs.LIST: lambda params, tell: self.listed(),
+            verbs.REMOVE: lambda params, tell: self.remove(params),
+        }
+
+    # --- verbs -------------------------------------------------------------------------------------------------------
+
+    async def add(self, asked: AddParams) -> Added:
+        """A new agent with its token. Errors: ``input.invalid`` (an origin, a name that is taken, too many agents), ``store.*``."""
+        origins = widest(parse_pattern(text) for text in asked.origins)
+        now_ms = self._clock.now_ms()
+        token = make_token(asked.name, self._clock.random(limits.AGENT_TOKEN_BYTES))
+        agent = AgentRecord(
+            name=asked.name,
+            token_hash=hashlib.sha256(token.encode()).digest(),
+            scopes=tuple(sorted(set(asked.scopes))),
+            origins=() if ANY in origins else origins,
+            created_ms=now_ms,
+            expires_ms=now_ms + (asked.expires_s * 1_000 or limits.AGENT_DAYS_USUAL * _DAY_MS),
+            calls_max=asked.calls,
+            browser_ms_max=asked.browser_seconds * 1_000,
+        )
+        async with self._adding:
+            if len(await self._store.agents()) >= limits.AGENTS_MAX:
+                raise MeshError("input.invalid", f"there are {limits.AGENTS_MAX} agents: remove one first")
+            if not await self._store.add_agent(agent):
+                raise MeshError("input.invalid", f"there is an agent {agent.name} already: remove it, or choose a name")
+        return Added(**msgspec.structs.asdict(self._shown(agent)), token=token)
+
+    async def listed(self) -> AgentList:
+        """All agents, by name. Errors: ``store.*``."""
+        return AgentList(agents=tuple(self._shown(agent) for agent in await self._store.agents()))
+
+    async def remove(self, asked: NameParams) -> Removed:
+        """Forget an agent, and end what it is doing. Errors: ``input.not_found``, ``store.*``."""
+        if not await self._store.remove_agent(asked.name):
+            raise MeshError("input.not_found", f"no agent {asked.name}")
+        ended = [use for use in self._uses if use.agent.name == asked.name]
+        for use in ended:
+            self._known.discard(use.agent.token_hash)
+            use.end(MeshError("control.unauthorised", "the owner of the node has removed this agent"))
+        return Removed(name=asked.name, ended=len(ended))
+
+    def _shown(self, agent: AgentRecord) -> Agent:
+        state: State = "live"
+        if agent.expires_ms <= self._clock.now_ms():
+            state = "expired"
+        elif 0 < agent.calls_max <= agent.calls or 0 < agent.browser_ms_max <= agent.browser_ms:
+            state = "used up"
+        return Agent(
+            name=agent.name,
+            state=state,
+            scopes=agent.scopes,
+            origins=agent.origins,
+            created_ms=agent.created_ms,
+            expires_ms=agent.expires_ms,
+            calls=agent.calls,
+            calls_max=agent.calls_max,
+            browser_seconds=agent.browser_ms // 1_000,
+            browser_seconds_max=agent.browser_ms_max // 1_000,
+            running=self._running(agent.name),
+        )
+
+    def _running(self, name: str) -> int:
+        return len(self._calls_of(name))
+
+    def _calls_of(self, name: str) -> list[_Use]:
+        return [use for use in self._uses if use.is_call and use.agent.name == name]
+
+    # --- who calls ---------------------------------------------------------------------------------------------------
+
+    async def authenticate(self, token: str) -> AgentRecord:
+        """The agent whose token this is. What is refused is counted.
+
+        Errors: ``control.unauthorised``, ``agent.expired``, ``agent.busy`` (too many wrong tokens are waiting), ``store.*``.
+        """
+        try:
+            return await self._authenticate(token)
+        except MeshError as error:
+            self._refusals.count("control", node=str(error.detail.get("caller", "")), code=error.code)
+            raise
+
+    async def _authenticate(self, token: str) -> AgentRecord:
+        known = False
+        try:
+            digest = token_hash(token)
+            known = digest in self._known
+        except MeshError:
+            await self._pause()
+            self._failed_ms.append(self._clock.now_ms())
+            raise
+        if not known:
+            await self._pause()
+        agent = await self._store.agent(digest)
+        if agent is None or not hmac.compare_digest(agent.token_hash, digest):
+            self._known.discard(digest)
+            self._failed_ms.append(self._clock.now_ms())
+            raise MeshError("control.unauthorised", "no agent has this token: it was removed, or made by another node")
+        self._known.add(digest)
+        self._check_time(agent)
+        return agent
+
+    async def _pause(self) -> None:
+        """Hold up whoever may be guessing, once there were many wrong tokens in a minute. Errors: ``agent.busy``."""
+        full = len(self._failed_ms) == limits.CONTROL_FAILURES_PER_MINUTE
+        if not full or self._clock.now_ms() - self._failed_ms[0] > _MINUTE_MS:
+            return
+        if self._waiting >= limits.CONTROL_FAILURES_WAITING_MAX:
+            raise MeshError("agent.busy", "too many wrong tokens are being tried")
+        self._waiting += 1
+        try:
+            await self._clock.sleep(limits.CONTROL_FAILURE_PAUSE_MS / 1_000)
+        finally:
+            self._waiting -= 1
+
+    def _check_time(self, agent: AgentRecord) -> None:
+        if agent.expires_ms <= self._clock.now_ms():
+            raise MeshError("agent.expired", f"the token of {agent.name} has expired", caller=str(caller_of(agent)))
+
+    # --- what it does ------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def calling(self, agent: AgentRecord) -> AsyncIterator[Caller]:
+        """One call, counted before the block begins; it ends early when the agent may not go on.
+
+        Errors: ``agent.busy``, ``agent.budget``, ``control.unauthorised`` (removed meanwhile); in the block ``agent.expired`` too.
+        """
+        caller = caller_of(agent)
+        try:
+            if self._running(agent.name) >= limits.AGENT_CALLS_AT_ONCE_MAX:
+                told = f"an agent makes at most {limits.AGENT_CALLS_AT_ONCE_MAX} calls at a time"
+                raise MeshError("agent.busy", told, caller=str(caller))
+            # It counts as going on from here: of several that come at once, none must pass before another is seen.
+            async with interruptible() as end:
+                use = _Use(agent, end, is_call=True)
+                async with self._going_on(use):
+                    await self._count(agent)
+                    token = _call.set(use)
+                    try:
+                        yield caller
+                    finally:
+                        _call.reset(token)
+        except MeshError as error:
+            if error.code in _ENDS:
+                self._refusals.count("control", node=str(caller), code=error.code)
+            raise
+
+    async def _count(self, agent: AgentRecord) -> None:
+        try:
+            await self._store.count_agent_call(agent.token_hash)
+        except MeshError as error:
+            if error.code == "input.not_found":
+                raise MeshError("control.unauthorised", "the owner of the node has removed this agent") from error
+            raise
+
+    @contextlib.asynccontextmanager
+    async def _going_on(self, use: _Use) -> AsyncIterator[None]:
+        """Known while it goes on, and ended when its token expires."""
+        self._uses.add(use)
+        watch = asyncio.create_task(self._watch(use), name=f"expiry of agent {use.agent.name}")
+        try:
+            yield
+        finally:
+            self._uses.discard(use)
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+
+    async def _watch(self, use: _Use) -> None:
+        while (left_ms := use.agent.expires_ms - self._clock.now_ms()) > 0:
+            await self._clock.sleep(min(left_ms / 1_000, _SLEEP_S_MAX))
+        use.end(MeshError("agent.expired", "its token expired while it was called"))
+
+    @contextlib.asynccontextmanager
+    async def metered(self, spent: End) -> AsyncIterator[None]:
+        """Count the block as time with a browser of the agent that calls; nothing for any other caller.
+
+        Time is taken from the budget in slices before it is used, and what is left of the last one is given back. spent: ends what
+        the block is about, when the agent may not go on; the call that it is part of is ended too.
+        Errors: ``agent.budget``, ``control.unauthorised`` (removed meanwhile).
+        """
+        caller = current_caller()
+        if caller.kind is not CallerKind.AGENT:
+            yield
+            return
+        # A claim of a peer is replayed for the agent whose search it is, and in no call of that agent.
+        here = _call.get()
+        calls = [here] if here is not None else self._calls_of(caller.name)
+        if not calls:
+            raise MeshError("control.unauthorised", "the call that this belongs to is over", caller=str(caller))
+        agent = calls[0].agent
+
+        def end(error: MeshError) -> None:
+            spent(error)
+            for call in calls:
+                call.end(error)
+
+        run = _Run(self._store, self._clock, agent)
+        async with self._going_on(_Use(agent, end, is_call=False)):
+            await run.take()
+            taking = asyncio.create_task(run.go_on(end), name=f"browser time of agent {agent.name}")
+            try:
+                yield
+            finally:
+                taking.cancel()
+                await asyncio.gather(taking, return_exceptions=True)
+                await run.give_back()
+
+
+class _Run:
+    """Time with a browser that is taken from a budget in slices."""
+
+    def __init__(self, store: Store, clock: Clock, agent: AgentRecord) -> None:
+        self._store, self._clock, self._agent = store, clock, agent
+        self._slice_ms = self._began_ms = 0
+
+    async def take(self) -> None:
+        """Take the next slice. Errors: ``agent.budget``, ``control.unauthorised``, ``store.*``."""
+        try:
+            self._slice_ms = await self._store.charge_agent(self._agent.token_hash, limits.AGENT_BROWSER_SLICE_MS)
+        except MeshError as error:
+            self._slice_ms = 0
+            if error.code == "input.not_found":
+                raise MeshError("control.unauthorised", "the owner of the node has removed this agent") from error
+            raise
+        self._began_ms = self._clock.now_ms()
+
+    async def go_on(self, end: End) -> None:
+        """Take slice after slice, until there is none."""
+        try:
+            while True:
+                await self._clock.sleep(self._slice_ms / 1_000)
+                await self.take()
+        except MeshError as error:
+            end(error)
+
+    async def give_back(self) -> None:
+        """What is left of the last slice; an agent that was removed gets nothing."""
+        used_ms = max(0, self._clock.now_ms() - self._began_ms)
+        if used_ms < self._slice_ms:
+            with contextlib.suppress(MeshError):
+                await self._store.charge_agent(self._agent.token_hash, used_ms - self._slice_ms)
+
+
+_ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "control.unauthorised"})
+
+
+def caller_of(agent: AgentRecord) -> Caller:
+    """The agent as a caller."""
+    return Caller(kind=CallerKind.AGENT, name=agent.name, scopes=frozenset(agent.scopes), origins=agent.origins)

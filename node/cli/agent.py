@@ -1,0 +1,64 @@
+"""``trailmesh agent``: tokens for programs, and how they look to a person."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from node.base import counted
+from node.cli.build import Look, commands_of
+from node.cli.common import Result, moment, table
+from node.verbs import agent as verbs
+
+
+@click.group(name="agent", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Let programs work with this node under tokens of their own (docs/agents.md)."""
+
+
+def _show_added(r: Result) -> None:
+    click.echo(r["token"])
+    where = ", ".join(r["origins"]) or "every origin that the configuration allows"
+    click.echo(
+        f"{r['name']} may {', '.join(r['scopes'])} at {where}, until {moment(r['expires_ms'])} UTC; the token is not shown again",
+        err=True,
+    )
+
+
+def _show_agents(r: Result) -> None:
+    if not r["agents"]:
+        click.echo("no agents: `trailmesh agent add --help`")
+        return
+    rows = [
+        [
+            a["name"],
+            a["state"],
+            ", ".join(a["scopes"]),
+            ", ".join(a["origins"]) or "all",
+            moment(a["expires_ms"]),
+            _of(a["calls"], a["calls_max"]),
+            _of(a["browser_seconds"], a["browser_seconds_max"]),
+            str(a["running"]),
+        ]
+        for a in r["agents"]
+    ]
+    table("agents", ["name", "", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"], rows)
+
+
+def _of(used: int, most: int) -> str:
+    return f"{used} of {most}" if most else str(used)
+
+
+def _show_removed(r: Result) -> None:
+    ended = f"; {counted(r['ended'], 'thing')} it was doing ended" if r["ended"] else ""
+    click.echo(f"removed {r['name']}: its token is worth nothing now{ended}")
+
+
+LOOKS: Final = {
+    "agent.add": Look(text=_show_added),
+    "agent.list": Look(text=_show_agents),
+    "agent.remove": Look(text=_show_removed),
+}
+for _command in commands_of(verbs.VERBS, LOOKS):
+    group.add_command(_command)

@@ -1,0 +1,254 @@
+"""All live sessions of this node: opened within bounds, found by those who may, ended when they are due.
+
+A live session belongs to whoever opened it. To others, but for the owner of the node, it does not exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from adapters.ports import Clock, LiveRecord, Store
+from node.base import Serving, Tasks, to_its_end
+from node.config import Config, in_words
+from node.live.acting import Gate
+from node.live.browsers import Browsers
+from node.live.live_session import LiveSession, Means, Plan, ended
+from node.live.policy import guard_for
+from node.live.recorder import Recording
+from node.signing import Witness
+from node.verbs import CallerKind, current_caller
+from node.verbs.live import LiveSummary, Opened, OpenParams, Recorded
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, Goto
+from protocol.page.redaction import redact_url
+from protocol.recording.session import Profile, Verdict
+
+log = logging.getLogger(__name__)
+
+_STOP_WAIT_S: Final = 5.0
+"""How long the end of the node waits for a call that runs; what it leaves open, the next start calls interrupted."""
+
+ReadStep = Callable[[str, Means], Action]
+"""One step of an action file; ``(text, what a ref means) -> action``. Errors: ``input.invalid``."""
+
+
+class LiveSessions:
+    """The live sessions of this node."""
+
+    def __init__(
+        self,
+        witness: Witness,
+        config: Config,
+        store: Store,
+        clock: Clock,
+        browsers: Browsers,
+        serving: Serving,
+    ) -> None:
+        self._witness, self._config, self._serving = witness, config, serving
+        self._store, self._clock, self._browsers = store, clock, browsers
+        self._open: dict[str, LiveSession] = {}
+        self._opening: Counter[str] = Counter()
+        self._tasks = Tasks()
+
+    async def load(self) -> None:
+        """Say of the live sessions that an earlier process left open that they were interrupted. Errors: ``store.*``."""
+        while left := await self._store.lives(open_only=True):
+            for record in left:
+                ended_ms = max(1, self._clock.now_ms())
+                await self._store.put_live(msgspec.structs.replace(record, ended_ms=ended_ms, reason="interrupted"))
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def open(self, params: OpenParams) -> Opened:
+        """Open one for whoever calls.
+
+        Checks, in order: the node serves and can sign; the profile; how many the caller has; a free place for its context.
+        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.context`` and of
+        opening the first page: then nothing stays open, and the recorded session is in the error's detail.
+        """
+        self._serving.need()
+        self._witness.check_signs()
+        profile = _profile(params.profile, self._config.browser.profile)
+        caller = str(current_caller())
+        with self._counted(caller):
+            session = await self._opened(params, profile, caller)
+            try:
+                async with session.turn():
+                    self._witness.trail.about(session.record.id)
+                    await session.new_page()
+                    acted = await session.act((Goto(url=params.url),), by_ref=False)
+            except BaseException:
+                if not session.record.reason:
+                    await to_its_end(session.end("failed"))
+                raise
+            self._open[session.record.id] = session
+            self._tasks.start(self._watch(session), f"watching {session.record.id}")
+        return Opened(
+            session=session.record.id,
+            ends_ms=session.ends_ms,
+            idle_s=session.record.idle_s,
+            actions_left=session.actions_left,
+            blocked=acted.blocked,
+            observation=acted.observation,
+        )
+
+    @contextlib.contextmanager
+    def _counted(self, caller: str) -> Iterator[None]:
+        """Within, one more of ``caller`` is being opened. Errors: ``live.busy``."""
+        own = sum(session.record.caller == caller for session in self._open.values()) + self._opening[caller]
+        if current_caller().kind is not CallerKind.OWNER and own >= limits.LIVE_PER_CALLER_MAX:
+            raise MeshError("live.busy", f"{caller} has {own} live sessions open, as many as it may", caller=caller)
+        self._opening[caller] += 1
+        try:
+            yield
+        finally:
+            self._opening[caller] -= 1
+
+    async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
+        report = self._witness.trail.gate
+        recording = Recording(
+            title=params.title or redact_url(params.url),
+            start_url=params.url,
+            profile=profile,
+            browser=await self._browsers.info(),
+            gate=Gate(report=report),
+            secrets=params.secrets,
+            caller=caller,
+        )
+        risk_max = max(self._config.policy.risk_class_max, params.approve_class)
+        plan = Plan(recording=recording, report=report, risk_max=risk_max)
+        context = await self._browsers.context(profile, guard_for(self._config.policy, params.allow))
+        record = LiveRecord(
+            id=ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES)),
+            caller=caller,
+            opened_ms=self._clock.now_ms(),  # what waited for a place, or for a browser, has not begun to live
+            ttl_s=params.ttl,
+            idle_s=params.idle,
+            actions_max=params.actions,
+            pages_max=params.pages,
+        )
+        return LiveSession(record, plan, context, self._store, self._clock, self._witness)
+
+    # --- using -------------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def use(self, live_id: str) -> AsyncIterator[LiveSession]:
+        """The caller's live session, for the one call that may use it now.
+
+        Errors: ``id.invalid``, ``live.not_found`` (also if it is somebody else's), ``live.ended``, ``live.busy``.
+        """
+        record = await self.find(live_id)
+        session = self._open.get(record.id)
+        if session is None:
+            raise ended(record)
+        try:
+            async with session.turn():
+                yield session
+        finally:
+            if session.record.reason:
+                self._open.pop(record.id, None)
+
+    async def find(self, live_id: str) -> LiveRecord:
+        """The caller's live session, open or ended. Errors: ``id.invalid``, ``live.not_found``."""
+        live_id = ids.parse_id("liv", live_id)
+        session = self._open.get(live_id)
+        record = session.record if session else await self._store.live(live_id)
+        caller = current_caller()
+        # Somebody else's is not even said to exist.
+        if record is None or (caller.kind is not CallerKind.OWNER and record.caller != str(caller)):
+            raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
+        return record
+
+    def session(self, live_id: str) -> LiveSession | None:
+        """It, while it is open; ``find`` says whether the caller may know."""
+        return self._open.get(live_id)
+
+    async def list(self, *, ended_too: bool, limit: int) -> list[LiveSummary]:
+        """Those of the caller, newest first; all of them for the owner of the node."""
+        caller = current_caller()
+        whose = "" if caller.kind is CallerKind.OWNER else str(caller)
+        found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
+        return [self.summary(record) for record in found]
+
+    def summary(self, record: LiveRecord) -> LiveSummary:
+        """``record`` in numbers; while it is open, as it is now."""
+        session = self._open.get(record.id)
+        record = session.record if session else record
+        return LiveSummary(
+            session=record.id,
+            caller=record.caller,
+            opened_ms=record.opened_ms,
+            ends_ms=record.ended_ms or record.opened_ms + record.ttl_s * 1000,
+            idle_s=record.idle_s,
+            actions=record.actions,
+            actions_max=record.actions_max,
+            pages=len(session.pages()) if session else 0,
+            pages_max=record.pages_max,
+            reason=record.reason,
+            sessions=record.sessions,
+        )
+
+    async def recorded(self, record: LiveRecord) -> tuple[Recorded, ...]:
+        """The sessions that were recorded of it, but for those that were removed."""
+        found = []
+        for session_id in record.sessions:
+            session = await self._store.session(session_id)
+            if session is None:
+                continue
+            steps = session.steps
+            verdict = session.verdict
+            if verdict is Verdict.OPEN:
+                steps = len(await self._store.steps(session_id))
+                verdict = Verdict.INTERRUPTED if record.reason else verdict
+            found.append(
+                Recorded(id=session_id, verdict=verdict, steps=steps, title=session.title, start_url=session.start_url)
+            )
+        return tuple(found)
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    async def _watch(self, session: LiveSession) -> None:
+        """End ``session`` when it is due, unless it ends before."""
+        while not session.record.reason:
+            left_ms, _ = session.due
+            if left_ms > 0:
+                await self._clock.sleep(left_ms / 1000)
+                continue
+            with contextlib.suppress(MeshError):  # a turn ends what is due, and says so
+                async with session.turn():
+                    pass
+        self._open.pop(session.record.id, None)
+
+    async def close(self) -> None:
+        """End all of them: what was recorded is signed. Twice is once."""
+        await self._tasks.close()
+        sessions = list(self._open.values())
+        self._open.clear()
+        await asyncio.gather(*(self._stop(session) for session in sessions))
+
+    @staticmethod
+    async def _stop(session: LiveSession) -> None:
+        try:
+            async with session.turn(wait_s=_STOP_WAIT_S):
+                await session.end("stopped")
+        except MeshError as error:
+            if error.code == "live.busy":
+                log.warning("%s was left open: its call does not end", session.record.id)
+
+
+def _profile(given: dict[str, Any], usual: Profile) -> Profile:
+    """``usual`` with what is ``given``. Errors: ``input.invalid``."""
+    try:
+        # Not strict: a command gives numbers and truth values as text.
+        made: Profile = msgspec.convert({**msgspec.to_builtins(usual), **given}, Profile, strict=False)
+    except msgspec.ValidationError as error:
+        raise MeshError("input.invalid", f"profile: {in_words(error)}") from error
+    return made

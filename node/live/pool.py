@@ -1,0 +1,138 @@
+"""The running browsers of a node: started when needed, discarded after a crash, closed after a pause without use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from adapters.ports import Browser
+from protocol.errors import MeshError
+
+
+class Running:
+    """One browser of the pool, from its start to its end."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.opened: asyncio.Future[Browser] = loop.create_future()
+        self.over: asyncio.Future[None] = loop.create_future()
+        """Done once the browser is to be closed."""
+        self.contexts = 0
+        """How many contexts are open in it, or are being opened."""
+        self.retired = False
+        """It takes no more contexts, and is closed after the last one."""
+        self.idle: asyncio.TimerHandle | None = None
+
+
+class Seat:
+    """The place of one context in a browser, until ``leave``."""
+
+    def __init__(self, browser: Browser, leave: Callable[[bool], None]) -> None:
+        self.browser = browser
+        self._leave: Callable[[bool], None] | None = leave
+
+    def leave(self, *, retire: bool = False) -> None:
+        """Give it back; twice is once. retire: the browser did not do what it should, so nobody else gets a seat in it."""
+        leave, self._leave = self._leave, None
+        if leave is not None:
+            leave(retire)
+
+
+class Pool:
+    """Seats contexts in browsers, each new one in the fullest browser that has room, so that the others can be closed."""
+
+    def __init__(
+        self, open_browser: Callable[[], Awaitable[Browser]], *, contexts_per_browser_max: int, idle_s: float
+    ) -> None:
+        self._open_browser = open_browser
+        self._contexts_max = contexts_per_browser_max
+        self._idle_s = idle_s
+        self._running: list[Running] = []
+        self._lives: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @property
+    def browsers(self) -> int:
+        """How many browsers run, or start."""
+        return len(self._running)
+
+    @property
+    def contexts(self) -> int:
+        """How many seats are taken."""
+        return sum(running.contexts for running in self._running)
+
+    async def seat(self) -> Seat:
+        """A seat, in a browser that is started if there is no room elsewhere.
+
+        Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``, ``node.stopped`` (after ``close``).
+        """
+        if self._closed:
+            raise MeshError("node.stopped")
+        free = [running for running in self._running if not running.retired and running.contexts < self._contexts_max]
+        running = max(free, key=lambda one: one.contexts) if free else self._start()
+        running.contexts += 1
+        if running.idle is not None:
+            running.idle.cancel()
+        try:
+            # Others may wait for the same browser: that one of them gives up does not stop its start.
+            browser = await asyncio.shield(running.opened)
+            if self._closed:
+                raise MeshError("node.stopped")
+        except BaseException:
+            self._left(running, False)
+            raise
+        return Seat(browser, lambda retire: self._left(running, retire))
+
+    def _start(self) -> Running:
+        running = Running()
+        self._running.append(running)
+        life = asyncio.create_task(self._live(running), name="life of a browser")
+        self._lives.add(life)
+        life.add_done_callback(self._lives.discard)
+        return running
+
+    async def _live(self, running: Running) -> None:
+        """Start a browser, wait until it ends or is to be closed, and close it."""
+        try:
+            browser = await self._open_browser()
+        except BaseException as error:
+            self._end(running)
+            running.opened.set_exception(error if isinstance(error, Exception) else MeshError("browser.launch"))
+            running.opened.exception()  # looked at here, as nobody may be waiting for it any more
+            if isinstance(error, Exception):
+                return
+            raise
+        running.opened.set_result(browser)
+        ended = asyncio.ensure_future(browser.ended())
+        try:
+            await asyncio.wait({ended, running.over}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
+            self._end(running)
+            await browser.close()
+
+    def _left(self, running: Running, retire: bool) -> None:
+        running.contexts -= 1
+        running.retired = running.retired or retire
+        if running.contexts or running.over.done():
+            return
+        if running.retired:
+            self._end(running)
+        else:
+            running.idle = asyncio.get_running_loop().call_later(self._idle_s, self._end, running)
+
+    def _end(self, running: Running) -> None:
+        """Nobody gets a seat in it any more, and it is closed. Twice is once."""
+        if running.idle is not None:
+            running.idle.cancel()
+        if not running.over.done():
+            self._running.remove(running)
+            running.over.set_result(None)
+
+    async def close(self) -> None:
+        """Close every browser, also one that is just being started. Never raises; twice is once."""
+        self._closed = True
+        for running in list(self._running):
+            self._end(running)
+        if self._lives:
+            await asyncio.wait(self._lives)

@@ -1,0 +1,163 @@
+"""The verbs of live sessions, bound to the room."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+
+from node.base import to_its_end, write_atomic
+from node.live.live_sessions import LiveSessions, ReadStep
+from node.verbs import Bound, Tell
+from node.verbs import live as verbs
+from node.verbs.live import (
+    Acted,
+    ActParams,
+    ClickParams,
+    ListParams,
+    LiveClosed,
+    LiveList,
+    LiveParams,
+    LiveShown,
+    NavigateParams,
+    Observed,
+    Opened,
+    OpenParams,
+    PageList,
+    PagesParams,
+    Pictured,
+    PressParams,
+    ScreenshotParams,
+    SelectParams,
+    TypeParams,
+    WaitParams,
+)
+from protocol.errors import MeshError
+from protocol.page.action import Action, Click, Fill, Goto, Locator, Press, Secret, Select, Wait
+
+
+class LiveVerbs:
+    """Opens, looks, acts, closes."""
+
+    def __init__(self, sessions: LiveSessions, read_step: ReadStep) -> None:
+        """read_step: reads one step as action files have it."""
+        self._sessions, self._read_step = sessions, read_step
+        self.bound: Bound = {
+            verbs.OPEN: self._open,
+            verbs.SNAPSHOT: self._snapshot,
+            verbs.ACT: self._act,
+            verbs.NAVIGATE: self._navigate,
+            verbs.CLICK: self._click,
+            verbs.TYPE: self._type,
+            verbs.SELECT: self._select,
+            verbs.PRESS: self._press,
+            verbs.WAIT: self._wait,
+            verbs.SCREENSHOT: self._screenshot,
+            verbs.PAGES: self._pages,
+            verbs.CLOSE: self._close,
+            verbs.LIST: self._list,
+            verbs.SHOW: self._show,
+        }
+
+    async def _open(self, params: OpenParams, tell: Tell) -> Opened:
+        return await self._sessions.open(params)
+
+    async def _snapshot(self, params: LiveParams, tell: Tell) -> Observed:
+        async with self._sessions.use(params.session) as session:
+            return await session.look()
+
+    async def _act(self, params: ActParams, tell: Tell) -> Acted:
+        async with self._sessions.use(params.session) as session:
+            named: list[str] = []
+
+            def means(ref: str) -> Locator:
+                named.append(ref)
+                return session.means(ref)
+
+            action = self._read_step(params.action, means)
+            return await session.act((action,), by_ref=bool(named), approve_class=params.approve_class)
+
+    async def _do(self, live_id: str, *actions: Action) -> Acted:
+        async with self._sessions.use(live_id) as session:
+            return await session.act(actions, by_ref=False)
+
+    async def _navigate(self, params: NavigateParams, tell: Tell) -> Acted:
+        return await self._do(params.session, Goto(url=params.url))
+
+    async def _press(self, params: PressParams, tell: Tell) -> Acted:
+        return await self._do(params.session, Press(key=params.key))
+
+    async def _wait(self, params: WaitParams, tell: Tell) -> Acted:
+        return await self._do(params.session, Wait(text=params.text, timeout_ms=int(params.time * 1000)))
+
+    async def _click(self, params: ClickParams, tell: Tell) -> Acted:
+        async with self._sessions.use(params.session) as session:
+            return await session.act((Click(target=session.means(params.ref)),), by_ref=True)
+
+    async def _type(self, params: TypeParams, tell: Tell) -> Acted:
+        if params.secret and params.text:
+            raise MeshError("input.invalid", "give a text or the name of a secret, not both")
+        async with self._sessions.use(params.session) as session:
+            target = session.means(params.ref)
+            value = Secret(secret=params.secret) if params.secret else params.text
+            actions: tuple[Action, ...] = (Fill(target=target, value=value),)
+            if params.submit:
+                actions = (*actions, Press(key="Enter", target=target))
+            return await session.act(actions, by_ref=True)
+
+    async def _select(self, params: SelectParams, tell: Tell) -> Acted:
+        if len(params.values) != 1:
+            raise MeshError("input.invalid", "exactly one option can be chosen")
+        (wanted,) = params.values
+        async with self._sessions.use(params.session) as session:
+            target, element = session.means(params.ref), session.element(params.ref)
+            # A list takes the value of an option as well; the way of foreign recordings finds its label.
+            by_value = element.traits.tag == "select" and wanted not in element.options
+            action = Fill(target=target, value=wanted) if by_value else Select(target=target, option=wanted)
+            return await session.act((action,), by_ref=True)
+
+    async def _screenshot(self, params: ScreenshotParams, tell: Tell) -> Pictured:
+        async with self._sessions.use(params.session) as session:
+            image = await session.picture()
+        if params.out:
+            try:
+                await asyncio.to_thread(write_atomic, Path(params.out), image)
+            except OSError as error:
+                raise MeshError("input.invalid", f"{params.out} cannot be written: {error.strerror}") from error
+        png = "" if params.out else base64.b64encode(image).decode()
+        return Pictured(session=params.session, bytes=len(image), png=png, out=params.out)
+
+    async def _pages(self, params: PagesParams, tell: Tell) -> PageList:
+        async with self._sessions.use(params.session) as session:
+            seen: Observed | None = None
+            match params.action:
+                case "new":
+                    await session.new_page()
+                    if params.url:
+                        seen = (await session.act((Goto(url=params.url),), by_ref=False)).observation
+                case "select" if params.index is not None:
+                    session.select_page(params.index)
+                case "select":
+                    raise MeshError("input.invalid", "which page? give its index")
+                case "close":
+                    await session.close_page(params.index)
+                case "list":
+                    return PageList(session=session.record.id, pages=session.pages())
+            return PageList(session=session.record.id, observation=seen or await session.look(), pages=session.pages())
+
+    async def _close(self, params: LiveParams, tell: Tell) -> LiveClosed:
+        async with self._sessions.use(params.session) as session:
+            await to_its_end(session.end("closed"))
+        return LiveClosed(session=session.record.id, recorded=await self._sessions.recorded(session.record))
+
+    async def _list(self, params: ListParams, tell: Tell) -> LiveList:
+        return LiveList(sessions=await self._sessions.list(ended_too=params.all, limit=params.limit))
+
+    async def _show(self, params: LiveParams, tell: Tell) -> LiveShown:
+        record = await self._sessions.find(params.session)
+        session = self._sessions.session(record.id)
+        return LiveShown(
+            live=self._sessions.summary(record),
+            recorded=await self._sessions.recorded(record),
+            pages=session.pages() if session else (),
+        )

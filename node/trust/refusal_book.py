@@ -1,0 +1,75 @@
+"""Keeps the counts of refusals across restarts, and logs periodically what was refused.
+
+Counting itself writes nothing, so that a caller cannot cause disk writes by being refused often. The counts are stored once in a
+while if they have changed, and when the node stops; a crash loses those of the last ``REFUSALS_KEEP_EVERY_S`` at most. The log
+lines have the same period, so their number is limited too.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from adapters.ports import Clock, Store
+from adapters.refusals import Counts, Refusals
+from protocol import ids, limits
+from protocol.errors import MeshError
+from protocol.wire import cbor
+
+log = logging.getLogger(__name__)
+
+_KEY: Final = "refusals"
+_NAMED_MAX: Final = 8
+"""How many kinds of refusals one line of the log names."""
+
+
+class RefusalBook:
+    """The stored counts of one node. ``load`` comes first."""
+
+    def __init__(self, refusals: Refusals, store: Store, clock: Clock) -> None:
+        self._refusals, self._store, self._clock = refusals, store, clock
+        self._kept = Counts()
+        self.since_ms = 0
+        """Since when is counted, milliseconds since 1970."""
+
+    async def load(self) -> None:
+        """Go on from what the store holds; counts that cannot be read are begun anew. Errors: ``store.*``."""
+        data = await self._store.get_meta(_KEY)
+        kept = Counts(since_ms=self._clock.now_ms())
+        if data:
+            try:
+                bounds = {"bytes_max": limits.REFUSALS_BYTES_MAX, "items_max": limits.REFUSALS_ITEMS_MAX}
+                kept = cbor.decode_as(data, Counts, **bounds)
+            except MeshError as error:
+                log.warning("the counts of refusals are begun anew: %s", error)
+        self.since_ms = kept.since_ms
+        self._refusals.restore(kept)
+        self._kept = self._refusals.counts(self.since_ms)
+
+    async def keep(self) -> None:
+        """Store the counts if they have changed, and log what is new. Never raises."""
+        now = self._refusals.counts(self.since_ms)
+        if now == self._kept:
+            return
+        log.warning("refused on the peer channel: %s", _news(self._kept, now))
+        try:
+            await self._store.put_meta(_KEY, cbor.encode(now))
+        except MeshError as error:
+            log.warning("the counts of refusals are not kept: %s", error)
+            return
+        self._kept = now
+
+
+def _news(before: Counts, now: Counts) -> str:
+    """What is counted more often than before: most first, by peer where it is known, bounded."""
+    grown = [
+        (count - before.by_place.get(at, {}).get(code, 0), at, code)
+        for at, codes in now.by_place.items()
+        for code, count in codes.items()
+    ]
+    kinds = sorted((new for new in grown if new[0] > 0), reverse=True)
+    words = [f"{count} times {code} at {at}" for count, at, code in kinds[:_NAMED_MAX]]
+    if len(kinds) > _NAMED_MAX:
+        words.append(f"{sum(count for count, _, _ in kinds[_NAMED_MAX:])} of other kinds")
+    whom = [ids.short(node) for node, codes in now.by_peer.items() if codes != before.by_peer.get(node, {})]
+    return ", ".join(words) + (f" (to {', '.join(sorted(whom)[:_NAMED_MAX])})" if whom else "")

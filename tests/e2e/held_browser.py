@@ -1,0 +1,42 @@
+"""A node in a process of its own that holds a page open: ``held_browser.py HOME ADDRESS [unleashed]``. Tests kill it.
+
+Its one line of output says where its browser lives and which process drives it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+from adapters.browser import chromium
+from adapters.browser.home import PROFILE_ARGUMENT
+from node.process.wiring import open_node
+from protocol.page.action import Goto
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
+
+
+def _child(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+def _home(driver: int) -> str:
+    words = Path(f"/proc/{_child(driver)}/cmdline").read_text().split("\0")
+    return next(word.removeprefix(PROFILE_ARGUMENT) for word in words if word.startswith(PROFILE_ARGUMENT))
+
+
+async def _hold(directory: Path, address: str) -> None:
+    async with open_node(directory) as node, node.rooms.browsers.page(Profile(), GuardPolicy()) as page:
+        await page.perform(Goto(url=address))
+        driver = _child(os.getpid())
+        print(json.dumps({"home": _home(driver), "driver": driver}), flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    if "unleashed" in sys.argv:
+        chromium.leashed = lambda *command: list(command)
+    asyncio.run(_hold(Path(sys.argv[1]), sys.argv[2]))

@@ -1,0 +1,296 @@
+"""Agents at the sockets of a real node: what a token opens, and what it never opens."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, get_args
+
+import aiohttp
+import pytest
+from click.testing import CliRunner
+
+from node.api.control import ControlServer
+from node.api.node import Node
+from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, SOCKET_FILE
+from node.cli import main
+from node.cli.build import READERS
+from node.config import ControlConfig
+from node.process.client import AsAgent, as_agent, call, control_info
+from node.process.setup import init_home
+from node.process.wiring import open_node
+from node.verbs import SCOPES, CallerKind
+from node.verbs.agent import Scope
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.trust.agent_token import make_token
+from tests.canaries import found_in
+from tests.unit.test_privileged import _CALLS as PRIVILEGED
+
+
+def nothing(event: dict[str, Any]) -> None:
+    """Progress nobody reads."""
+
+
+class Served:
+    """A node whose sockets are open, in this process."""
+
+    def __init__(self, home: Path, node: Node) -> None:
+        self.home, self.node = home, node
+        self.socket = home / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE
+
+    async def token(self, name: str = "helper", **given: Any) -> str:
+        """The token of a new agent, made over the owner's socket."""
+        params = {"name": name, "scopes": list(SCOPES), **given}
+        return str((await call(self.home, "agent.add", params, nothing))["token"])
+
+    async def ask(self, token: str, verb: str, params: dict[str, Any], *, socket: Path | None = None) -> str:
+        """The code with which a call of an agent fails; empty if it does not."""
+        try:
+            await call(Path("/nowhere"), verb, params, nothing, agent=AsAgent(socket or self.socket, token))
+        except MeshError as error:
+            return error.code
+        return ""
+
+    async def post(self, token: str, verb: str, body: bytes, *, socket: Path | None = None) -> tuple[int, Any]:
+        """Status and last line of a call with any body."""
+        connector = aiohttp.UnixConnector(path=str(socket or self.socket))
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            aiohttp.ClientSession(connector=connector) as session,
+            session.post(f"http://node/v1/{verb}", data=io.BytesIO(body), headers=headers) as response,
+        ):
+            return response.status, json.loads((await response.text()).splitlines()[-1])
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    home = tmp_path / "home"
+    init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(tmp_path / "r.txt"))
+    async with open_node(home) as node:
+        server = ControlServer(home, node.dispatch, node.rooms.clock, node.agents)
+        await server.start()
+        try:
+            yield Served(home, node)
+        finally:
+            await server.close()
+
+
+def test_scopes_of_agents_are_those_of_callers() -> None:
+    assert get_args(Scope) == tuple(SCOPES)
+
+
+async def test_a_token_with_every_scope_opens_no_verb_that_is_the_owner_s(served: Served) -> None:
+    """Guard: node/api/agents.py, caller_of."""
+    token = await served.token()
+    for name, (verb, _) in served.node.verbs.items():
+        if CallerKind.AGENT not in verb.callers:
+            assert await served.ask(token, name, PRIVILEGED.get(name, {})) == "caller.refused", name
+    assert await served.ask(token, "session.list", {}) == ""
+    assert served.node.rooms.refusals.by_peer["agent:helper", "caller.refused"] > 10
+
+
+async def test_a_token_opens_only_what_its_scopes_cover(served: Served) -> None:
+    for scope in SCOPES:
+        token = await served.token(f"only-{scope}", scopes=[scope])
+        for name, (verb, _) in served.node.verbs.items():
+            if CallerKind.AGENT in verb.callers and verb.scope != scope:
+                assert await served.ask(token, name, PRIVILEGED.get(name, {})) == "caller.refused", (scope, name)
+
+
+async def test_the_socket_of_agents_does_not_take_the_owner_s_token(served: Served) -> None:
+    """Guard: node/api/control.py, ControlServer.start."""
+    info = control_info(served.home)
+    assert info is not None
+    status, answer = await served.post(info.token, "session.list", b"{}")
+    assert (status, answer.get("error", {}).get("code")) == (401, "control.unauthorised")
+    status, _ = await served.post(info.token, "session.list", b"{}", socket=served.home / SOCKET_FILE)
+    assert status == 200
+    token = await served.token()
+    assert await served.ask(token, "session.list", {}, socket=served.home / SOCKET_FILE) == "", "agents are heard there"
+
+
+async def test_the_directory_of_the_socket_holds_nothing_else_and_has_the_mode_that_is_configured(
+    served: Served, tmp_path: Path
+) -> None:
+    assert [path.name for path in (served.home / AGENTS_DIRECTORY).iterdir()] == [AGENTS_SOCKET_FILE]
+    modes = {"owner": (0o700, 0o600), "group": (0o750, 0o660), "all": (0o755, 0o666)}
+    for access, (directory, socket) in modes.items():
+        home = tmp_path / access
+        home.mkdir(mode=0o700)
+        node = served.node
+        server = ControlServer(home, node.dispatch, node.rooms.clock, node.agents, ControlConfig(access=access))  # type: ignore[arg-type]
+        await server.start()
+        try:
+            found = home / AGENTS_DIRECTORY
+            assert stat.S_IMODE(found.stat().st_mode) == directory
+            assert stat.S_IMODE((found / AGENTS_SOCKET_FILE).stat().st_mode) == socket
+            assert stat.S_IMODE((home / SOCKET_FILE).stat().st_mode) == 0o600
+        finally:
+            await server.close()
+
+
+async def test_a_directory_in_which_others_can_put_a_socket_is_refused(served: Served, tmp_path: Path) -> None:
+    """Guard: node/api/control.py, _trusted."""
+    shared, mine, file = tmp_path / "shared", tmp_path / "mine", tmp_path / "file"
+    shared.mkdir()
+    shared.chmod(0o777)
+    mine.mkdir(mode=0o755)
+    file.touch()
+    node = served.node
+
+    def server(directory: str) -> ControlServer:
+        config = ControlConfig(directory=directory)
+        return ControlServer(tmp_path, node.dispatch, node.rooms.clock, node.agents, config)
+
+    for wrong in (str(shared), str(file), str(tmp_path / "none"), "relative"):
+        opened, code = server(wrong), ""
+        try:
+            await opened.start()
+        except MeshError as error:
+            code = error.code
+        finally:
+            await opened.close()
+        assert code == "config.invalid", wrong
+    right = server(str(mine))
+    await right.start()
+    assert await served.ask(await served.token(), "session.list", {}, socket=mine / AGENTS_SOCKET_FILE) == ""
+    await right.close()
+    assert list(mine.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'{"limit": 1e400}',
+        b'{"limit": -1}',
+        b'{"no": 1}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"text": "\\ud800"}',
+    ],
+)
+async def test_a_body_of_another_form_is_refused_with_a_code_and_counted_as_a_call(served: Served, body: bytes) -> None:
+    token = await served.token(calls=1)
+    status, answer = await served.post(token, "session.list", body)
+    assert (status, answer["error"]["code"]) == (200, "input.invalid")
+    status, answer = await served.post(token, "session.list", b"{}")
+    assert answer["error"]["code"] == "agent.budget"
+
+
+async def test_what_an_agent_sends_is_bounded(served: Served) -> None:
+    token = await served.token()
+    status, answer = await served.post(token, "session.list", b" " * (limits.CONTROL_BODY_BYTES_MAX + 1))
+    assert (status, answer["error"]["code"]) == (413, "input.too_large")
+    for header in ("A" * 4_000, token + "A", f"{token} {token}", token[:-1]):
+        status, answer = await served.post(header, "session.list", b"{}")
+        assert (status, answer["error"]["code"]) == (401, "control.unauthorised")
+
+
+async def test_removing_an_agent_ends_its_call_over_the_socket(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, cleaned_up = asyncio.Event(), asyncio.Event()
+    verb, _ = served.node.verbs["session.list"]
+
+    async def hang(params: Any, tell: Any) -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cleaned_up.set()
+
+    token = await served.token()
+    monkeypatch.setitem(served.node.verbs, "session.list", (verb, hang))
+    task = asyncio.create_task(served.ask(token, "session.list", {}))
+    async with asyncio.timeout(10):
+        await began.wait()
+        assert (await call(served.home, "agent.list", {}, nothing))["agents"][0]["running"] == 1
+        assert (await call(served.home, "agent.remove", {"name": "helper"}, nothing))["ended"] == 1
+        assert await task == "control.unauthorised"
+        await cleaned_up.wait()
+
+
+async def test_a_token_is_in_no_file_row_log_or_error(
+    served: Served, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    token = await served.token()
+    secret = {"token": token.encode(), "its secret": token.rpartition("_")[2].encode()[:40]}
+    await served.ask(token, "session.list", {})
+    await served.ask(token, "node.rotate", {})
+    await served.ask(token, "session.record", {"actions": "", "name": "a.yaml"})
+    await served.ask(token[:-1] + "_", "session.list", {})
+    answers = [await served.post(token + "x", "session.list", b"{}"), await served.post(token, "no.such", b"{}")]
+    lines = b"".join(line.line for line in await served.node.rooms.store.audit_lines())
+    status = json.dumps(await call(served.home, "node.status", {}, nothing)).encode()
+    said = lines + status + caplog.text.encode() + json.dumps(answers).encode()
+    assert b"agent:helper" in said
+    assert found_in(said, secret) == []
+    assert await asyncio.to_thread(in_files, tmp_path, secret) == []
+
+
+def in_files(directory: Path, secret: dict[str, bytes]) -> list[str]:
+    """In which files below ``directory`` a secret stands."""
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    assert any(path.name.startswith("store.db") for path in files)
+    return [f"{path}: {found}" for path in files for found in found_in(path.read_bytes(), secret)]
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+async def test_a_token_file_that_holds_no_token_is_refused_and_nothing_of_it_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "t"
+    for text in ("", "hunter2", "tma_helper_" + "A" * 49, "\xff"):
+        file.write_bytes(text.encode("latin-1"))
+        with pytest.raises(MeshError) as refused:
+            as_agent(tmp_path, str(file))
+        assert refused.value.code == "input.invalid"
+        assert not text or text not in str(refused.value.to_dict())
+    with pytest.raises(MeshError):
+        as_agent(tmp_path, str(tmp_path / "none"))
+
+
+async def test_an_agent_never_opens_the_data_directory_itself(served: Served, tmp_path: Path) -> None:
+    """Guard: node/process/client.py, call."""
+    token = await served.token()
+    file = tmp_path / "t"
+    file.write_text(token + "\n")
+    other = tmp_path / "other"
+    init_home(other, name="other", listen="127.0.0.1:0", config_file=None, recovery_out=str(tmp_path / "r2.txt"))
+    before = sorted(path.name for path in other.iterdir())
+    agent = as_agent(other, str(file))
+    assert token not in repr(agent)
+    with pytest.raises(MeshError) as refused:
+        await call(other, "session.list", {}, nothing, agent=agent)
+    assert refused.value.code == "node.not_serving"
+    assert sorted(path.name for path in other.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", [["node", "doctor"], ["node", "serve"], ["node", "id"]], ids=" ".join)
+def test_what_works_on_the_data_directory_itself_is_refused_with_a_token_file(
+    tmp_path: Path, command: list[str]
+) -> None:
+    file = tmp_path / "t"
+    file.write_text(make_token("helper", bytes(32)))
+    before = sorted(path.name for path in tmp_path.iterdir())
+    done = CliRunner().invoke(main, ["--token-file", str(file), *command, "--home", str(tmp_path), "--json"])
+    assert json.loads(done.output)["error"]["code"] == "caller.refused"
+    assert done.exit_code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_times_are_typed_with_their_unit() -> None:
+    read = READERS["duration"]
+    assert [read("expires_s", text) for text in (None, "", "90m", "12h", "30d")] == [0, 0, 5_400, 43_200, 2_592_000]
+    for wrong in ("30", "d", "-1d", "0d", "1.5h", "1w", "१d", "9999999999d"):
+        with pytest.raises(MeshError, match="--expires wants a time"):
+            read("expires_s", wrong)

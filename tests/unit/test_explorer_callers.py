@@ -1,0 +1,154 @@
+"""Searches and leases say for whom they are, and keep to the origins of an agent that has them run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from node.config import PolicyConfig
+from node.live import guard_for
+from node.verbs import OWNER, Caller, CallerKind, called_by
+from protocol.errors import MeshError
+from protocol.recording.session import Profile
+from protocol.risk.classes import GuardPolicy
+from tests.mesh_memory import FOUND, NEVER, ORIGIN, memory_mesh, until
+from tests.mesh_searches import has_status, leases_of, search_of
+
+
+def agent(*origins: str, name: str = "helper") -> Caller:
+    """An agent that may explore."""
+    return Caller(kind=CallerKind.AGENT, name=name, scopes=frozenset({"explore"}), origins=origins)
+
+
+async def test_a_search_and_its_leases_name_who_asked_on_either_side() -> None:
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        with called_by(agent()):
+            task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        search = await search_of(anna)
+        await until(lambda: leases_of(bruno, search, bruno), "a lease at the worker")
+        await anna.explorer.stop(search)
+        await task
+        found, there = await anna.store.search(search), await bruno.store.search(search)
+        assert found is not None and there is not None
+        assert (found.caller, there.caller) == ("agent:helper", anna.id)
+        assert {lease.caller for lease in await anna.store.leases(search)} == {"agent:helper"}
+        assert {lease.caller for lease in await bruno.store.leases(search)} == {anna.id}
+        again = asyncio.create_task(anna.explorer.resume(search, seconds=400, tell=lambda event: None))
+        await until(lambda: has_status(anna, search, "running"), "the search goes on")
+        found = await anna.store.search(search)
+        assert found is not None and found.caller == "owner", "whoever takes it up answers for it"
+        await anna.explorer.stop(search)
+        await again
+
+
+async def test_who_may_visit_some_origins_only_searches_without_peers() -> None:
+    """Guard: node/explorer/explorer.py, _alone."""
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        with called_by(agent(ORIGIN)):
+            found = await anna.run(FOUND)
+            assert found.status == "done"
+            with pytest.raises(MeshError) as refused:
+                await anna.explorer.run(
+                    goal="g",
+                    start_url=f"{ORIGIN}/",
+                    condition=FOUND,
+                    peers=["bruno"],
+                    seconds=10,
+                    seed=0,
+                    tell=lambda event: None,
+                )
+        assert refused.value.code == "caller.refused"
+        assert await bruno.store.searches() == []
+
+
+async def test_who_may_visit_some_origins_only_takes_up_no_search_with_peers() -> None:
+    """Guard: node/explorer/explorer.py, Explorer.resume."""
+    async with memory_mesh("anna", "bruno") as (anna, _):
+        task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        search = await search_of(anna)
+        await anna.explorer.stop(search)
+        await task
+        with called_by(agent(ORIGIN)), pytest.raises(MeshError) as refused:
+            await anna.explorer.resume(search, seconds=10, tell=lambda event: None)
+        assert refused.value.code == "caller.refused"
+
+
+async def test_every_page_of_a_search_keeps_to_the_origins_of_its_agent() -> None:
+    """Guard: node/live/policy.py, guard_for."""
+    guards: list[GuardPolicy] = []
+    async with memory_mesh("anna") as (anna,):
+        open_page = anna.browsers.page
+
+        def watched(profile: Profile, guard: GuardPolicy, **more: Any) -> Any:
+            guards.append(guard)
+            return open_page(profile, guard, **more)
+
+        anna.browsers.page = watched  # type: ignore[method-assign]
+        with called_by(agent("https://elsewhere.test")), pytest.raises(MeshError) as refused:
+            await anna.run(FOUND)
+        assert refused.value.code in ("search.start_failed", "browser.navigation")
+        with called_by(agent(ORIGIN)):
+            assert (await anna.run(FOUND)).status == "done"
+        assert {guard.origins for guard in guards[1:]} == {(ORIGIN,)}
+        assert len(guards) > 3, "the start, the work, the replay of the claim"
+
+
+async def test_what_an_agent_has_run_is_not_taken_up_by_itself_after_a_restart() -> None:
+    """Guard: node/explorer/explorer.py, Explorer.start."""
+    async with memory_mesh("anna") as (anna,):
+        with called_by(agent()):
+            task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        search = await search_of(anna)
+        await anna.crash()
+        await asyncio.gather(task, return_exceptions=True)
+        found = await anna.store.search(search)
+        assert found is not None and found.status == "running", "as a crash leaves it"
+        await anna.start()
+        assert await has_status(anna, search, "stopped")
+        assert anna.explorer.running == 0
+
+
+async def test_only_the_owner_lifts_that_the_owner_left_a_search_of_a_peer() -> None:
+    """Guard: node/explorer/explorer.py, Explorer.resume."""
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        search = await search_of(bruno)
+        await bruno.explorer.stop(search)
+        with called_by(agent()), pytest.raises(MeshError) as refused:
+            await bruno.explorer.resume(search, seconds=0, tell=lambda event: None)
+        assert refused.value.code == "caller.refused"
+        assert await has_status(bruno, search, "declined")
+        with called_by(OWNER):
+            await bruno.explorer.resume(search, seconds=0, tell=lambda event: None)
+        assert await has_status(bruno, search, "stopped") or await has_status(bruno, search, "running")
+        await anna.explorer.stop(search)
+        await task
+
+
+@pytest.mark.parametrize(
+    ("policy", "caller", "within", "left"),
+    [
+        ((), (), ("*",), ()),
+        (("https://a.test",), (), ("*",), ("https://a.test",)),
+        ((), ("https://a.test",), ("*",), ("https://a.test",)),
+        (("https://*.test",), ("https://a.test", "https://b.example"), ("*",), ("https://a.test",)),
+        (("https://a.test",), ("https://*.test",), ("https://a.test", "https://c.test"), ("https://a.test",)),
+    ],
+)
+def test_what_is_allowed_is_what_all_allow(
+    policy: tuple[str, ...], caller: tuple[str, ...], within: tuple[str, ...], left: tuple[str, ...]
+) -> None:
+    with called_by(agent(*caller)):
+        assert guard_for(PolicyConfig(origins=policy), within=within).origins == left
+
+
+def test_nothing_in_common_is_refused_and_never_everything() -> None:
+    """Guard: node/live/policy.py, guard_for."""
+    with called_by(agent("https://b.test")), pytest.raises(MeshError) as refused:
+        guard_for(PolicyConfig(origins=("https://a.test",)))
+    assert refused.value.code == "caller.refused"
+    with pytest.raises(MeshError) as refused:
+        guard_for(PolicyConfig(origins=("https://a.test",)), within=("https://b.test",))
+    assert refused.value.code == "policy.refused"

@@ -1,0 +1,93 @@
+"""Live sessions as a node serves them: who may ask for what, and what the audit trail keeps of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from adapters.audit_records import AuditQuery
+from node.api.node import Node
+from node.process.setup import init_home
+from node.process.wiring import open_node
+from node.verbs import live as verbs
+from node.verbs.caller import OWNER, Caller, CallerKind
+from protocol import audit
+from protocol.audit import Outcome
+from protocol.errors import MeshError
+from tests.twins.browser import MemoryBrowser
+from tests.unit.test_live_sessions import ANNA, ORIGIN, ref_of, shop
+
+
+async def ask(node: Node, name: str, caller: Caller = OWNER, **params: Any) -> Any:
+    return await node.dispatch(name, msgspec.json.encode(params), lambda event: None, caller)
+
+
+async def refusal(node: Node, name: str, caller: Caller = OWNER, **params: Any) -> MeshError:
+    with pytest.raises(MeshError) as caught:
+        await ask(node, name, caller, **params)
+    return caught.value
+
+
+async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path) -> None:
+    home, site = tmp_path / "home", shop()
+    init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(tmp_path / "r.txt"))
+
+    async def started() -> MemoryBrowser:
+        return MemoryBrowser(site)
+
+    async with open_node(home, open_browser=started) as node:
+        node.rooms.serving.address = "https://127.0.0.1:1"
+        url = f"{ORIGIN}/"
+        for fields in ({"approve_class": 7}, {"allow": ["POST *"]}):
+            assert (await refusal(node, "live.open", ANNA, url=url, **fields)).code == "caller.refused"
+        unable = msgspec.structs.replace(ANNA, scopes=frozenset({"read"}))
+        scheduled = msgspec.structs.replace(ANNA, kind=CallerKind.SCHEDULE)
+        for caller in (unable, scheduled):
+            assert (await refusal(node, "live.open", caller, url=url)).code == "caller.refused"
+        opened: verbs.Opened = await ask(node, "live.open", ANNA, url=url)
+        buy, session = ref_of(opened.observation, "Buy now"), opened.session
+        approving = {"session": session, "action": f"click: {{ref: {buy}}}", "approve_class": 7}
+        assert (await refusal(node, "live.act", ANNA, **approving)).code == "caller.refused"
+        assert (await refusal(node, "live.screenshot", ANNA, session=session, out="/x")).code == "caller.refused"
+        refused = await refusal(node, "live.click", ANNA, session=session, ref=buy, element="the button to buy")
+        assert refused.code == "risk.refused"
+        await ask(node, "live.close", ANNA, session=session)
+        kept = await node.rooms.store.audit_find(AuditQuery(who="agent:anna", limit=100))
+        rows = [audit.read(line.line) for line in kept]
+        assert [(row.what, row.outcome, row.subject, row.code) for row in rows] == [
+            ("live.open", Outcome.BEGUN, "", ""),
+            ("live.open", Outcome.DONE, session, ""),
+            ("live.click", Outcome.BEGUN, session, ""),
+            ("action", Outcome.REFUSED, "", "risk.refused"),
+            ("live.click", Outcome.FAILED, session, "risk.refused"),
+            ("live.close", Outcome.BEGUN, session, ""),
+            ("live.close", Outcome.DONE, session, ""),
+        ]
+        assert rows[2].note == {"element": "the button to buy"}
+        assert site.reached == ["GET /"]
+
+
+def test_every_tool_takes_a_live_session_and_has_a_name_of_its_own() -> None:
+    tools = {verb.tool: verb for verb in verbs.VERBS if verb.tool}
+    assert sorted(tools) == [
+        "browser_click",
+        "browser_close",
+        "browser_navigate",
+        "browser_press_key",
+        "browser_select_option",
+        "browser_snapshot",
+        "browser_tabs",
+        "browser_take_screenshot",
+        "browser_type",
+        "browser_wait_for",
+    ]
+    assert all("session" in verb.takes.__struct_fields__ for verb in tools.values())
+    assert {verb.name for verb in verbs.VERBS} - {verb.name for verb in tools.values()} == {
+        "live.open",
+        "live.act",
+        "live.list",
+        "live.show",
+    }

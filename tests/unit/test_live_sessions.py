@@ -1,0 +1,584 @@
+"""Live sessions over the in-memory twins of browser, store and clock: whose they are, what bounds them, how they end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from nacl.signing import SigningKey
+
+from node.base.serving import Serving
+from node.config.settings import Config, PolicyConfig
+from node.live import live_session
+from node.live.browsers import Browsers
+from node.live.live_session import ENDINGS
+from node.live.live_sessions import LiveSessions
+from node.live.verbs import LiveVerbs
+from node.sessions.action_files import read_step
+from node.signing.identity import Identity
+from node.signing.witness import Witness
+from node.verbs.caller import OWNER, Caller, CallerKind, called_by
+from node.verbs.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.observation import Element, Traits
+from protocol.recording.session import Verdict
+from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
+from tests.twins.clock import ManualClock
+from tests.twins.storage import MemoryStore
+
+ORIGIN = "http://shop.test"
+ANNA = Caller(kind=CallerKind.AGENT, name="anna", scopes=frozenset({"live"}))
+BRUNO = Caller(kind=CallerKind.AGENT, name="bruno", scopes=frozenset({"live"}))
+
+
+def control(role: str, name: str, *, effect: Effect | None = None, **more: Any) -> Control:
+    return Control(element=Element(ref="", role=role, name=name, **more), effect=effect or Effect())
+
+
+def shop() -> MemorySite:
+    options = ("Name", "Price")
+    home = (
+        control("link", "Mugs", url="/mugs"),
+        control("searchbox", "Search"),
+        control("textbox", "Password", traits=Traits(tag="input", input_type="password")),
+        Control(
+            element=Element(ref="", role="combobox", name="Sort by", options=options, traits=Traits(tag="select")),
+            values=(("Name", "n"), ("Price", "p")),
+        ),
+        control("button", "Buy now", effect=Effect(post="/buy")),
+        control("button", "Tell me", effect=Effect(fetch=(("POST", "/tell"),), dialog="alert")),
+    )
+    mugs = (control("heading", "Mugs"), control("link", "Home", url="/"))
+    return MemorySite(
+        {
+            f"{ORIGIN}/": Document(title="Shop", controls=home, text=("Welcome",)),
+            f"{ORIGIN}/mugs": Document(title="Mugs", controls=mugs),
+        }
+    )
+
+
+class Bench:
+    """A node's live sessions, and the site they visit."""
+
+    def __init__(self, store: MemoryStore | None = None, policy: PolicyConfig | None = None, **pool: int) -> None:
+        """pool: bounds of its browsers, by their names in ``Browsers``."""
+        self.site = shop()
+        self.store = store or MemoryStore()
+        self.clock = ManualClock(seed=1 if store else 0)
+        self.started: list[MemoryBrowser] = []
+        self.witness = Witness(Identity(SigningKey(bytes(32)), self.clock), self.store, self.clock)
+        serving = Serving(Path("/nowhere"))
+        serving.address = "https://127.0.0.1:1"
+        config = Config(policy=policy or PolicyConfig())
+        self.browsers = Browsers(self._start, **pool)
+        self.live = LiveSessions(self.witness, config, self.store, self.clock, self.browsers, serving)
+        self._run = {verb.name: (verb, run) for verb, run in LiveVerbs(self.live, read_step).bound.items()}
+
+    async def _start(self) -> MemoryBrowser:
+        self.started.append(MemoryBrowser(self.site))
+        return self.started[-1]
+
+    async def call(self, name: str, session: str = "", /, *, by: Caller = OWNER, **params: Any) -> Any:
+        """The result of ``live.<name>``."""
+        verb, run = self._run[f"live.{name}"]
+        given = msgspec.convert({**({"session": session} if session else {}), **params}, verb.takes)
+        with called_by(by):
+            return await run(given, lambda event: None)
+
+    async def refused(self, name: str, session: str = "", /, **params: Any) -> MeshError:
+        """How it is refused."""
+        with pytest.raises(MeshError) as caught:
+            await self.call(name, session, **params)
+        return caught.value
+
+    async def open(self, path: str = "/", **params: Any) -> Opened:
+        opened: Opened = await self.call("open", url=ORIGIN + path, **params)
+        return opened
+
+    async def verdicts(self, session: str) -> list[tuple[Verdict, int]]:
+        """Of the sessions that were recorded of it, with their steps."""
+        shown: LiveShown = await self.call("show", session)
+        return [(each.verdict, each.steps) for each in shown.recorded]
+
+    async def signed(self, session: str) -> list[str]:
+        """The callers that the signed sessions of it name."""
+        shown: LiveShown = await self.call("show", session)
+        found = [await self.store.artefacts(subject=each.id, kind="session") for each in shown.recorded]
+        records = [await self.store.session(each.id) for each in shown.recorded]
+        return [record.caller for record, artefacts in zip(records, found, strict=True) if record and artefacts]
+
+
+@pytest.fixture
+async def bench() -> Bench:
+    made = Bench()
+    await made.witness.load()
+    return made
+
+
+def ref_of(observed: Observed, words: str) -> str:
+    """The ref in the one line that has ``words``."""
+    (line,) = (line for line in observed.lines if words in line)
+    return line.partition("[ref=")[2].partition("]")[0]
+
+
+# --- looking and acting ----------------------------------------------------------------------------------------------
+
+
+async def test_what_is_done_by_refs_becomes_a_signed_session_that_names_its_caller(bench: Bench) -> None:
+    opened = await bench.open(by=ANNA)
+    assert opened.observation.lines[0] == '- [ref=s1e1] link "Mugs"'
+    acted: Acted = await bench.call("click", opened.session, by=ANNA, ref="s1e1")
+    assert (acted.did, acted.risk) == (("click link “Mugs”",), 1)
+    assert (acted.observation.title, acted.observation.number) == ("Mugs", 2)
+    closed: LiveClosed = await bench.call("close", opened.session, by=ANNA)
+    assert [(each.verdict, each.steps) for each in closed.recorded] == [(Verdict.PASS, 2)]
+    assert await bench.signed(opened.session) == ["agent:anna"]
+    assert (await bench.refused("snapshot", opened.session, by=ANNA)).detail["reason"] == "closed"
+
+
+async def test_a_ref_of_an_older_observation_is_refused_and_nothing_is_done(bench: Bench) -> None:
+    opened = await bench.open()
+    await bench.call("snapshot", opened.session)
+    for name, params in (
+        ("click", {"ref": "s1e1"}),
+        ("act", {"action": "click: {ref: s1e1}"}),
+        ("type", {"ref": "s1e2", "text": "x"}),
+        ("select", {"ref": "s1e4", "values": ["Price"]}),
+    ):
+        refused = await bench.refused(name, opened.session, **params)
+        assert (refused.code, refused.detail["ref"]) == ("live.stale_ref", params.get("ref", "s1e1"))
+    assert await bench.verdicts(opened.session) == [(Verdict.OPEN, 1)]
+    assert (await bench.call("click", opened.session, ref="s2e1")).observation.title == "Mugs"
+
+
+async def test_a_page_that_changed_by_itself_makes_its_refs_stale(bench: Bench) -> None:
+    opened = await bench.open()
+    home = bench.site.documents[f"{ORIGIN}/"]
+    page = bench.live._open[opened.session]._tab.page
+    other = msgspec.structs.replace(home, controls=(control("link", "Plates", url="/plates"), *home.controls[1:]))
+    page._page._document = other  # type: ignore[attr-defined]  # as a script would
+    assert (await bench.refused("click", opened.session, ref="s1e1")).code == "live.stale_ref"
+    assert bench.site.reached == ["GET /"]
+
+
+async def test_an_action_names_its_element_by_locator_too(bench: Bench) -> None:
+    opened = await bench.open()
+    acted = await bench.call("act", opened.session, action="click: {role: link, name: Mugs}")
+    assert acted.observation.url == f"{ORIGIN}/mugs"
+    acted = await bench.call("act", opened.session, action='{"goto": "http://shop.test/"}')
+    assert acted.observation.title == "Shop"
+    assert (await bench.call("act", opened.session, action="extract: page")).extracted.startswith("Mugs")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "click: {ref: s1e1, name: Mugs}",
+        "click: {ref: [s1e1]}",
+        "goto: {ref: s1e1}",
+        "wait: {ref: s1e1}",
+        "hover: {ref: s1e1}",
+        "click: s1e1",
+        "[]",
+        "",
+        "click: {ref: e1}",
+        "click: {ref: s1e1}\nfill: {ref: s1e1}",
+    ],
+)
+async def test_what_is_no_action_is_refused(bench: Bench, action: str) -> None:
+    opened = await bench.open()
+    assert (await bench.refused("act", opened.session, action=action)).code == "input.invalid"
+    assert bench.site.reached == ["GET /"]
+
+
+async def test_fields_are_filled_and_options_chosen_by_label_or_value(bench: Bench) -> None:
+    opened = await bench.open()
+    session = opened.session
+    acted = await bench.call("type", session, ref="s1e2", text="blue mug")
+    assert acted.did == ("fill searchbox “Search” with “blue mug”",)
+    assert '- [ref=s2e2] searchbox "Search": blue mug' in acted.observation.lines
+    acted = await bench.call("type", session, ref="s2e2", text="red mug", submit=True)
+    assert acted.did == ("fill searchbox “Search” with “red mug”", "press Enter in searchbox “Search”")
+    ref = ref_of(acted.observation, "Sort by")
+    acted = await bench.call("select", session, ref=ref, values=["Price"])
+    assert acted.did == ("select “Price” in combobox “Sort by”",)
+    acted = await bench.call("select", session, ref=ref_of(acted.observation, "Sort by"), values=["n"])
+    assert acted.did == ("select “Name” in combobox “Sort by”",)
+    assert acted.actions_left == 200 - 6
+    assert (await bench.call("press", session, key="Tab")).did == ("press Tab",)
+    assert (await bench.call("wait", session, text="Welcome")).did == ("wait for “Welcome”",)
+    assert (await bench.refused("wait", session, text="Gone", time=0.1)).code == "browser.timeout"
+    await bench.call("close", session)
+    assert await bench.verdicts(session) == [(Verdict.PARTIAL, 9)]
+
+
+async def test_a_secret_is_typed_by_its_name_and_shown_to_nobody(bench: Bench) -> None:
+    opened = await bench.open(secrets={"password": "hunter2!", "word": "Welcome"}, approve_class=7)
+    assert "‹secret:word›" in opened.observation.lines[-1]
+    assert (await bench.refused("screenshot", opened.session)).code == "action.not_possible"
+    literal = await bench.refused("type", opened.session, ref="s1e3", text="hunter2!")
+    assert literal.code == "action.secret_literal"
+    acted = await bench.call("type", opened.session, ref="s1e3", secret="password")
+    assert acted.did == ("fill textbox “Password” with the secret “password”",)
+    acted = await bench.call("act", opened.session, action="fill: {ref: s2e2, value: {secret: password}}")
+    assert "hunter2!" not in repr(acted)
+    await bench.call("close", opened.session)
+    kept = [await bench.store.steps(each.id) for each in (await bench.call("show", opened.session)).recorded]
+    assert "hunter2!" not in repr(kept) and "Welcome" not in repr(kept)
+    for blob in bench.store._blobs.values():
+        assert b"hunter2!" not in blob and b"Welcome" not in blob
+
+
+async def test_what_the_guard_refused_is_said_with_the_action(bench: Bench) -> None:
+    opened = await bench.open(approve_class=4)
+    acted = await bench.call("click", opened.session, ref=ref_of(opened.observation, "Tell me"))
+    assert (acted.blocked, acted.dialogs) == (("POST /tell",), ("alert",))
+
+
+async def test_a_picture_is_given(bench: Bench) -> None:
+    opened = await bench.open()
+    pictured: Pictured = await bench.call("screenshot", opened.session)
+    assert (len(pictured.png) > 0, pictured.bytes, pictured.out) == (True, 67, "")
+
+
+# --- approvals -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_agent_cannot_do_what_needs_an_approval_and_the_owner_can_in_its_session(bench: Bench) -> None:
+    """Guard: node/live/live_session.py, LiveSession._approves."""
+    opened = await bench.open(by=ANNA, approve_class=0)
+    buy = ref_of(opened.observation, "Buy now")
+    refused = await bench.refused("click", opened.session, by=ANNA, ref=buy)
+    assert (refused.code, refused.detail["level"] >= 4, bool(refused.detail["reason"])) == ("risk.refused", True, True)
+    acted = await bench.call("act", opened.session, action=f"click: {{ref: {buy}}}", approve_class=7)
+    assert acted.blocked == ("POST /buy",)
+    # What was approved was that one action.
+    again = ref_of(acted.observation, "Buy now")
+    assert (await bench.refused("click", opened.session, by=ANNA, ref=again)).code == "risk.refused"
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+async def test_each_page_is_recorded_as_a_session_of_its_own(bench: Bench) -> None:
+    opened = await bench.open(pages=2)
+    listed: PageList = await bench.call("pages", opened.session, action="new")
+    assert listed.observation is not None and listed.observation.lines == ()
+    assert [(page.index, page.current, page.url) for page in listed.pages] == [
+        (0, False, f"{ORIGIN}/"),
+        (1, True, "about:blank"),
+    ]
+    # A ref is of the page that it was seen on.
+    assert (await bench.refused("click", opened.session, ref="s1e1")).code == "live.stale_ref"
+    assert (await bench.refused("press", opened.session, key="Enter")).code == "action.not_possible"
+    assert (await bench.refused("pages", opened.session, action="new")).code == "input.too_large"
+    await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
+    listed = await bench.call("pages", opened.session, action="select", index=0)
+    assert listed.observation is not None
+    acted = await bench.call("click", opened.session, ref=ref_of(listed.observation, "Mugs"))
+    assert acted.observation.page == 0
+    listed = await bench.call("pages", opened.session, action="close", index=1)
+    assert [page.current for page in listed.pages] == [True]
+    assert (await bench.refused("pages", opened.session, action="close")).code == "input.invalid"
+    assert (await bench.refused("pages", opened.session, action="select", index=1)).code == "input.not_found"
+    assert (await bench.refused("pages", opened.session, action="select")).code == "input.invalid"
+    assert await bench.verdicts(opened.session) == [(Verdict.OPEN, 2), (Verdict.PASS, 1)]
+    await bench.call("close", opened.session)
+    assert await bench.verdicts(opened.session) == [(Verdict.PASS, 2), (Verdict.PASS, 1)]
+    first, second = (await bench.call("show", opened.session)).recorded
+    parent = await bench.store.session(second.id)
+    assert parent is not None and parent.parent == first.id
+
+
+async def test_pages_that_were_closed_in_the_middle_leave_the_others_in_order(bench: Bench) -> None:
+    opened = await bench.open()
+    await bench.call("pages", opened.session, action="new", url=f"{ORIGIN}/mugs")
+    await bench.call("pages", opened.session, action="new", url=f"{ORIGIN}/")
+    listed = await bench.call("pages", opened.session, action="close", index=0)
+    assert [(page.index, page.current, page.title) for page in listed.pages] == [(0, False, "Mugs"), (1, True, "Shop")]
+    listed = await bench.call("pages", opened.session, action="close")
+    assert [(page.current, page.title) for page in listed.pages] == [(True, "Mugs")]
+    assert await bench.call("pages", opened.session) == PageList(session=opened.session, pages=listed.pages)
+
+
+# --- owners ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(bench: Bench) -> None:
+    """Guard: node/live/live_sessions.py, LiveSessions.find."""
+    opened = await bench.open(by=ANNA)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("snapshot", {}),
+        ("act", {"action": "scroll: down"}),
+        ("navigate", {"url": ORIGIN}),
+        ("click", {"ref": "s1e1"}),
+        ("type", {"ref": "s1e2"}),
+        ("select", {"ref": "s1e4", "values": ["Price"]}),
+        ("press", {"key": "Tab"}),
+        ("wait", {}),
+        ("screenshot", {}),
+        ("pages", {}),
+        ("close", {}),
+        ("show", {}),
+    ]
+    nobodys = opened.session.replace("liv-", "ses-")
+    for name, params in calls:
+        refused = await bench.refused(name, opened.session, by=BRUNO, **params)
+        assert refused.code == "live.not_found", name
+        assert (await bench.refused(name, nobodys, **params)).code == "id.invalid"
+    assert await bench.call("list", by=BRUNO, all=True) == LiveList(sessions=[])
+    assert [each.caller for each in (await bench.call("list", by=ANNA)).sessions] == ["agent:anna"]
+    assert [each.caller for each in (await bench.call("list")).sessions] == ["agent:anna"]
+    assert (await bench.call("snapshot", opened.session)).title == "Shop"
+    await bench.call("close", opened.session)
+    assert await bench.signed(opened.session) == ["agent:anna"]
+    # What ended is nobody else's business either.
+    assert (await bench.refused("snapshot", opened.session, by=BRUNO)).code == "live.not_found"
+    assert (await bench.refused("snapshot", opened.session, by=ANNA)).code == "live.ended"
+
+
+async def test_an_agent_has_so_many_open_and_no_more(bench: Bench) -> None:
+    """Guard: node/live/live_sessions.py, LiveSessions._counted."""
+    opened = [await bench.open(by=ANNA) for _ in range(limits.LIVE_PER_CALLER_MAX)]
+    refused = await bench.refused("open", by=ANNA, url=f"{ORIGIN}/")
+    assert (refused.code, refused.retryable) == ("live.busy", True)
+    await bench.open(by=BRUNO)
+    await bench.call("close", opened[0].session, by=ANNA)
+    await bench.open(by=ANNA)
+
+
+async def test_an_agent_visits_its_origins_only() -> None:
+    """Guard: node/live/policy.py, guard_for."""
+    elsewhere = msgspec.structs.replace(ANNA, origins=("http://other.test",))
+    anywhere = Bench()
+    await anywhere.witness.load()
+    assert (await anywhere.refused("open", by=elsewhere, url=f"{ORIGIN}/")).code == "browser.navigation"
+    assert anywhere.site.reached == []
+    bench = Bench(policy=PolicyConfig(origins=("https://*.shop.test", ORIGIN)))
+    await bench.witness.load()
+    assert (await bench.refused("open", by=elsewhere, url=f"{ORIGIN}/")).code == "caller.refused"
+    there = msgspec.structs.replace(ANNA, origins=("https://pay.shop.test",))
+    assert (await bench.refused("open", by=there, url=f"{ORIGIN}/")).code == "browser.navigation"
+    assert bench.site.reached == []
+    here = msgspec.structs.replace(ANNA, origins=(ORIGIN,))
+    assert (await bench.open(by=here)).observation.title == "Shop"
+
+
+async def test_calls_of_one_session_wait_for_each_other_and_not_for_ever(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = await bench.open()
+    session = bench.live._open[opened.session]
+    async with session.turn():
+        with pytest.raises(MeshError) as busy:
+            async with session.turn(wait_s=0.01):
+                raise AssertionError("two calls at a time")
+        waiting = asyncio.create_task(bench.call("snapshot", opened.session))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+    assert busy.value.code == "live.busy"
+    assert (await waiting).number == 2
+
+
+# --- how they end ----------------------------------------------------------------------------------------------------
+
+
+async def ended_by(bench: Bench, session: str) -> str:
+    """The reason that the next call and ``live.show`` give."""
+    refused = await bench.refused("snapshot", session)
+    shown: LiveShown = await bench.call("show", session)
+    assert refused.code == "live.ended"
+    assert refused.detail["reason"] == shown.live.reason
+    assert refused.message == ENDINGS[shown.live.reason]
+    assert shown.pages == () and shown.live.pages == 0
+    assert session not in bench.live._open
+    return shown.live.reason
+
+
+async def test_it_ends_when_its_time_to_live_is_over_however_busy(bench: Bench) -> None:
+    opened = await bench.open(ttl=60, idle=50)
+    for _ in range(2):
+        await bench.clock.run(29_000)
+        await bench.call("snapshot", opened.session)
+    await bench.clock.run(3_000)
+    assert await ended_by(bench, opened.session) == "ttl"
+    assert await bench.verdicts(opened.session) == [(Verdict.PASS, 1)]
+    assert await bench.signed(opened.session) == ["owner"]
+
+
+async def test_it_ends_when_nobody_calls_for_its_idle_limit_and_without_being_asked(bench: Bench) -> None:
+    """Guard: node/live/live_session.py, LiveSession.due."""
+    opened = await bench.open(idle=50)
+    await bench.clock.run(49_000)
+    await bench.call("snapshot", opened.session)
+    await bench.clock.run(49_000)
+    assert [each.reason for each in (await bench.call("list")).sessions] == [""]
+    await bench.clock.run(2_000)
+    (left,) = (await bench.call("list", all=True)).sessions
+    assert (left.reason, left.session) == ("idle", opened.session)
+    assert await bench.signed(opened.session) == ["owner"]
+    assert await ended_by(bench, opened.session) == "idle"
+
+
+async def test_it_ends_with_the_first_action_beyond_its_budget(bench: Bench) -> None:
+    """Guard: node/live/live_session.py, LiveSession._need_room."""
+    opened = await bench.open(actions=3)
+    assert opened.actions_left == 2
+    await bench.call("act", opened.session, action="scroll: down")
+    refused = await bench.refused("act", opened.session, action="click: {role: link, name: Nothing}")
+    assert refused.code == "action.target_missing"  # tried is tried
+    assert (await bench.call("snapshot", opened.session)).title == "Shop"
+    await bench.call("pages", opened.session, action="new")
+    refused = await bench.refused("navigate", opened.session, url=f"{ORIGIN}/mugs")
+    assert (refused.code, refused.detail["reason"]) == ("live.ended", "actions")
+    assert await ended_by(bench, opened.session) == "actions"
+    assert await bench.verdicts(opened.session) == [(Verdict.PARTIAL, 3)]
+
+
+async def test_it_ends_before_what_was_recorded_is_too_large_for_a_bundle(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = await bench.open()
+    monkeypatch.setattr(limits, "BUNDLE_BYTES_MAX", 4 * live_session._STEP_BYTES_MAX)
+    refused = await bench.refused("act", opened.session, action="scroll: down")
+    assert (refused.code, refused.detail["reason"]) == ("live.ended", "size")
+    monkeypatch.undo()
+    assert await ended_by(bench, opened.session) == "size"
+
+
+async def test_a_crash_of_its_browser_is_said_once_and_ends_it(bench: Bench) -> None:
+    first, second = await bench.open(), await bench.open(by=ANNA)
+    bench.started[-1].crash()
+    refused = await bench.refused("act", first.session, action="scroll: down")
+    assert (refused.code, refused.detail["live"]) == ("browser.crashed", first.session)
+    assert (await bench.refused("snapshot", second.session, by=ANNA)).code == "browser.crashed"
+    for session in (first.session, second.session):
+        assert await ended_by(bench, session) == "crashed"
+    assert await bench.signed(second.session) == ["agent:anna"]
+    assert (await bench.open()).observation.title == "Shop"
+
+
+async def test_a_crash_ends_only_the_sessions_of_that_browser() -> None:
+    bench = Bench(contexts_per_browser_max=1)
+    await bench.witness.load()
+    first, second = await bench.open(), await bench.open()
+    assert len(bench.started) == 2
+    bench.started[0].crash()
+    assert (await bench.refused("snapshot", first.session)).code == "browser.crashed"
+    assert (await bench.call("click", second.session, ref="s1e1")).observation.title == "Mugs"
+    assert await ended_by(bench, first.session) == "crashed"
+
+
+async def test_every_end_gives_its_place_back(bench: Bench) -> None:
+    """Guard: node/live/live_session.py, LiveSession.end."""
+    opened = [await bench.open(idle=60, ttl=90), await bench.open(idle=30), await bench.open(actions=1)]
+    await bench.call("pages", opened[0].session, action="new")
+    assert bench.browsers.contexts == 3
+    await bench.refused("act", opened[2].session, action="scroll: down")
+    assert bench.browsers.contexts == 2
+    await bench.clock.run(31_000)
+    assert bench.browsers.contexts == 1
+    await bench.call("close", opened[0].session)
+    await bench.refused("open", url="http://nowhere.test/")
+    await bench.refused("open", url="file:///etc/passwd")
+    assert bench.browsers.contexts == 0
+    assert [each.reason for each in (await bench.call("list", all=True)).sessions[2:]] == ["actions", "idle", "closed"]
+    await bench.open()
+    bench.started[-1].crash()
+    await bench.live.close()
+    assert bench.browsers.contexts == 0
+
+
+async def test_a_node_whose_contexts_are_all_in_use_says_that_it_is_busy() -> None:
+    bench = Bench(contexts_max=1, queue_max=0)
+    await bench.witness.load()
+    opened = await bench.open()
+    refused = await bench.refused("open", url=f"{ORIGIN}/")
+    assert (refused.code, refused.retryable) == ("live.busy", True)
+    assert [each.session for each in (await bench.call("list", all=True)).sessions] == [opened.session]
+    await bench.call("close", opened.session)
+    await bench.open()
+
+
+async def test_who_goes_away_while_it_opens_leaves_nothing_open(bench: Bench) -> None:
+    asked, document = asyncio.Event(), bench.site.document
+
+    def told(url: str) -> Document | None:
+        asked.set()
+        return document(url)
+
+    bench.site.document = told  # type: ignore[method-assign]
+    opening = asyncio.create_task(bench.open())
+    await asked.wait()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert (bench.browsers.contexts, bench.live._open) == (0, {})
+    (left,) = (await bench.call("list", all=True)).sessions
+    assert left.reason == "failed"
+
+
+async def test_the_end_of_the_node_signs_what_was_recorded(bench: Bench) -> None:
+    opened = await bench.open()
+    await bench.live.close()
+    await bench.live.close()
+    assert await ended_by(bench, opened.session) == "stopped"
+    assert await bench.signed(opened.session) == ["owner"]
+
+
+async def test_what_a_killed_node_left_open_is_interrupted_and_what_was_recorded_is_kept(bench: Bench) -> None:
+    """Guard: node/live/live_sessions.py, LiveSessions.load."""
+    opened = await bench.open(by=ANNA)
+    await bench.call("click", opened.session, by=ANNA, ref="s1e1")
+    restarted = Bench(bench.store)
+    await restarted.witness.load()
+    await restarted.live.load()
+    assert await ended_by(restarted, opened.session) == "interrupted"
+    assert await restarted.verdicts(opened.session) == [(Verdict.INTERRUPTED, 2)]
+    assert (await restarted.refused("snapshot", opened.session, by=BRUNO)).code == "live.not_found"
+
+
+async def test_one_whose_first_page_does_not_open_leaves_nothing_open(bench: Bench) -> None:
+    refused = await bench.refused("open", url="http://nowhere.test/")
+    assert refused.code == "browser.navigation"
+    assert await ended_by(bench, refused.detail["live"]) == "failed"
+    assert await bench.verdicts(refused.detail["live"]) == [(Verdict.FAIL, 1)]
+    assert bench.live._open == {}
+
+
+async def test_a_caller_that_goes_away_leaves_no_gap_in_the_recording(bench: Bench) -> None:
+    opened = await bench.open()
+    session = bench.live._open[opened.session]
+    page = session._tab.page
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    perform = page.perform
+
+    async def slow(*args: Any, **more: Any) -> Any:
+        begun.set()
+        await go_on.wait()
+        return await perform(*args, **more)
+
+    page.perform = slow  # type: ignore[method-assign]
+    call = asyncio.create_task(bench.call("act", opened.session, action="scroll: down"))
+    await begun.wait()
+    call.cancel()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert await bench.verdicts(opened.session) == [(Verdict.OPEN, 2)]
+    assert (await bench.call("snapshot", opened.session)).title == "Shop"
+
+
+async def test_a_node_that_serves_nobody_opens_none(bench: Bench) -> None:
+    bench.live._serving.address = ""
+    assert (await bench.refused("open", url=f"{ORIGIN}/")).code == "node.not_serving"
+
+
+@pytest.mark.parametrize("profile", [{"width_px": "x"}, {"nope": 1}, {"timezone": "Moon"}, {"width_px": 1}])
+async def test_a_profile_that_is_none_is_refused(bench: Bench, profile: dict[str, Any]) -> None:
+    assert (await bench.refused("open", url=f"{ORIGIN}/", profile=profile)).code == "input.invalid"
+    assert bench.started == []
