@@ -48,7 +48,7 @@ def stored(line: bytes, draft: Draft, number: int, digest: str) -> AuditLine:
 
 
 def check_stored(kept: AuditLine, row: Row, digest: str) -> None:
-    """Nothing, if what was stored beside a line is what the line says. Errors: ``input.invalid``."""
+    """Check that the stored fields of a line match the line itself. Errors: ``input.invalid``."""
     if (kept.number, kept.at_ms, kept.who, kept.what, kept.digest) != (
         row.number,
         row.at_ms,

@@ -146,5 +146,5 @@ def follow(head: Head, line: bytes) -> tuple[Row, Head]:
     if row.number != head.number + 1:
         raise MeshError("input.invalid", f"row {head.number + 1} is missing: row {row.number} stands in its place")
     if row.previous != head.digest:
-        raise MeshError("input.invalid", "it names another previous line than the actual one")
+        raise MeshError("input.invalid", "it names another line before it than the one that is there")
     return row, Head(row.number, digest(line))

@@ -41,7 +41,7 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "An argument, a field or a file does not have the required form.",
-        "Change the argument or field that the message names, then repeat the command. `trailmesh` with the command and `--help` shows the form.",
+        "Change the argument or field that the message names, then repeat the command. Add `--help` to the command to see the required form.",
     ),
     "input.too_large": Code(
         _C,
@@ -455,7 +455,7 @@ CODES: dict[str, Code] = {
         _P,
         True,
         "The peer does not show its witness log, or shows an older state than this node holds. The policy of this node freezes it until it does.",
-        "Ask the peer again with `trailmesh log audit --peer NAME`. To be warned only, set `policy.log_silence: warn` in the configuration.",
+        "Ask the peer again with `trailmesh log audit --peer NAME`. If a warning is enough, set `policy.log_silence: warn` in the configuration.",
     ),
     "log.not_logged": Code(
         _O,

@@ -18,9 +18,9 @@ PROTECTED_HEADER_BYTES_MAX: Final = 512
 ARTEFACT_BYTES_MAX: Final = 1 * MIB
 CLOCK_SKEW_S: Final = 60
 MESSAGE_LIFETIME_S: Final = 120
-REPLAY_KEEP_S: Final = 240
+REPLAY_KEEP_S: Final = 240  # the lifetime of a message, and the skew of both clocks
 REPLAY_WINDOW_ITEMS_MAX: Final = 100_000
-CLOCK_MARK_AHEAD_S: Final = 3
+CLOCK_MARK_AHEAD_S: Final = 3  # one write covers every message of this time
 CLOCK_MARK_BYTES_MAX: Final = 128 * KIB
 CLOCK_SET_BACK_S_MAX: Final = 600  # a clock that goes back by more was wrong before
 

@@ -64,7 +64,7 @@ class MulticastDiscovery:
         self._announcing = zeroconf
 
     async def browse(self, seconds: float) -> list[Sighting]:
-        """Who was heard within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
+        """Nodes that announced themselves within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
         names: set[str] = set()
 
         def heard(zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
@@ -86,7 +86,7 @@ class MulticastDiscovery:
         return [each for each in found if each is not None]
 
     async def close(self) -> None:
-        """Say that this node is gone."""
+        """Withdraw the announcement of this node."""
         zeroconf, self._announcing = self._announcing, None
         if zeroconf is not None:
             await zeroconf.async_unregister_all_services()

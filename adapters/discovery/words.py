@@ -14,7 +14,7 @@ _SHORT: Final = re.compile(r"[A-Z2-7]{7}")
 
 
 def sighting(short: str, addresses: Iterable[str], port: int) -> Sighting | None:
-    """What was heard, or None if it has not the form of a node: strangers write it, people read it.
+    """The announcement in a checked form; None if it is malformed. Anybody can send it, and people read it.
 
     Addresses that are not plain (with a zone, link-local, of nowhere) are left out; so is a node without any left.
     """

@@ -52,7 +52,7 @@ class TreeWriter:
         return self._puts > 0.9 * limits.EPOCH_PUTS_MAX or self.seq > 0.9 * limits.EPOCH_DELTAS_MAX
 
     def flush(self, update: TreeUpdate) -> list[Delta]:
-        """The deltas that say ``update``, in order; as many as the limits of a chunk ask for, none when nothing is new.
+        """The deltas for ``update``, in order: as many as the limits of a chunk require, none if nothing is new.
 
         Errors: ``input.too_large`` when the epoch cannot hold it (see ``full``); nothing is written then.
         """

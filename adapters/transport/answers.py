@@ -38,7 +38,7 @@ _STATUS_BY_BLAME: Final = {Blame.CALLER: 400, Blame.PEER: 400, Blame.ENVIRONMENT
 
 
 class _Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """What of an error answer is read; the rest is for people who look at the wire."""
+    """The fields of an error answer that a node reads; the others help people who inspect the traffic."""
 
     code: str
     message: str = ""
@@ -70,7 +70,7 @@ def encode_error(error: MeshError) -> bytes:
 
 
 def decode_error(body: bytes, node: str) -> MeshError:
-    """The error that ``node`` answered, as its word (``PeerError``).
+    """The error that ``node`` answered, as a ``PeerError`` in its name.
 
     What it says is shown to people, so it is cut and freed of control characters.
     """

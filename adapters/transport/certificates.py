@@ -271,7 +271,7 @@ def pairing_client_context(signer: Signer | None) -> ssl.SSLContext:
 
 
 def signer_of(leaf: bytes, now_s: float) -> Signer:
-    """Whose witness key signed the channel certificate ``leaf`` (DER), as it says and as its signature shows.
+    """The witness key that signed the channel certificate ``leaf`` (DER): as named in it, and verified by its signature.
 
     Says nothing about trust: the caller compares node and key with what it expects.
     Checks, in order: readable; names a node and a key; signed by that key; valid for no longer than a node makes them; within

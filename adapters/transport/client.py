@@ -49,7 +49,7 @@ _ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
 
 
 async def _follow_nothing(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """A peer does not get to say where we connect to next."""
+    """Follow no redirects: a peer must not choose where this node connects to."""
     response = await send(request)
     if 300 <= response.status < 400:
         response.close()
@@ -430,7 +430,7 @@ class MeshClient:
         return bytes(answer)
 
     async def _why_lost(self, channel: _Channel, peer: PeerAddress, url: URL) -> MeshError:
-        """Tell a peer that stopped trusting us from one that went away.
+        """Distinguish a peer that no longer trusts this node from a peer that went away.
 
         Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
         request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.

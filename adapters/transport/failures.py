@@ -76,7 +76,7 @@ def may_have_been_acted_on(node: str) -> MeshError:
 
 
 def not_reached(node: str, missed: list[MeshError]) -> MeshError:
-    """The one error for all ways that were tried in vain; one that says more than "unreachable" goes first."""
+    """The one error for all ways that failed. An error more specific than "unreachable" takes precedence."""
     reasons = [f"{error.code}: {error.message}" for error in missed]
     told = next((error for error in missed if error.code != "peer.unreachable"), None)
     if told is not None:

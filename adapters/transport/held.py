@@ -26,7 +26,7 @@ from protocol.wire.frames import AnswerFrame, CallFrame
 
 
 class EndedError(Exception):
-    """The connection has ended, whoever ended it."""
+    """The connection has ended, on either side."""
 
 
 class Pipe(Protocol):
@@ -172,7 +172,7 @@ class HeldTable:
         return link is not None and link.live
 
     def sweep(self) -> None:
-        """Drop the connections of those who are trusted no longer."""
+        """Drop the connections of nodes that are no longer trusted."""
         for node in list(self._links):
             self.has(node)
 

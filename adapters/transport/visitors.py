@@ -31,14 +31,14 @@ def visitor(now_s: Callable[[], float]) -> ChannelIdentity:
 
 
 class Visitors:
-    """Who visits now, and who did within the last minute."""
+    """The visitors at this moment and those of the last minute."""
 
     def __init__(self) -> None:
         self._here: set[str] = set()
         self._lately: deque[tuple[float, str]] = deque()
 
     def enter(self, address: str) -> bool:
-        """Whether a visitor from ``address`` is heard; then it is here until ``leave``."""
+        """Whether a visitor from ``address`` is admitted; if so, it counts until ``leave``."""
         now_s = asyncio.get_running_loop().time()
         while self._lately and self._lately[0][0] <= now_s - _MINUTE_S:
             self._lately.popleft()

@@ -245,7 +245,7 @@ class _Walk:
             self.end(Head(row.number, self._anchors[row.number]))
 
     def end(self, signed: Head) -> None:
-        """The trail is to stand at ``signed`` now."""
+        """Check that the trail ends at the signed head ``signed``."""
         if signed == self.head:
             self._fitting += 1
         elif not self.fault:

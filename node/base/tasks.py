@@ -42,7 +42,7 @@ class Tasks:
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``, which is not left half done: who is cancelled meanwhile waits for its end, and is cancelled then."""
+    """The result of ``work``, which always runs to its end: a caller that is cancelled waits for it and is cancelled after that."""
     task = asyncio.ensure_future(work)
     interrupted = False
     while not task.done():

@@ -121,7 +121,7 @@ class Distrust:
             await self._part(node)
 
     def describe(self, record: PeerRecord) -> dict[str, Any]:
-        """What `node peers` says of it."""
+        """The entry for `node peers`."""
         return {
             "standing": self._peers.standing(record.node),
             "distrusted_ms": record.distrusted_ms,
@@ -130,7 +130,7 @@ class Distrust:
         }
 
     def status(self) -> dict[str, Any]:
-        """What `node status` says."""
+        """The entry for `node status`."""
         return {"peers_distrusted": len(self._peers.distrusted()), "notices": len(self._notices.received())}
 
     async def close(self) -> None:

@@ -51,7 +51,7 @@ class Notices:
                 self._received[peer] = tuple(notice.read_notice(sealed) for sealed in kept.notices)
 
     async def on_push(self, caller: str, push: NoticePush) -> Done:
-        """A peer says what it thinks of another node: kept, and nothing else. Errors: ``envelope.*``, ``message.invalid``."""
+        """Accept a notice from a peer and store it; it has no other effect. Errors: ``envelope.*``, ``message.invalid``."""
         now_s = self._clock.now_ms() // 1000
         signed = notice.open_notice(push.notice, self._peers.find_key, sender=caller, now_s=now_s)
         async with self._keeping:

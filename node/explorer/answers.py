@@ -202,7 +202,7 @@ class Answers:
         return await self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.answer_pull(caller, ask)
 
     async def on_show(self, caller: str, ask: DeltaShow) -> DeltaShown:
-        """What a third writer told us under a number. Errors: ``input.not_found``, ``peer.scope``."""
+        """The delta of a third writer that this node holds under a number. Errors: ``input.not_found``, ``peer.scope``."""
         heads = self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.heads
         return DeltaShown(delta=await heads.show(ask.writer, ask.epoch, ask.seq))
 

@@ -222,7 +222,7 @@ class _Keeper:
         return self._wanted
 
     async def run(self) -> None:
-        """Renew until the lease is no longer wanted: after every iteration, as that says what it cost, and in between."""
+        """Renew the lease until it is no longer wanted: after every iteration, to report its cost, and in between."""
         lease = self._assignment
         # By the shorter of both, as the clocks may differ: the time left here, and a third of what the work may take.
         lifetime_ms = min(lease.expires_ms - self._clock.now_ms(), lease.limits.milliseconds // 3)

@@ -46,7 +46,7 @@ class Claims:
         """Claims that are to be judged later."""
 
     def is_liar(self, worker: str) -> bool:
-        """Whether ``worker`` has made so many false claims that it is not believed any more."""
+        """Whether ``worker`` has made so many false claims that its claims are no longer replayed."""
         return self._progress.claims_false.get(worker, 0) >= limits.FALSE_CLAIMS_PER_PEER_MAX
 
     def check(self, worker: str, assignment: Assignment, result: BranchResult) -> None:
@@ -87,7 +87,7 @@ class Claims:
             return verified
 
     async def postpone(self) -> None:
-        """Wait, with a claim that could not be judged for want of a browser or of room on the disk; other work goes on."""
+        """Wait with a claim that could not be judged, because no browser started or the disk is full. Other work continues."""
         self.open -= 1
         self.postponed += 1
         try:

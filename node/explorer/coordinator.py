@@ -357,12 +357,12 @@ class Coordinator:
         self._wake.set()
 
     async def dismiss_peer(self, peer: str) -> None:
-        """Take back what ``peer``, who was put out of the search, still works on. Errors: ``store.*``."""
+        """Revoke the leases of ``peer``, which was expelled from the search. Errors: ``store.*``."""
         for lease in self._desk.live_of(peer):
             await self._end(lease.id, Event.REVOKE)
 
     async def renew(self, worker: str, ask: BranchRenew) -> BranchRenewed:
-        """A worker says it is still at work, and what that has cost so far. Errors: ``lease.spend``, why ``worker`` was put out."""
+        """Renew a lease for its worker, which reports its cost so far. Errors: ``lease.spend``, why ``worker`` was put out."""
         await self._ready.wait()
         self.replica.check_welcome(worker)
         if self._finished:

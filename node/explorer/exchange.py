@@ -165,7 +165,7 @@ class Exchange:
             log.debug("nothing pulled from %s: %s", ids.short(peer), error)
 
     async def answer_pull(self, caller: str, ask: DeltaPull) -> DeltaBatch:
-        """Our own deltas after a point, for a peer that asks; what it heard of others is compared beside."""
+        """This node's own deltas after a point, for a peer that asks. The heads that the peer sends are compared too."""
         if ask.heads:
             self._tasks.start(self.heads.compare(caller, ask.heads, self.pushes_to), f"heads of {ids.short(caller)}")
         batch = await self._after(ask.epoch, ask.after_seq)

@@ -254,7 +254,7 @@ class Explorer:
         return found, {node: count for node, count in freed.items() if count > 0}
 
     async def drop_peer(self, node: str) -> int:
-        """Put ``node`` out of every search, open or stored, as if it had never been met; of how many.
+        """Expel ``node`` from every open or stored search, as if it had never taken part; returns the number of searches.
 
         Its share leaves the trees and the store; what of it is on its way, or comes later, is refused; leases it holds end and
         their branches are open again; searches it coordinates are left for good, with the work it assigned here. Events, leases

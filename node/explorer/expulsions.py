@@ -24,7 +24,7 @@ class Expulsions:
         self._writing = asyncio.Lock()
 
     async def of(self, search_id: str) -> dict[str, str]:
-        """Node ids of those who are out of a search, with the error code that put them there. Errors: ``store.*``."""
+        """Node ids of the peers expelled from a search, each with the error code that caused it. Errors: ``store.*``."""
         return await self._read(_key(search_id))
 
     async def add(self, search_id: str, peer: str, code: str) -> None:
@@ -36,7 +36,7 @@ class Expulsions:
         return list(await self._read(_PENDING_KEY))
 
     async def begin(self, peer: str, code: str) -> None:
-        """``peer`` is to be taken out of every search: should it be interrupted, the next start goes on. Errors: ``store.*``."""
+        """Record that ``peer`` is being expelled from every search, so that the next start continues. Errors: ``store.*``."""
         await self._add(_PENDING_KEY, peer, code)
 
     async def finish(self, peer: str) -> None:

@@ -239,7 +239,7 @@ class OpenSearches:
                     left.set()
 
     async def decline(self, found: SearchRecord) -> SearchRecord:
-        """Take no part any more in a search of a peer, whatever that one says. Errors: ``store.*``."""
+        """Leave a search of a peer permanently, even if the peer opens it again. Errors: ``store.*``."""
         async with self.admitting:
             return await self._decline(found)
 
@@ -269,7 +269,7 @@ class OpenSearches:
         return found
 
     async def remove(self, found: SearchRecord) -> None:
-        """Forget a search that nobody works at, for good: its coordinator cannot open it here again.
+        """Delete a search that nobody works on. Its coordinator cannot open it here again.
 
         Errors: ``search.state``, ``store.*``.
         """

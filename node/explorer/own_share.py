@@ -111,7 +111,7 @@ class OwnShare:
         self._new_registers.add(key)
 
     def note_lease(self, branch: bytes, lease: LeaseEntry) -> None:
-        """The coordinator's word on who works on ``branch``."""
+        """Record, as the coordinator, which worker has ``branch``."""
         self._leases[branch] = lease
         self._new_leases.add(branch)
 

@@ -27,7 +27,7 @@ _CLAIM_WAIT_S = 10
 
 
 class PageWork:
-    """Pages of one node, under its own policy whoever asked for the work."""
+    """Pages of one node, always under its own policy, whichever node asked for the work."""
 
     def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers) -> None:
         self._witness = witness
@@ -40,7 +40,7 @@ class PageWork:
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
     async def try_start(self, spec: SearchSpec) -> None:
-        """Open the start page once, so that a search that cannot begin says why.
+        """Open the start page once, so that a search that cannot begin fails with the reason.
 
         Errors: ``search.start_failed``, ``risk.refused``, ``browser.*``.
         """

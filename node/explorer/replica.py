@@ -166,7 +166,7 @@ class Replica:
         self.own.adopt(branch, prefix, lambda key: self.tree.row(key) is not None)
 
     async def flush(self) -> None:
-        """Make what is new durable, merge it, and wake whoever publishes.
+        """Store new results as deltas, merge them, and wake the task that publishes them.
 
         After an error the own chain may have a hole, so the next flush writes the whole own share as a new epoch.
         Errors: ``store.full``, ``store.corrupt``.
@@ -209,7 +209,7 @@ class Replica:
             raise MeshError(self.aside[peer], "your share of this search counts for nothing while you are frozen")
 
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
-        """Keep and merge one delta of ``peer``; a repeated one does no harm.
+        """Store and merge one delta of ``peer``; a repeated one changes nothing.
 
         Checks, in order: envelope and signature; written by ``peer``; a peer that was not put out of this search; search,
         sequence, chain and every entry. What passes is merged and stored; the sender hears of it only after both. A delta that no
@@ -310,7 +310,7 @@ class Replica:
         ]
 
     def contradicts(self, head: ShareHead) -> bool:
-        """Whether another delta stands here under the number of ``head``."""
+        """Whether this node holds a different delta under the number of ``head``."""
         reader = self._readers.get(head.writer)
         digest = reader.digest(head.epoch, head.seq) if reader else None
         return digest not in (None, head.digest)
@@ -358,7 +358,7 @@ class Replica:
         return depth if depth >= 0 else 1_000
 
     def closed(self, key: bytes) -> bool:
-        """Whether anybody says that nothing is left to try below ``key``."""
+        """Whether any node reports that nothing is left to try below ``key``."""
         row = self.tree.row(key)
         return row is not None and bool(self.tree.totals[row, CLOSED])
 

@@ -42,13 +42,13 @@ class ShareHeads:
         self._comparing: set[str] = set()
 
     def tell(self, reader: str) -> tuple[ShareHead, ...]:
-        """What ``reader`` is told now: where the shares of all others end here."""
+        """The heads to send to ``reader``: the last delta that this node holds of every other writer."""
         heads = self._heads(reader)
         self._told[reader] = heads
         return heads
 
     def are_news(self, reader: str) -> bool:
-        """Whether ``reader`` was told anything else last."""
+        """Whether these heads differ from those last sent to ``reader``."""
         return self._heads(reader) != self._told.get(reader, ())
 
     def _heads(self, reader: str) -> tuple[ShareHead, ...]:
@@ -56,7 +56,7 @@ class ShareHeads:
         return tuple(head for head in self._replica.heads() if head.writer not in but)
 
     async def compare(self, teller: str, heads: Sequence[ShareHead], readers: Collection[str]) -> None:
-        """Hold what ``teller`` was told against what this node was told.
+        """Compare the heads that ``teller`` sent with the deltas that this node holds.
 
         A writer that told two things is put out, and ``readers`` are shown the proof. A teller that cannot show the delta it
         speaks of has shown nothing.

@@ -150,7 +150,7 @@ async def _witness_log(rooms: Rooms) -> list[Check]:
 
 
 async def _clock(rooms: Rooms) -> list[Check]:
-    """Whether the clock stands behind what it showed when messages were last heard."""
+    """Whether the clock is behind the time at which messages were last accepted."""
     behind_s = rooms.clock_mark.behind_s
     if not behind_s:
         return [Check(name="clock", status="ok", finding="has not gone back since messages were last heard")]

@@ -129,7 +129,7 @@ def disk_by_peer(rooms: Rooms) -> dict[str, int]:
 
 
 def refusals_in_words(rooms: Rooms) -> RefusalCounts:
-    """What `node status` says of refusals: by code, by place, and by peer and code; names where they are known."""
+    """The refusals for `node status`: by code, by place, and by peer and code, with names where they are known."""
     refusals = rooms.refusals
     by_peer: dict[str, dict[str, int]] = {}
     for (node, code), count in refusals.by_peer.items():

@@ -95,7 +95,7 @@ BROWSER: Final[Mapping[str, str]] = {
 
 
 def for_peer(rooms: Rooms, name: str, error: MeshError) -> str:
-    """Against ``error``, with which a call to the peer ``name`` ended. On a peer's word nothing is changed here."""
+    """The remedy after a call to ``name`` ended with ``error``. If the peer answered it, the remedy changes nothing here."""
     told = _known(PEER, error.code) or SAME_VERSION
     if isinstance(error, PeerError) and told not in (CLOCKS, SAME_VERSION) and not told.startswith(_THERE):
         told = _LOOK_THERE

@@ -176,7 +176,7 @@ class LogExchange:
         return LogConsistency(old_root=link.base_root, hashes=link.proof)
 
     async def on_prove(self, caller: str, ask: LogProveAsk) -> LogProven:
-        """A peer asks for the proof of one of our artefacts; who asks knows it already. Errors: ``log.not_logged``."""
+        """The inclusion proof of an artefact of this node, for any peer: it knows the digest. Errors: ``log.not_logged``."""
         try:
             return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
         except MeshError:

@@ -96,7 +96,7 @@ class LogWatch:
             await self._store.put_meta(_KEY + node, cbor.encode(now))
 
     async def note(self, node: str, shown: Shown, told: tuple[int, int] = (0, 0)) -> None:
-        """``node`` has shown this of its log. ``told``: number and size of its head. Errors: ``store.*``."""
+        """Record what ``node`` has shown of its log. ``told``: number and size of its head. Errors: ``store.*``."""
         now_ms, before = self._clock.now_ms(), self.of(node)
         if shown is Shown.CURRENT:
             self.current_ms[node] = now_ms
@@ -107,7 +107,7 @@ class LogWatch:
         await self.weigh(node)
 
     async def weigh(self, node: str) -> None:
-        """Freeze a silent peer, or take that back, as the policy says. Errors: ``store.*``."""
+        """Freeze a silent peer, or end the freeze, according to the policy. Errors: ``store.*``."""
         frozen = self._peers.frozen.get(node)
         if self.silent(node) and self._peers.policy.log_silence == "freeze":
             if frozen is None:
@@ -136,7 +136,7 @@ class LogWatch:
         return self._clock.now_ms() - last_ms > self._peers.policy.log_age_s * 1000
 
     def in_words(self, node: str) -> str:
-        """What the owner is to be told; empty when all is well."""
+        """The message for the owner; empty if all is in order."""
         known = self.of(node)
         match known.shown:
             case Shown.SILENT:

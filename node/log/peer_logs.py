@@ -173,7 +173,7 @@ class PeerLogs:
         return _SHOWN[standing]
 
     async def _replace(self, node: str, held: Signed | None, named: Sequence[Signed], *, restored: bool) -> None:
-        """Keep the last checkpoints of the former logs. One that has lost entries is told, or suspended by the policy.
+        """Keep the last checkpoints of the former logs. A log that lost entries is reported to the owner or suspended, by policy.
 
         No word of its own lifts a suspension: a peer that was suspended as it lost entries waits for the owner of this node.
         """

@@ -48,7 +48,7 @@ class Logs:
         }
 
     def status(self) -> dict[str, Any]:
-        """What `node status` says of logs."""
+        """The entry about logs for `node status`."""
         now = self._witness.log.checkpoint
         return {
             "log": origin(now.node, now.number),
@@ -59,7 +59,7 @@ class Logs:
         }
 
     def describe(self, node: str) -> PeerLog:
-        """What `node peers` says of the log of a peer."""
+        """The entry about a peer's log for `node peers`."""
         known, held = self.watch.of(node), self._exchange.peer_logs.held(node)
         return PeerLog(
             number=held[0].number if held else None,

@@ -102,7 +102,7 @@ class PairingDesk:
     async def join(
         self, text: str, grant: Sequence[str], ask: Sequence[str], found: Callable[[Invite], None]
     ) -> Paired:
-        """Pair by an invite. ``found`` is told what the invite says before anything is sent.
+        """Pair by an invite. ``found`` is called with its content before anything is sent.
 
         Errors: ``invite.*``, ``peer.distrusted``, ``peer.identity``, ``peer.unreachable``, ``peer.limit``, ``keylog.*``,
         ``input.invalid``.

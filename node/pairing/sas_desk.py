@@ -96,7 +96,7 @@ class SasDesk:
         seconds: int,
         waiting: Callable[[str, int], None],
     ) -> Meeting:
-        """Open a window and wait for one joiner; ``waiting`` is told its address and when it closes (seconds since 1970).
+        """Open a window and wait for one joiner. ``waiting`` is called with its address and closing time (seconds since 1970).
 
         Errors: ``input.invalid``, ``id.invalid``, ``node.address_in_use``, ``pairing.refused`` (three tries failed),
         ``pairing.expired``, ``peer.limit``, ``keylog.*``.

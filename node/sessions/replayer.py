@@ -216,7 +216,7 @@ async def replay(
     *,
     on_step: Callable[[StepMatch], None] | None = None,
 ) -> Replayed:
-    """Drive ``recorded`` again on ``page`` (blank, in a fresh context) and sign what was seen.
+    """Replay ``recorded`` on ``page`` (blank, in a fresh context) and sign the result.
 
     Recorded texts are read from ``store``. A page that differs is not an error: the report says so.
     Errors: ``action.secret_missing`` (before anything is done), ``input.invalid`` (base address).

@@ -62,7 +62,7 @@ class Sessions:
     async def record(
         self, text: str, *, name: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, tell: Tell
     ) -> RecordedSession:
-        """Drive the actions of an action file and record them.
+        """Perform the actions of an action file and record them.
 
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
         ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; what happened until then is kept as

@@ -62,7 +62,7 @@ class Identity:
         return f"this node revoked itself on {datetime.fromtimestamp(self.log.revoked_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
     def check_active(self) -> None:
-        """Nothing, while what this node signs is believed.
+        """Raise if peers no longer accept signatures of this node.
 
         Errors: ``node.not_initialised`` (its key is lost), ``keylog.revoked``, ``keylog.fork``.
         """
@@ -154,7 +154,7 @@ def keep(home: Path, own: Identity, keys: KeyStore) -> None:
 
 
 def check_vacant(home: Path) -> None:
-    """Nothing, if no node lives in ``home``, whole or with its witness key gone. Errors: ``node.already_initialised``."""
+    """Check that ``home`` contains no node, not even one without its witness key. Errors: ``node.already_initialised``."""
     if (home / KEY_FILE).exists():
         raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
     if (home / LOG_FILE).exists():

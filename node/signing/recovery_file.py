@@ -9,7 +9,7 @@ from protocol.errors import MeshError
 
 
 def default_recovery_file(home: Path, node: str) -> str:
-    """Beside the home, never in it: whoever copies the home has not copied the recovery key."""
+    """A path beside the home and never in it, so that a copy of the home does not contain the recovery key."""
     return str(home.parent / f"{home.name}-recovery-{ids.short(node)}.txt")
 
 

@@ -150,7 +150,7 @@ class Calls:
         return raw
 
     async def knock(self, address: str, public_key: bytes, node: str = "") -> MeshError | None:
-        """Send a signed delta to a node, peer or not; what it answered to that, None if it took it.
+        """Send a signed delta to a node, peer or not. Returns the error it answered, or None if it accepted the delta.
 
         It refused this node if that is one of ``TURNED_AWAY``, and heard it out otherwise. node: its id; empty if ``public_key``
         (32 bytes) is the key it began with.
@@ -226,7 +226,7 @@ class Calls:
         return True
 
     async def refresh(self) -> None:
-        """Ask every peer under which key it listens and what we may do there; who does not answer is left for the next time."""
+        """Ask every peer for its current key and for our grants there. A peer that does not answer is asked again next time."""
         await self._each(self.follow)
         await self.ask_all()
 

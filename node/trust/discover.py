@@ -15,7 +15,7 @@ _PAIR = "on that machine: trailmesh node invite; here: trailmesh node join --pee
 
 
 async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[Nearby]:
-    """Who is on the local network, what they are to us, and what to do next. Errors: ``discovery.unavailable``.
+    """Nodes on the local network, whether each is a peer, and the next step for each. Errors: ``discovery.unavailable``.
 
     What is heard there pairs nobody and changes no address of a peer: anybody can say it.
     """

@@ -121,7 +121,7 @@ class OwnKeys:
             return RecoveredKey(**found, recovery_file=params.recovery_out)
 
     async def revoke(self, params: RevokeParams, tell: Any = None) -> RevokedKey:
-        """The end of this node, told to every peer it reaches.
+        """Revoke this node, and tell every reachable peer.
 
         Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked``, ``store.*``.
         """

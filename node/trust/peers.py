@@ -63,7 +63,7 @@ class Peers:
         return self._witness.trail
 
     async def load(self) -> None:
-        """Trust what the store says."""
+        """Build the trust set from the store."""
         await self.usage.load()
         self._use({record.node: record for record in await self._store.peers()})
         self._server.trust(self._trust.keys)
@@ -119,7 +119,7 @@ class Peers:
         return node in self._records
 
     def everybody(self) -> list[str]:
-        """Everybody this node ever paired with: those whose end still has to be told and heard of."""
+        """Every node this one ever paired with. Revocations are exchanged about all of them."""
         return [*self._records, *self._distrusted]
 
     def met(self, node: str) -> bool:
@@ -127,7 +127,7 @@ class Peers:
         return node in self._records or node in self._distrusted
 
     def parting(self) -> list[str]:
-        """Those who may act no longer, and with whom something is still to be ended."""
+        """Peers that may no longer act and for which cleaning up is not finished."""
         return [record.node for record in (*self.records(), *self.distrusted()) if record.parting]
 
     def acts(self, node: str) -> bool:
@@ -148,7 +148,7 @@ class Peers:
         return self._frozen.get(node, "")
 
     def name_of(self, node: str) -> str:
-        """The name of whoever this node ever paired with, or its own; empty for anybody else."""
+        """The name of this node or of a node that it ever paired with; empty for any other."""
         if node == self.me:
             return self._config.name
         record = self.record(node)
@@ -213,11 +213,11 @@ class Peers:
 
     @property
     def frozen(self) -> Mapping[str, str]:
-        """Peers whose log is not in order, and the code that says why: their scopes do not work, and nothing is asked of them."""
+        """Peers whose log is not in order, each with the error code. Their scopes are suspended, and they are not called."""
         return self._frozen
 
     def freeze(self, node: str, code: str) -> None:
-        """``node`` is not to be relied on, because of ``code``. Equivocation is for good, and outweighs a suspension."""
+        """Freeze ``node`` because of ``code``. Equivocation is permanent and takes precedence over a suspension."""
         known = self._frozen.get(node)
         if known != "log.equivocation" and not (known and code == "log.silent"):
             self._frozen[node] = code
@@ -230,7 +230,7 @@ class Peers:
         self.standing_changed(node)
 
     def heard_version(self, node: str, protocol: int) -> None:
-        """A peer says which protocol it speaks."""
+        """Record the protocol version that a peer reports."""
         self._versions[node] = protocol
 
     def is_version_known(self, node: str) -> bool:

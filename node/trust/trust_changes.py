@@ -50,7 +50,7 @@ class TrustChanges:
     # --- pairing -----------------------------------------------------------------------------------------------------
 
     async def add(self, paired: Paired) -> PeerRecord:
-        """Trust who was paired with. Errors: those of ``check``, ``store.*``."""
+        """Add a newly paired peer. Errors: those of ``check``, ``store.*``."""
         async with self._writing:  # so that two at once do not both take the last place
             self.check(paired)
             record = PeerRecord(
@@ -100,7 +100,7 @@ class TrustChanges:
     # --- keys --------------------------------------------------------------------------------------------------------
 
     async def adopt(self, data: bytes) -> bool:
-        """Learn from a key log of a peer, whoever showed it: it proves itself. Whether anything was new.
+        """Merge a key log of a peer. It proves itself, so any node may show it. Returns whether anything was new.
 
         What is known of the peer is kept as one step with the trust set; its connections under an older key are dropped.
         Of a peer that is distrusted no more than that is learned: others are told of its end. Errors: ``keylog.*``,
@@ -196,7 +196,7 @@ class TrustChanges:
             return record.grants, after
 
     async def heard_grants(self, node: str, grants: Grants) -> None:
-        """A peer says what we may do there. Errors: ``message.invalid``, ``store.*``."""
+        """Record the grants that this node has at a peer. Errors: ``message.invalid``, ``store.*``."""
         check_grants(grants)
         async with self._writing:
             record = self.peers.record(node)
@@ -204,7 +204,7 @@ class TrustChanges:
                 await self._note(msgspec.structs.replace(record, granted_us=grants))
 
     async def saw(self, node: str) -> None:
-        """The peer was heard of just now."""
+        """Record the time of this contact with the peer."""
         if not self._is_news(node):
             return
         async with self._writing:

@@ -71,20 +71,24 @@ def extend(history: History, events: Sequence[KeyEvent]) -> History:
 def _step(history: History, event: KeyEvent) -> State:
     """The state after ``event``. Checks, in order: rules 5, 2, 6, then 3, 4 or 5 with the signatures."""
     last, statement = history[-1], event.statement
+    # A revocation is final, so that a stolen key cannot bring a revoked node back.
     if last.state.revoked_s is not None:
         raise MeshError("keylog.revoked", "nothing follows a revocation", node=event.node)
     if event.node != last.event.node or isinstance(statement, Genesis):
         raise invalid("one node, one genesis")
     if statement.position != len(history) or statement.previous != last.event.digest:
         raise MeshError("keylog.gap", "the event does not follow the one before it", position=event.position)
+    # Periods of validity are derived from issue times; they would overlap if time went back.
     if event.issued_s < last.event.issued_s:
         raise invalid("an event is not older than the one before it")
     by_recovery = False
     signer = last.state.key
     if not isinstance(statement, Rotate):
         signer, by_recovery = statement.by, is_recovery_key(statement.by, last.state.recovery)
+        # A recovery needs the recovery key; a revocation may also be signed by the current witness key.
         if not by_recovery and (isinstance(statement, Recover) or signer != last.state.key):
             raise invalid("signed by neither the recovery key nor a key that may do this")
+        # A later time would let the event itself keep an earlier key valid into the future.
         if statement.since_s > event.issued_s:
             raise invalid("what is not believed begins in the past")
     _check_room(event)
@@ -111,6 +115,7 @@ def _step(history: History, event: KeyEvent) -> State:
 
 def _check_room(event: KeyEvent) -> None:
     """Rule 6: bounded, with room left for the recovery key. Errors: ``keylog.invalid``."""
+    # The last positions are kept free: otherwise a thief could fill the log with rotations and prevent the recovery.
     room = limits.KEY_EVENTS_MAX - (limits.KEY_EVENTS_RESERVED if isinstance(event.statement, Rotate) else 0)
     if event.position >= room:
         raise invalid("the log is full")
@@ -118,6 +123,7 @@ def _check_room(event: KeyEvent) -> None:
 
 def _check_new_key(key: bytes, state: State) -> None:
     """Rule 6: a key is used once, and no two share a key id. Errors: ``keylog.invalid``."""
+    # Envelopes select a key by its key id, so two keys with one id would be ambiguous.
     if any(key_id(period.key) == key_id(key) for period in state.periods):
         raise invalid("a key is used once in a log")
     if is_recovery_key(key, state.recovery):
@@ -144,6 +150,7 @@ def covers(period: Period, moment_s: int) -> bool:
     """Whether ``moment_s`` lies in ``period``, give or take the skew at its beginning."""
     if period.until_s is not None and not period.from_s <= period.until_s >= moment_s:
         return False
+    # A node may sign just after a rotation with a clock that was set back a little; the skew allows for that.
     return period.from_s - limits.CLOCK_SKEW_S <= moment_s
 
 

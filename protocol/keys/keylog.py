@@ -254,6 +254,7 @@ class KeyLog:
         """
         if other.node != self.node:
             raise invalid("the log is of another node")
+        # Both histories of the other log are compared: each may contradict ours at a different position.
         merged = self._weigh(other._history, quiet=True)
         if other._other:
             merged = merged._weigh(other._history[: other._parts_at] + other._other, quiet=True)
@@ -261,6 +262,7 @@ class KeyLog:
 
     def _before(self, statement: Rotate | Recover | Revoke) -> History:
         """The known history the event follows. Errors: ``keylog.gap``."""
+        # The event may continue either history: a recovery can follow the contradicting one.
         known: list[History] = [self._history]
         if self._other:
             known.append(self._history[: self._parts_at] + self._other)
@@ -279,6 +281,7 @@ class KeyLog:
     def _weigh(self, theirs: History, *, quiet: bool = False) -> KeyLog:
         """Rules 7 and 8: this history against ``theirs``. Errors: ``keylog.fork``, unless ``quiet``."""
         ours = self._history
+        # The first position at which the two histories differ; None if one is the beginning of the other.
         parting = next(
             (i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a.event.digest != b.event.digest), None
         )
@@ -286,12 +289,14 @@ class KeyLog:
             return self if len(theirs) <= len(ours) else self._follow(theirs, quiet)
         our_rank = rank(ours[parting:])
         their_rank = rank(theirs[parting:]) if parting else False  # rule 8
+        # A thief can sign with a stolen witness key, but not with the recovery key. So a history that it signed wins.
         if their_rank and not our_rank:
             if self.frozen and self._parts_at < parting:
                 return self._follow(theirs, quiet)  # an undecided contradiction at an earlier position remains
             return KeyLog(theirs, parting, ours[parting:])
         if (our_rank and not their_rank) or self.frozen:
             return self
+        # Neither outranks the other. The log keeps both, so that `frozen` is true and the proof can be shown.
         return KeyLog(ours, parting, theirs[parting:])
 
     def _follow(self, longer: History, quiet: bool) -> KeyLog:

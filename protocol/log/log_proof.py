@@ -181,12 +181,14 @@ def check_equivocation(proof: Equivocation) -> Finding:
     """
     first, _ = _opened(proof.first, proof.signer)
     second, _ = _opened(proof.second, proof.signer)
+    # A node may start a new log, so only two states of the same log can contradict each other.
     if first.number != second.number:
         raise MeshError("log.invalid", "the checkpoints are of two logs: both can be true")
     if first.size > second.size:
         raise MeshError("log.invalid", "the larger checkpoint stands second")
     before = second.root
     if first.size < second.size:
+        # The consistency proof shows which root the second history had at the first size.
         before = proof.first_root
         if not merkle.proves_consistency(first.size, second.size, before, second.root, proof.hashes):
             raise MeshError("log.invalid", "the hashes do not settle what the second history was at the first size")
@@ -237,6 +239,7 @@ def _keys(named: KeyOf) -> tuple[bytes, ...]:
         except MeshError as error:
             raise MeshError("log.invalid", f"the key log in the proof: {error.message}") from error
         keys, begun = log.keys, log.genesis_key
+    # The node id is the hash of the first key, so nobody can put a foreign key into a proof.
     if ids.node_id(begun) != named.node or named.public_key not in keys:
         raise MeshError("log.invalid", f"the key is not one that {named.node[:7]} stands for")
     return keys

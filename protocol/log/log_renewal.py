@@ -60,6 +60,7 @@ def account(
     """
     assert held.number < number
     ours = [told for told in named if told.number == held.number]
+    # Checked first: a contradiction must not be hidden by another checkpoint that does account for the held one.
     against = next((told for told in ours if told.size == held.size and told.root != held.root), None)
     if against is not None:
         return Standing.CONTRADICTS, against
@@ -68,6 +69,7 @@ def account(
         return Standing.UNPROVEN, None
     if held in ours:
         return Standing.SAME, held
+    # The root is the held one and not that of the proof, so a valid proof shows that the held history was continued.
     larger = [told for told in ours if told.size > held.size]
     if larger and link.base_size != held.size:
         return Standing.UNCONNECTED, None

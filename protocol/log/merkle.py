@@ -58,6 +58,7 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 def proves_inclusion(leaf: bytes, index: int, count: int, proof: Sequence[bytes], expected_root: bytes) -> bool:
     """Whether ``proof`` shows that ``leaf`` is number ``index`` of ``count`` under the root (RFC 9162, 2.1.3.2)."""
+    # A proof comes from a peer, so its length is limited before any hashing.
     if not 0 <= index < count or len(proof) > PROOF_HASHES_MAX:
         return False
     place, last, current = index, count - 1, leaf
@@ -89,6 +90,7 @@ def proves_consistency(
         return not proof and old_root == EMPTY_ROOT
     if old_count == new_count:
         return not proof and old_root == new_root
+    # The names follow RFC 9162: `place` is fn and `last` is sn.
     # A complete old tree is its own first node, and is left out of the proof.
     hashes = [old_root, *proof] if old_count & (old_count - 1) == 0 else list(proof)
     if not hashes:

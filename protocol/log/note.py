@@ -93,6 +93,7 @@ def parse_line(text: str) -> Line:
         raw = base64.b64decode(parts[1], validate=True)
     except (binascii.Error, ValueError) as error:
         raise _bad("a signature is not base64") from error
+    # Re-encoded and compared: base64 has unused bits, so one signature could have several texts.
     if len(raw) <= _KEY_ID_BYTES or base64.b64encode(raw).decode() != parts[1]:
         raise _bad("a signature is too short, or not in the one form of base64")
     return Line(name=parts[0], key_id=raw[:_KEY_ID_BYTES], signature=raw[_KEY_ID_BYTES:])
@@ -123,6 +124,7 @@ def check(note: Note, name: str, public_key: bytes) -> None:
     claimed = [line for line in note.lines if (line.name, line.key_id) == (name, key_id)]
     if not claimed:
         raise MeshError("log.invalid", f"the note is not signed by {name[:80]}")
+    # Every claimed line is verified, so that a valid signature cannot cover up a forged one.
     for line in claimed:
         _verify(note.text.encode(), line.signature, public_key)
 

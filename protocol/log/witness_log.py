@@ -223,18 +223,22 @@ def judge(held: Checkpoint, told: Checkpoint, link: Link) -> Standing:
     assert held.node == told.node
     if told.number != held.number:
         return Standing.REPLACED if told.number < held.number else Standing.UNCONNECTED
+    # One size, two roots: both are signed by the node, so this alone is proof of equivocation.
     if told.size == held.size:
         return Standing.SAME if told.root == held.root else Standing.CONTRADICTS
     if told.size < held.size:
         return Standing.BEHIND
+    # The sender assumed another checkpoint than the one held. That is no fault: ask again from the right size.
     if link.base_size != held.size:
         return Standing.UNCONNECTED
     if not merkle.proves_consistency(held.size, told.size, link.base_root, told.root, link.proof):
         return Standing.UNPROVEN
+    # A valid proof determines the only possible root at the held size. If that is not the held one, the node signed both.
     return Standing.AHEAD if link.base_root == held.root else Standing.CONTRADICTS
 
 
 def acquaintance(one: str, other: str, about: str) -> bytes:
     """A tag by which ``one`` and ``other`` find that both know ``about``, without naming it to a node that does not."""
+    # Sorted, so that both nodes compute the same tag.
     pair = "".join(sorted((one, other)))
     return hashlib.sha256(_TAG_DOMAIN + f"{pair}{about}".encode()).digest()[:TAG_BYTES]

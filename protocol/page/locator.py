@@ -25,6 +25,7 @@ def resolve(locator: Locator, observation: Observation) -> Element:
         pool = [item for item in pool if item.role == locator.role]
     exact = [item for item in pool if item.name == locator.name]
     loose = exact or [item for item in pool if _fold(item.name) == _fold(locator.name)]
+    # Without a role the name alone must be unique, unless the author chose a place with `nth`.
     if locator.nth < len(loose) and (locator.role or len(loose) == 1 or locator.nth):
         return loose[locator.nth]
     if len(loose) > 1 and not locator.role:
@@ -47,6 +48,7 @@ def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -
     reads: the action only reads. The name of what is read is often its content, and may change; its role may not.
     Errors: ``action.target_differs``.
     """
+    # A page that changed may match the same selector with another element; clicking that could do harm.
     alike = not locator.role or element.role == locator.role
     if not reads:
         alike = alike and (not locator.name or _fold(element.name) == _fold(locator.name))

@@ -195,7 +195,9 @@ def state_hash(observation: Observation) -> bytes:
         parts = urlsplit(observation.url)
     except ValueError:
         parts = SplitResult("", "", observation.url, "", "")
+    # Values of a query are left out: ids and page numbers differ between visits of the same page.
     keys = sorted({key for key, _ in parse_qsl(parts.query[:_QUERY_CHARS_MAX], keep_blank_values=True)})
+    # A multiset: the order of elements may change between visits, their number matters.
     seen = Counter(
         (item.role, _VOLATILE.sub("#", item.name), ",".join(s for s in item.states if s != "active"), bool(item.value))
         for item in observation.elements

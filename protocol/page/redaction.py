@@ -98,6 +98,7 @@ def redact_url(url: str) -> str:
     assert parts is not None, "the pattern matches every text"
     scheme, authority, path, query, fragment = (part or "" for part in parts.groups())
     if "@" in authority:
+        # rpartition: a password may itself contain an @.
         authority = "//" + authority.rpartition("@")[2]
     path = _JWT.sub(REDACTED, _PATH_PARAMETER.sub(_redact_parameter, path))
     return scheme + authority + path + _redact_pairs(query) + _redact_fragment(fragment)
@@ -149,9 +150,11 @@ def redact_text(text: str, secrets: Mapping[str, str]) -> str:
     for name, value in sorted(secrets.items(), key=lambda item: (-len(item[1]), item[0])):
         if not value:
             continue
+        # A site may put the typed value into its address, in either way of encoding it.
         for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value))):
             if form not in text:
                 continue
+            # A short secret such as `12` would match inside other words and numbers, so only whole words are replaced.
             if len(value) < _SHORT_SECRET_CHARS:
                 text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
             else:

@@ -229,6 +229,7 @@ class SasJoiner:
             if error.code in ("peer.identity", "pairing.refused"):
                 raise
             raise MeshError("peer.protocol", f"the other node's introduction: {error.message}") from error
+        # The node in the offer must own the TLS channel. Otherwise someone could pass on the offer of another node.
         if not hmac.compare_digest(other.public_key, self._signer):
             raise MeshError("peer.identity", "the node that answers did not sign its own channel")
         self._other = other
@@ -328,6 +329,7 @@ class SasWindow:
         assert len(leaf_hash) == LEAF_HASH_BYTES
         if self._failures >= limits.PAIRING_FAILURES_MAX:
             raise MeshError("pairing.refused", "too many tries")
+        # Expiry is not a failure: it tells nothing about the joiner's guess.
         if now_s >= self._expires_s:
             raise MeshError("pairing.expired")
         try:

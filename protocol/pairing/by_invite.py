@@ -281,7 +281,9 @@ class Inviter:
             said, log = self._verify(request, leaf_hash)
         except MeshError as error:
             self._failures += 1
+            # One code and no detail for every failure: a caller must not learn how far its guess got.
             raise MeshError("invite.refused") from error
+        # Set before the answer is made, so that a second request cannot use the same invite.
         self._used = True
         body = cbor.encode(self._said)
         transcript = cbor.encode([_ANSWER_DOMAIN, hashlib.sha256(request).digest(), leaf_hash, body])

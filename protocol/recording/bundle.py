@@ -275,12 +275,14 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
     entries = flat_zip.read_directory(file)
     _check_names(entries)
     for entry in entries:
+        # Other ZIP readers use the local headers, so they must say the same as the directory.
         if not flat_zip.check_local_header(file, entry):
             raise _fault(entry.name, "its header was changed")
     head = {entry.name: _content(file, entry) for entry in entries[:3]}
     if head[_MIMETYPE] != MEDIA_TYPE:
         raise _fault(_MIMETYPE)
     signed = envelope.verify(head[_COSE], kinds=frozenset({KIND}), find_key=find_key)
+    # The envelope signs only the hash, so that the manifest may be larger than an envelope.
     if signed.payload != hashlib.sha256(head[_CBOR]).digest():
         raise _fault(_CBOR)
     manifest = _parse_manifest(head[_CBOR])
@@ -318,6 +320,7 @@ def _check_names(entries: Sequence[flat_zip.Entry]) -> None:
         raise MeshError("bundle.invalid", "mimetype, manifest.cose and manifest.cbor must come first")
     if len(names) - 3 > limits.BUNDLE_ELEMENTS_MAX:
         raise MeshError("bundle.invalid", f"more than {limits.BUNDLE_ELEMENTS_MAX} elements")
+    # Strictly ascending order also excludes duplicates, of which readers could choose different ones.
     if any(name in _HEAD_SIZES_MAX or name <= last for last, name in pairwise(["", *names[3:]])):
         raise MeshError("bundle.invalid", "entries are unsorted or duplicate")
     for entry in entries:
@@ -354,6 +357,7 @@ def _check_session(manifest: Manifest, claims: envelope.Claims) -> None:
     ):
         if (wanted or text) and not ids.is_id(kind, text):
             raise MeshError("bundle.invalid", f"the session record holds no {kind} id in its canonical form")
+    # Otherwise a trusted peer could sign a session as if another node had recorded it.
     if session.node != claims.issuer:
         raise MeshError("envelope.issuer", f"recorded by {session.node[:7]}, signed by {claims.issuer[:7]}")
     if session.verdict in (Verdict.OPEN, Verdict.INTERRUPTED):

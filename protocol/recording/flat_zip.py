@@ -103,10 +103,12 @@ def read_directory(file: BinaryIO) -> list[Entry]:
         raise _bad(f"{size} bytes; between {_END.size} and {limits.BUNDLE_BYTES_MAX} are allowed")
     tail = _read(file, size - _END.size, _END.size)
     count, directory_bytes, directory_offset = _END.unpack(tail)[4:7]
+    # No comment is allowed, so the end record is at a known place and never has to be searched for.
     if tail != _end_record(count, directory_bytes, directory_offset):
         raise _bad("the last bytes are not a plain end record")
     if directory_offset + directory_bytes + _END.size != size:
         raise _bad("bytes before, after or between the parts of the archive")
+    # Limits what is read into memory next; the sizes come from the file.
     if directory_bytes > count * (_CENTRAL.size + limits.BUNDLE_PATH_CHARS_MAX):
         raise _bad("the directory is larger than its entries can be")
     directory = _read(file, directory_offset, directory_bytes)
@@ -132,6 +134,7 @@ def _parse_central(directory: bytes, position: int, offset: int) -> Entry:
     if name_length > limits.BUNDLE_PATH_CHARS_MAX or not raw.isascii():
         raise _bad("an entry name is too long or not ASCII")
     entry = Entry(raw.decode("ascii"), size, crc, offset)
+    # Rebuilt and compared instead of parsed field by field: no field can have an unexpected value.
     expected = _central_header(entry)
     if directory[position : position + len(expected)] != expected:
         raise _bad("a directory entry is not in canonical form", element=entry.name)

@@ -90,6 +90,7 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return _risk(1, "reads the page")
         case Press(key=key):
             return _press(key, element, page)
+        # Without an element nothing is known about the effect, so it fails closed.
         case _ if element is None:
             return _risk(4, "its element is unknown")
         case Fill():
@@ -113,6 +114,7 @@ def _press(key: str, element: Element | None, page: Observation) -> Risk:
     if _QUIET_KEYS.match(key):
         return _risk(1, "moves the focus or the view")
     if element is None:
+        # A key without a target goes to the element that has the focus.
         element = next((item for item in page.elements if "active" in item.states and item.interactive), None)
     if element is None:
         return _risk(4, "a key for an unknown element")
@@ -122,6 +124,7 @@ def _press(key: str, element: Element | None, page: Observation) -> Risk:
         return _click(element)
     if key != "Enter" and key != "NumpadEnter":
         return _field(element)
+    # Enter in a text area is a line break; in an input it submits the form.
     if element.traits.tag == "textarea":
         return _field(element)
     submit = _submission(element, recognised=_is_search(element) and not unreadable(element.name))
@@ -216,6 +219,7 @@ def _button(element: Element) -> Risk:
     """Anything that acts by a script or a form: named, or recognised, or class 4."""
     traits = element.traits
     if traits.submits:
+        # The address of the form decides before the label: a harmless label may send a destructive request.
         reason = destructive_url(traits.form_action)
         if reason:
             return _risk(7, f"form address says {reason}")
@@ -303,6 +307,7 @@ def judge_request(
     Checks in order: scheme; an address that can be read; origin; the allow list; method; the words of the address.
     """
     scheme, _, rest = url.partition(":")
+    # These load nothing from the network.
     if scheme.lower() in ("data", "blob") or (scheme == "about" and rest in ("blank", "srcdoc")):
         return None
     if scheme.lower() not in ("http", "https"):
@@ -319,10 +324,13 @@ def judge_request(
     if any(_allows(entry, verb, url) for entry in policy.allow):
         return None
     word = destructive_url(url)
+    # The body of the announced POST is not known yet; the POST itself is judged when it comes.
     if announced and verb == "POST":
         return "method" if word else None
     if verb not in ("GET", "HEAD"):
+        # GraphQL reads are sent by POST. A form cannot send JSON, so a navigation is never such a read.
         return None if verb == "POST" and not is_navigation and not word and is_query(body_text) else "method"
+    # `/icons/delete.svg` is a picture, not a deletion.
     if word and not is_asset(url, resource_type):
         return f"address: {word}"
     return None

@@ -151,7 +151,9 @@ def _column(data: bytes, count: int, read: Callable[[_Cursor], T]) -> list[T | N
             if run == 0:
                 raise _bad("an empty run")
         elif run > 0:
+            # A run that is too long is refused below, so its value need not be read.
             literal = read(cursor) if len(values) + run <= count else None
+        # Checked before the run is expanded: a few bytes could otherwise claim billions of values.
         if len(values) + abs(run) > count:
             raise _bad("a column holds more values than there are operations")
         if run < 0:

@@ -166,10 +166,12 @@ class DeltaReader:
         delta = decode_delta(payload)
         if delta.search != self._search:
             raise MeshError("delta.invalid", "the delta belongs to another search")
+        # The epoch was replaced, so nothing of it matters any more.
         if delta.epoch < self.epoch:
             return None
         wanted = 1 if delta.epoch > self.epoch else self.next_seq
         if delta.seq < wanted:
+            # The payloads are compared and not the envelopes: the same payload may be signed again.
             if self._digests[delta.seq - 1] != hashlib.sha256(payload).digest():
                 raise MeshError("delta.equivocation", epoch=delta.epoch, seq=delta.seq)
             return None
@@ -193,9 +195,11 @@ class DeltaReader:
             decoded = decode_chunk(delta.chunk, may_lease=self.may_lease)
         change = decoded.change
         self._check_chain(change, delta.seq, fresh)
+        # A document grows with every put, so the sum over an epoch is limited, not only each change.
         puts = change.puts + (0 if fresh else self._puts)
         if puts > limits.EPOCH_PUTS_MAX:
             raise MeshError("delta.invalid", "too many puts in one epoch")
+        # Kept for `unread`: the tree may still refuse the update.
         self._before = (self.epoch, self._puts, self._hash, self._max_op, self._digests)
         if fresh:
             self._digests = []
@@ -211,6 +215,7 @@ class DeltaReader:
         self._before = None
 
     def _check_chain(self, change: Change, seq: int, fresh: bool) -> None:
+        # Without this check a peer could publish a change that another node wrote, under its own signature.
         if change.actor != self._actor:
             raise MeshError("delta.invalid", "the actor is not the signer")
         previous, start_op = (None, 1) if fresh else (self._hash, self._max_op + 1)

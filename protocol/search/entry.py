@@ -236,6 +236,7 @@ def unpack_registers(values: Sequence[bytes]) -> NDArray[Any]:
     if any(len(value) != _REGISTER.size for value in values):
         raise MeshError("delta.invalid", f"a register has {_REGISTER.size} bytes")
     table = np.frombuffer(b"".join(values), REGISTER)
+    # int64: the sums below would overflow in the narrow types of the wire format.
     visits = table["visits"].astype(np.int64)
     bad = (
         (visits > limits.REGISTER_VISITS_MAX)

@@ -100,12 +100,14 @@ class LeaseBook:
         Errors: ``lease.busy`` (the branch has a live lease); ``input.invalid`` (the id belongs to another lease).
         """
         known = self._leases.get(lease_id)
+        # Asking again with the same id returns the same lease, so that a retry after a lost answer is safe.
         if known is not None:
             if (known.branch, known.worker) != (branch, worker):
                 raise MeshError("input.invalid", "the lease id belongs to another lease")
             return known
         if branch in self._live:
             raise MeshError("lease.busy", "the branch has a live lease", lease=self._live[branch])
+        # The term orders the leases of a branch, so that a delayed entry of an old lease cannot replace a newer one.
         term = self._terms.get(branch, 0) + 1
         lease = Lease(
             id=lease_id,
@@ -129,6 +131,7 @@ class LeaseBook:
         lease = self._leases.get(lease_id)
         if lease is None or not lease.live or lease.worker != worker or lease.expires_ms <= now_ms:
             raise MeshError("lease.unknown", lease=lease_id)
+        # max: a renewal never shortens a lease, also after the clock was set back.
         wanted_ms = max(lease.expires_ms, now_ms + lifetime_ms)
         return self._move(lease, Event.RENEW, min(wanted_ms, lease.latest_ms))
 
@@ -167,6 +170,7 @@ class LeaseBook:
 
     def _move(self, lease: Lease, event: Event, expires_ms: int) -> Lease:
         state = TRANSITIONS.get((lease.state, event))
+        # No such transition: the event came late or twice, and the lease stays as it is.
         if state is None:
             return lease
         moved = msgspec.structs.replace(lease, state=state, expires_ms=expires_ms)
@@ -178,6 +182,7 @@ class LeaseBook:
     def _forget_ended(self) -> None:
         if len(self._leases) < limits.LEASES_KEPT_MAX:
             return
+        # Dictionaries keep insertion order, so the first ended lease is the oldest one.
         oldest = next((lease for lease in self._leases.values() if not lease.live), None)
         if oldest is None:
             raise MeshError("lease.busy", f"more than {limits.LEASES_KEPT_MAX} live leases")
@@ -205,6 +210,7 @@ def check_claim(prefix: Sequence[bytes], claim: Sequence[bytes]) -> None:
 
     Checks, in order: it goes through the branch; every step is an action a search performs. Errors: ``claim.invalid``.
     """
+    # Otherwise a worker could make the coordinator's browser replay actions outside the branch that it was given.
     if tuple(claim[: len(prefix)]) != tuple(prefix):
         raise MeshError("claim.invalid", "the claim does not go through the leased branch")
     for number, step in enumerate(claim, 1):

@@ -115,9 +115,11 @@ class SearchTree:
         one node); ``peer.limit`` (too many nodes or peers); what ``check_room`` raises.
         """
         share = self._shares.get(peer)
+        # A late delta of a replaced epoch; the peer has written all of it again in the later one.
         if share is not None and epoch < share.epoch:
             return np.empty(0, np.intp)
         current = share if share is not None and epoch == share.epoch else None
+        # All checks come before the first change, so that a refused update leaves the tree as it was.
         self._reserve(self._check(current, share is None, update))
         if current is None:
             if share is not None:
@@ -165,6 +167,7 @@ class SearchTree:
         if len(index) + len(unknown) > limits.TREE_NODES_MAX:
             raise MeshError("peer.limit", f"more than {limits.TREE_NODES_MAX} nodes in one search")
         self._check_room(len(unknown))
+        # Limited for each peer and parent, so that one peer cannot fill the memory with children of one node.
         fanout = Counter(entry.parent for key, entry in update.nodes.items() if not self._names(current, key))
         known = current.fanout if current is not None else Counter[bytes]()
         if any(count + known[parent] > limits.CANDIDATES_PER_STATE_MAX for parent, count in fanout.items()):
@@ -230,6 +233,7 @@ class SearchTree:
 
     def _fold(self, rows: Rows) -> None:
         """Compute the totals of ``rows`` from all shares again."""
+        # Computed from all shares instead of adding differences: the result cannot depend on the order of arrival.
         folded = np.zeros((len(rows), FIELDS), np.int64)
         for share in self._shares.values():
             part = share.table[rows]

@@ -103,6 +103,7 @@ class Uct:
         self.base[rows], self.inv[rows] = self._scores(rows)
         for row in rows.tolist():
             self._families.pop(row, None)
+            # The cached arrays of the parent contain the score of this row.
             self._families.pop(tree.parent(row), None)
 
     def _scores(self, rows: Rows) -> tuple[F32, F32]:
@@ -111,12 +112,14 @@ class Uct:
         totals = tree.totals[rows]
         visits = totals[:, VISITS].astype(np.float64)
         quality = self.quality(rows)
+        # A live lease counts as a visit of value 0 (virtual loss), so that other workers choose other branches.
         weight = visits + tree.lease_count[rows] + weights.pseudo_visits
         value = (visits * quality + weights.pseudo_visits * totals[:, PRIOR] / SCALE) / weight
         cost_ms = totals[:, COST_MS] / np.maximum(visits, 1)
         cost = cost_ms / (cost_ms + weights.cost_reference_ms)
         risk = totals[:, RISK]
         base: F64 = value - weights.risk * RISK_PENALTY[risk] - weights.cost * cost
+        # Not selectable: unnamed rows, classes that need an approval, closed nodes, and rows not connected to the root.
         never = (risk == 0) | (risk >= APPROVAL_CLASS) | (totals[:, CLOSED] > 0) | (tree.depth[rows] < 0)
         base[never] = -np.inf
         return base.astype(np.float32), (1.0 / np.sqrt(weight)).astype(np.float32)
@@ -134,6 +137,7 @@ class Uct:
         visits = shares[:, :, VISITS].astype(np.float64)
         means = shares[:, :, VALUE_SUM] / (np.maximum(visits, 1) * SCALE)
         best = shares[:, :, BEST] / SCALE
+        # Only this node's own values reach 1.0, so that no peer can attract all workers by reporting perfect values.
         cap = np.full(means.shape, UNVERIFIED_MAX)
         cap[[place for place, peer in enumerate(peers) if peer == self._own]] = 1.0
         means, best = np.minimum(means, cap), np.minimum(best, cap)
@@ -188,6 +192,7 @@ class Uct:
 
 def _capped_mean(values: F64, masses: F64) -> F64:
     """Mean over the first axis, where no mass exceeds the sum of the others (unless there are no others)."""
+    # A peer could report any number of visits. So its weight is limited to the sum of all other peers.
     others = masses.sum(axis=0) - masses
     masses = np.where(others > 0, np.minimum(masses, others), masses)
     total = masses.sum(axis=0)

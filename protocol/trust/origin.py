@@ -39,6 +39,7 @@ def origin_of(url: str) -> str:
     try:
         if v6:
             name = f"[{ipaddress.IPv6Address(v6).compressed}]"
+        # Browsers read hosts such as `0x7f.1` as IPv4 addresses; only the plain dotted form is accepted here.
         elif NUMERIC_END.search(name):
             ipaddress.IPv4Address(name)
     except ValueError:

@@ -53,6 +53,7 @@ class TrustSet:
         self._peers: dict[str, TrustedPeer] = {}
         self._keys: dict[str, VerifyKey] = {}
         for peer in peers:
+            # Only the canonical form: two spellings of one id would be two entries.
             if ids.parse_node_id(peer.node) != peer.node or peer.node in self._peers:
                 raise MeshError("input.invalid", "each peer stands once, by its whole node id")
             if len(peer.public_key) != PUBLIC_KEY_BYTES:

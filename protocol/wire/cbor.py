@@ -87,6 +87,7 @@ def scan(
     end = len(data)
     if end > bytes_max:
         raise MeshError("cbor.limit", f"{end} bytes where {bytes_max} are allowed")
+    # A loop with its own stack instead of recursion: nesting chosen by a peer must not exhaust the interpreter's stack.
     position = items = 0
     # One frame per open container: [items left, is a map, a key comes next, last key, start of the current item]
     stack: list[list[Any]] = []
@@ -107,12 +108,14 @@ def scan(
                 raise _bad("ends early")
             argument = int.from_bytes(data[position : position + width], "big")
             position += width
+            # A longer form of the same number would be a second encoding of the same value, with another hash.
             if argument < _SMALLEST[info - 24]:
                 raise _bad("not the shortest form")
         else:
             raise _bad("indefinite length or reserved form")
         opened = False
         if major in (_BYTES, _TEXT):
+            # Compared before anything is sliced or allocated: a peer could announce 2^64 bytes.
             if argument > end - position:
                 raise _bad("ends early")
             if major == _TEXT:
@@ -122,7 +125,9 @@ def scan(
                     raise _bad("text is not UTF-8") from error
             position += argument
         elif major in (_ARRAY, _MAP):
+            # A map (major type 5) has two items for each entry, an array (4) has one.
             children = argument * (major - 3)
+            # Each item takes at least one byte, so this limits the count before it is used.
             if children > end - position:
                 raise _bad("length exceeds the input")
             if children:
@@ -130,6 +135,7 @@ def scan(
                     raise MeshError("cbor.limit", f"deeper than {depth_max}")
                 stack.append([children, major == _MAP, major == _MAP, None, start])
                 opened = True
+        # Tags make a general decoder build objects (dates, big numbers, shared references) out of foreign data.
         elif major == _TAG:
             raise _bad(f"tag {argument} is not allowed")
         elif major == _SIMPLE and info not in _FALSE_TRUE_NULL:
@@ -151,6 +157,7 @@ def _close(stack: list[list[Any]], data: bytes, start: int, position: int, major
                 if major not in (_UINT, _TEXT):
                     raise _bad("a map key must be text or an unsigned integer")
                 key = data[start:position]
+                # Strictly ascending keys allow one order only and exclude duplicates, which readers could resolve differently.
                 if frame[3] is not None and (key <= frame[3] or key[0] >> 5 != frame[3][0] >> 5):
                     raise _bad("map keys are unsorted, duplicate or of two types")
                 frame[3] = key

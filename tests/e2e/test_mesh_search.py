@@ -60,14 +60,14 @@ def test_three_nodes_find_the_mug_together_and_the_shop_notices_nothing(tmp_path
 
 def test_a_search_goes_on_without_a_worker_that_was_killed(tmp_path: Path) -> None:
     with shop(tmp_path, 60) as (url, effects), serving(tmp_path, "anna", "bruno") as (anna, bruno):
-        running = anna.spawn(*_search(url, NEVER, 25))
+        running = anna.spawn(*_search(url, NEVER, 60))
         (search,) = until(lambda: _searches(anna), "a search")
         until(lambda: _spend(anna, search["id"]).get("bruno"), "bruno has explored")
         bruno.kill()
         until(lambda: anna.run("explore", "show", search["id"])["reassigned"], "its branch is dealt again", 40)
         before = _spend(anna, search["id"])["anna"]
         until(lambda: _spend(anna, search["id"])["anna"] > before, "anna goes on")
-        out, _ = running.communicate(timeout=60)
+        out, _ = running.communicate(timeout=90)
         assert json.loads(out)["error"]["code"] == "search.not_found_goal"
         assert running.returncode == 1
         assert effects_of(effects) == []

@@ -57,7 +57,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def made_node(directory: Path, configuration: str) -> None:
     file = directory.with_suffix(".yaml")
-    file.write_text(configuration)
+    file.write_text(configuration or "{}")
     init_home(directory, name="anna", listen=None, config_file=str(file))
 
 
