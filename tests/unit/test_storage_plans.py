@@ -37,6 +37,7 @@ WHOLE: Final = {
     "SELECT peer, sum(length(envelope)) FROM deltas": "what peers take up: at the start, and at most once a minute",
     "SELECT who, count(*) FROM audit": "as above",
     "SELECT body FROM searches": "as above",
+    "SELECT body FROM schedule_runs WHERE status = 'running'": "at the start, by an index that has nothing but those",
     "SELECT search, sum(length(body)) FROM leases": "as above",
     "SELECT subject, names FROM artefacts": "the check of the whole store (`node doctor`)",
     "SELECT body FROM sessions WHERE instr": "a text is looked for from the newest on, until there are enough",
