@@ -583,6 +583,10 @@ CODES: dict[str, Code] = {
         "Call again later, close a live session that is done (`trailmesh live ls`, `trailmesh live close`), or raise "
         "`browser.contexts_max`.",
     ),
+    # tools for clients of the Model Context Protocol
+    "mcp.missing": Code(
+        _E, False, "The package `mcp` is not installed.", "Install it: `python -m pip install 'trailmesh[mcp]'`."
+    ),
     # session, bundle, report
     "session.not_committed": Code(
         _C,

@@ -12,6 +12,7 @@ from msgspec import inspect as types
 from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET_FILE
 from node.verbs import SCOPES, CallerKind, Verb
 from node.verbs.catalogue import CATALOGUE
+from node.verbs.verb import ANY_SCOPE
 from scripts.docs_records import default_of, field_notes, row, sentences, tables, title_of, with_inner, words
 
 _INTRODUCTION = f"""\
@@ -77,7 +78,8 @@ def _help(text: str) -> Iterator[str]:
 
 def _terms(verb: Verb) -> str:
     others = [words for kind, words in _OTHERS.items() if kind in verb.callers]
-    who = f"the owner; {' or '.join(others)} with the scope `{verb.scope}`" if others else "the owner"
+    scope = "any scope" if verb.scope == ANY_SCOPE else f"the scope `{verb.scope}`"
+    who = f"the owner; {' or '.join(others)} with {scope}" if others else "the owner"
     command = f"Command: `trailmesh {verb.command}`. " if verb.command else ""
     read_only, audited = "yes" if verb.read_only else "no", "no" if verb.row is None else "yes"
     return f"{command}Callers: {who}. Read-only: {read_only}. Audited: {audited}."

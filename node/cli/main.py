@@ -16,6 +16,7 @@ _GROUPS = {
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show who did what with this node: privileged actions, append-only."),
     "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
+    "mcp": ("node.cli.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
 }
 
 
@@ -28,8 +29,9 @@ class LazyGroup(Program):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _GROUPS:
             return None
-        module: click.Command = importlib.import_module(_GROUPS[cmd_name][0]).group
-        return module
+        module = vars(importlib.import_module(_GROUPS[cmd_name][0]))
+        found: click.Command = module.get("group") or module["command"]
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

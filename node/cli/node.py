@@ -277,7 +277,7 @@ LOOKS: Final = {
     "node.knock": Look(text=_show_knocked, status=lambda r: 0 if r["refused"] else 1),
 }
 for _command in (
-    *commands_of((verbs.STATUS, verbs.PEERS, verbs.DISCOVER, verbs.KNOCK), LOOKS),
+    *commands_of((verbs.STATUS, verbs.WHOAMI, verbs.PEERS, verbs.DISCOVER, verbs.KNOCK), LOOKS),
     *keys.COMMANDS,
     *pairing.COMMANDS,
     *distrust.COMMANDS,

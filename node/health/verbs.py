@@ -7,8 +7,9 @@ from node import __version__
 from node.health import doctor, metrics
 from node.rooms import Rooms
 from node.trust import TURNED_AWAY, discover
-from node.verbs import Bound, NoParams, Tell
+from node.verbs import Bound, NoParams, Tell, current_caller
 from node.verbs import node as verbs
+from node.verbs.catalogue import CATALOGUE
 from node.verbs.node import (
     DiscoverParams,
     DoctorParams,
@@ -16,6 +17,7 @@ from node.verbs.node import (
     Knocked,
     KnockParams,
     Metrics,
+    Myself,
     NearbyList,
     Peer,
     PeerList,
@@ -32,6 +34,7 @@ class MeshVerbs:
         self._rooms = rooms
         self.bound: Bound = {
             verbs.STATUS: self._status,
+            verbs.WHOAMI: self._whoami,
             verbs.PEERS: self._peers,
             verbs.METRICS: self._metrics,
             verbs.DOCTOR: self._doctor,
@@ -51,6 +54,15 @@ class MeshVerbs:
         if answer is None:
             return Knocked(refused=False, code="", message="")
         return Knocked(refused=answer.code in TURNED_AWAY, code=answer.code, message=answer.message)
+
+    async def _whoami(self, params: NoParams, tell: Tell) -> Myself:
+        caller = current_caller()
+        return Myself(
+            caller=str(caller),
+            scopes=tuple(sorted(caller.scopes)),
+            origins=caller.origins,
+            verbs=tuple(name for name, verb in CATALOGUE.items() if verb.admits(caller)),
+        )
 
     async def _peers(self, params: NoParams, tell: Tell) -> PeerList:
         peers = self._rooms.peers

@@ -108,6 +108,22 @@ async def call(
     return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
 
 
+async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent | None = None) -> Any:
+    """Run ``verb`` on the node that serves ``home``, or as ``agent`` on the node at its socket; never in this process.
+
+    Errors: those of the verb, ``node.not_serving``, ``node.stopped``; of an agent also ``control.unauthorised``, ``agent.*``.
+    """
+    if agent is not None:
+        return await call(home, verb, params, lambda event: None, agent=agent)
+    info = control_info(home)
+    if info is not None:
+        try:
+            return await _remote(home / SOCKET_FILE, info.token, verb, params, lambda event: None)
+        except aiohttp.ClientConnectorError:
+            pass  # its node died without a word
+    raise MeshError("node.not_serving", f"no node serves {home}")
+
+
 async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
     """``node.recover`` on the node of ``home``, also when its witness key is lost. Errors: those of ``call``."""
     try:

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs.distrust import ShownNotice
-from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.trust.grants import Grants
 
@@ -154,6 +154,18 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True):
     log: PeerLog
 
 
+class Myself(msgspec.Struct, frozen=True, kw_only=True):
+    """Who calls, and what it may call."""
+
+    caller: str
+    """As the audit trail names it: `owner`, or `agent:` and the name of the agent."""
+    scopes: tuple[str, ...]
+    """What an agent was granted; empty for the owner, who needs none."""
+    origins: tuple[str, ...]
+    """The only origins that its browser runs may contact; empty for all that the configuration allows."""
+    verbs: tuple[str, ...]
+
+
 class PeerList(msgspec.Struct, frozen=True, kw_only=True):
     """The peers of this node; those that are distrusted come last."""
 
@@ -240,6 +252,16 @@ STATUS: Final = Verb(
     read_only=True,
     row=None,
 )
+WHOAMI: Final = Verb(
+    name="node.whoami",
+    command="node whoami",
+    gives=Myself,
+    help="Say as whom this command calls the node, and which verbs that caller may call.",
+    callers=OWNER_AND_AGENTS,
+    scope=ANY_SCOPE,
+    read_only=True,
+    row=None,
+)
 PEERS: Final = Verb(
     name="node.peers",
     command="node peers",
@@ -307,4 +329,4 @@ KNOCK: Final = Verb(
     row=Row(subject=lambda given: given.public_key),
 )
 
-VERBS: Final[tuple[Verb, ...]] = (STATUS, PEERS, METRICS, DOCTOR, DISCOVER, KNOCK)
+VERBS: Final[tuple[Verb, ...]] = (STATUS, WHOAMI, PEERS, METRICS, DOCTOR, DISCOVER, KNOCK)

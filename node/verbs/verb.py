@@ -66,6 +66,10 @@ OWNER_AND_AGENTS: Final = frozenset({CallerKind.OWNER, CallerKind.AGENT})
 ALL_WHO_WORK: Final = frozenset({CallerKind.OWNER, CallerKind.AGENT, CallerKind.SCHEDULE})
 
 
+ANY_SCOPE: Final = "any"
+"""For a verb that needs a scope, whichever."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verb:
     """One thing a node can be asked."""
@@ -81,7 +85,7 @@ class Verb:
     """The words of its command, ``session ls``; empty if no single command stands for it."""
     callers: frozenset[CallerKind] = OWNER_ONLY
     scope: str = ""
-    """Which of ``SCOPES`` an agent or a schedule needs for it."""
+    """Which of ``SCOPES`` an agent or a schedule needs for it, or ``ANY_SCOPE``."""
     owner_fields: frozenset[str] = frozenset()
     """Parameters that only the owner may set: approvals, above all. An agent cannot approve what it does itself."""
     read_only: bool = False
@@ -100,6 +104,8 @@ class Verb:
         """Whether ``caller`` may call it at all."""
         if caller.kind not in self.callers:
             return False
+        if self.scope == ANY_SCOPE and caller.scopes:
+            return True
         return caller.kind is CallerKind.OWNER or (bool(self.scope) and self.scope in caller.scopes)
 
     def for_owner(self, given: Params) -> str:

@@ -5,9 +5,9 @@ nothing lost.
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
-import re
 import subprocess
 import sys
 import threading

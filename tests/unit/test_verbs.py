@@ -35,6 +35,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "explore show": ("explore.show", "explore.list"),
     "log audit": ("log.audit", "log.audit_peer"),
     "log verify": (),
+    "mcp": (),
 }
 """Commands that are not one verb each, and the verbs they stand for."""
 VERBS = [verb for group in GROUPS for verb in group]

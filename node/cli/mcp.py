@@ -1,0 +1,79 @@
+"""``trailmesh mcp``: the tools of this node for a client of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from node.base import LineFormatter
+from node.cli.build import given, parameter
+from node.cli.common import acting_as, fail, home_path, run_async
+from node.verbs import live as verbs
+from protocol.errors import MeshError
+
+_OPENING: Final = tuple(name for name in verbs.OpenParams.__struct_fields__ if name != "url")
+"""What the person who sets up the client decides for every live session; the client says where it begins."""
+
+
+def _takes_opening(command: Any) -> Any:
+    for name in reversed(_OPENING):
+        command = parameter(verbs.OPEN, name)(command)
+    return command
+
+
+@click.command(name="mcp", context_settings={"help_option_names": ["-h", "--help"]})
+@_takes_opening
+@click.option(
+    "--home",
+    metavar="DIR",
+    help="Data directory of the node.  [default: $TRAILMESH_HOME, else the user's data directory]",
+)
+def command(home: str | None, **typed: Any) -> None:
+    """Offer the browser of this node as tools to a client of the Model Context Protocol (MCP), over standard input and output.
+
+    Needs a running node and the extra `mcp`. The client starts this command; docs/mcp.md has the lines for its configuration.
+    The tools have the names of Playwright MCP. Their work is recorded as one live session, which is signed when the client closes
+    it or ends. The options say what that session may do; no tool can change it. Standard output is the protocol's; errors go to
+    standard error.
+
+    \b
+    Example:
+      trailmesh mcp --secret password=@/run/secrets/shop --allow 'POST https://shop.example/login'
+    """
+    _log_to_standard_error()
+    try:
+        serve = _bridge()
+        run_async(serve(_asker(home_path(home)), given(verbs.OPEN, typed)))
+    except MeshError as error:
+        fail(error, as_json=False)
+    except KeyboardInterrupt:
+        fail(MeshError("internal.cancelled", "interrupted; what was committed is kept"), as_json=False)
+
+
+def _bridge() -> Any:
+    """The bridge, whose package not every installation has. Errors: ``mcp.missing``."""
+    try:
+        from node.process import mcp_bridge
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise MeshError("mcp.missing") from error
+    return mcp_bridge.serve
+
+
+def _asker(home: Path) -> Any:
+    """Asks the running node of ``home``; a node of this process would end with its client."""
+    from node.process.client import ask
+
+    return functools.partial(ask, home, agent=acting_as(home))
+
+
+def _log_to_standard_error() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(LineFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    logging.getLogger("node").setLevel(logging.INFO)
