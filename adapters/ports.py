@@ -14,11 +14,13 @@ import msgspec
 from nacl.signing import SigningKey
 
 from adapters.audit_records import AuditLine, AuditQuery
+from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from protocol import limits
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
+from protocol.feed import Change, News
 from protocol.limits import MIB
 from protocol.messages import Spend
 from protocol.page.action import Action
@@ -309,6 +311,9 @@ class Store(Protocol):
     Errors of every method: ``store.corrupt``, ``store.full``, ``node.stopped`` (after ``close``); of those that write a
     record, ``input.invalid`` and ``input.too_large`` (it could not be read back). A missing record is ``None`` or an empty
     list.
+
+    news: what the method changes, as the feed tells it: written in the same transaction if something was changed. A change that
+    could not be written to the feed is done all the same.
     """
 
     @property
@@ -318,7 +323,7 @@ class Store(Protocol):
     async def get_meta(self, key: str) -> bytes | None: ...
     async def put_meta(self, key: str, value: bytes) -> None: ...
 
-    async def put_peer(self, peer: PeerRecord) -> None:
+    async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
         """Insert or replace."""
 
     async def peers(self) -> list[PeerRecord]:
@@ -338,11 +343,18 @@ class Store(Protocol):
     async def append_step(self, session_id: str, step: Step) -> None:
         """Add the next step. Errors: ``input.not_found``, ``input.invalid`` (its index is not the next one)."""
 
-    async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
+    async def commit_session(
+        self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None
+    ) -> None:
         """Replace the container and keep its artefacts, both or neither."""
 
     async def import_session(
-        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+        self,
+        session: Session,
+        steps: Sequence[Step],
+        artefacts: Sequence[ArtefactRecord],
+        *,
+        news: News | None = None,
     ) -> None:
         """Insert a whole session, its steps and artefacts, all or nothing; replaces one of the same id."""
 
@@ -354,7 +366,7 @@ class Store(Protocol):
     async def count_sessions(self) -> int:
         """How many sessions there are."""
 
-    async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
+    async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
         """Forget a session, its steps, the artefacts about it and the blobs that no other step names; whether there was one.
 
         remains: what is kept of it, for ``session_remains``.
@@ -363,21 +375,21 @@ class Store(Protocol):
     async def session_remains(self, session_id: str) -> bytes | None:
         """What was kept of a session when it was removed; None of one that never was."""
 
-    async def put_artefact(self, artefact: ArtefactRecord) -> None: ...
+    async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None: ...
     async def artefact(self, digest: bytes) -> ArtefactRecord | None: ...
     async def artefacts(
         self, *, subject: str = "", kind: str = "", after: ArtefactRecord | None = None, limit: int = PAGE_ROWS
     ) -> list[ArtefactRecord]:
         """Oldest first; an empty filter matches all. after: the last one of the page before."""
 
-    async def put_search(self, search: SearchRecord) -> None: ...
+    async def put_search(self, search: SearchRecord, *, news: News | None = None) -> None: ...
     async def search(self, search_id: str) -> SearchRecord | None: ...
     async def searches(
         self, *, status: str = "", after: SearchRecord | None = None, limit: int = PAGE_ROWS
     ) -> list[SearchRecord]:
         """Newest first. after: the last one of the page before."""
 
-    async def remove_search(self, search_id: str) -> bool:
+    async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
         """Forget a search, its deltas, its leases and every meta value whose key begins with ``search/<id>/``; whether there
         was one. That it was removed is remembered."""
 
@@ -409,7 +421,7 @@ class Store(Protocol):
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         """Forget a peer's deltas (all, or those of earlier epochs); how many there were."""
 
-    async def put_lease(self, lease: LeaseRecord) -> None: ...
+    async def put_lease(self, lease: LeaseRecord, *, news: News | None = None) -> None: ...
     async def lease(self, lease_id: str) -> LeaseRecord | None: ...
     async def leases(self, search_id: str, *, status: str = "") -> list[LeaseRecord]: ...
 
@@ -510,6 +522,15 @@ class Store(Protocol):
 
     async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
         """The newest rows that fit, oldest first."""
+
+    async def append_feed(self, news: News) -> Change:
+        """Add a change to the feed, under the next number; the oldest beyond ``limits.FEED_ROWS_MAX`` go."""
+
+    async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:
+        """The first changes with a number above ``after``, the last ones if it is None; in their order.
+
+        kind: the name of one, or the beginning of names up to a dot: ``session`` fits ``session.recorded``.
+        """
 
     async def usage(self) -> dict[str, int]:
         """Bytes that are kept of each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""

@@ -129,6 +129,12 @@ CODES: dict[str, Code] = {
         "The agent has too many calls at a time, or too many wrong tokens are being tried.",
         "Wait until a call has ended, then repeat this one.",
     ),
+    "feed.gap": Code(
+        _O,
+        False,
+        "The feed does not go on after this number: what followed it was cut off, or was never written.",
+        "Look at what there is now (`session ls`, `node peers`, `explore show`), and read the feed on without `--since`.",
+    ),
     "internal.fault": Code(
         _E,
         False,

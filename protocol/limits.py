@@ -208,6 +208,11 @@ AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
 AUDIT_ANCHOR_EVERY_S: Final = 600
 
+# Feed of changes (docs/adr/0029-change-feed.md)
+FEED_ROWS_MAX: Final = 10_000
+FEED_LIST_ROWS_MAX: Final = 1_000
+FEED_WAIT_S_MAX: Final = 60
+
 # Live sessions (docs/live.md)
 LIVE_TTL_S_MAX: Final = 86_400
 LIVE_IDLE_S_MAX: Final = 7_200

@@ -13,6 +13,7 @@ from node.base import AGENTS_DIRECTORY, AGENTS_SOCKET_FILE, CONTROL_FILE, SOCKET
 from node.verbs import SCOPES, CallerKind, Verb
 from node.verbs.catalogue import CATALOGUE
 from node.verbs.verb import ANY_SCOPE
+from protocol.feed import ABOUT
 from scripts.docs_records import default_of, field_notes, row, sentences, tables, title_of, with_inner, words
 
 _INTRODUCTION = f"""\
@@ -48,6 +49,14 @@ set. A verb that is read-only changes nothing, here or on any site. A verb that 
 {{scopes}}
 """
 
+_IDS = {
+    "node": "node",
+    "ses": "session",
+    "liv": "live session",
+    "rep": "replay report",
+    "sea": "search",
+    "lea": "lease",
+}
 _OTHERS = {CallerKind.AGENT: "an agent", CallerKind.SCHEDULE: "a schedule"}
 
 
@@ -61,10 +70,20 @@ def verbs_page(notice: str) -> str:
         for verb in verbs:
             lines += [f"### {verb.name}", "", *_help(verb.help), _terms(verb), ""]
             lines += [*_parameters(verb), *_result(verb, given)]
+    lines += _kinds()
     inner = [record for record in with_inner(given) if record not in given]
     lines += ["## Records", "", "What the fields above hold.", *tables(inner)]
     page = "\n".join(lines) + "\n"
     return page.replace("](ids.md)", "](protocol/ids.md)")  # the words of fields are written for docs/protocol
+
+
+def _kinds() -> Iterator[str]:
+    """What the feed tells of."""
+    yield from ("## Kinds of changes", "", "What `events.list` gives. The ids of a change are in this order.", "")
+    yield from ("| kind | ids | |", "|---|---|---|")
+    for kind, about in ABOUT.items():
+        yield f"| `{kind.value}` | {', '.join(_IDS[form] for form in about.ids)} | {about.meaning} |"
+    yield ""
 
 
 def _help(text: str) -> Iterator[str]:

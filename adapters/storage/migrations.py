@@ -118,6 +118,13 @@ _AGENTS: Final = (
     "CREATE TABLE agents (name TEXT PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
 )
 
+# AUTOINCREMENT: a number is never given again, also when every row was cut off.
+_FEED: Final = (
+    """CREATE TABLE feed (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, ids TEXT NOT NULL,
+        who TEXT NOT NULL) STRICT""",
+)
+
 # Owner and version: a change is made to the version that was read, also should several processes share a store one day.
 _SCHEDULES: Final = (
     """CREATE TABLE schedules (
@@ -138,6 +145,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _LISTS,
     _LIVE,
     _AGENTS,
+    _FEED,
     _SCHEDULES,
 )
 VERSION: Final = len(MIGRATIONS)

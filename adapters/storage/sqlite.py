@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.audit_records import AuditLine, AuditQuery
+from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import (
     PAGE_BYTES,
@@ -30,6 +31,7 @@ from adapters.storage import (
     agent_table,
     artefact_table,
     audit_table,
+    feed_table,
     live_table,
     log_tables,
     records,
@@ -39,10 +41,12 @@ from adapters.storage import (
 )
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
+from adapters.storage.feed_table import told
 from adapters.storage.records import pack, unpack
 from adapters.storage.usage import usage_of
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
+from protocol.feed import Change, News
 from protocol.recording.session import Session, Step
 
 DATABASE_FILE: Final = "store.db"
@@ -96,7 +100,7 @@ class SqliteStore:
 
         await self._database.write(work)
 
-    async def put_peer(self, peer: PeerRecord) -> None:
+    async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
         def work(db: sqlite3.Connection) -> None:
             db.execute(
                 "INSERT INTO peers (node, paired_ms, body) VALUES (?, ?, ?)"
@@ -104,7 +108,7 @@ class SqliteStore:
                 (peer.node, peer.paired_ms, pack(peer)),
             )
 
-        await self._database.write(work)
+        await self._database.write(told(work, news))
 
     async def peers(self) -> list[PeerRecord]:
         def work(db: sqlite3.Connection) -> list[PeerRecord]:
@@ -158,17 +162,24 @@ class SqliteStore:
         await self._database.write(work)
         await self._named({step.snapshot, step.screenshot})
 
-    async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
+    async def commit_session(
+        self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None
+    ) -> None:
         def work(db: sqlite3.Connection) -> None:
             _put_session(db, session)
             for artefact in artefacts:
                 artefact_table.put(db, artefact)
 
-        await self._database.write(work)
+        await self._database.write(told(work, news))
         await self._named(removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def import_session(
-        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+        self,
+        session: Session,
+        steps: Sequence[Step],
+        artefacts: Sequence[ArtefactRecord],
+        *,
+        news: News | None = None,
     ) -> None:
         def work(db: sqlite3.Connection) -> None:
             records.check_whole(session, steps)
@@ -179,16 +190,16 @@ class SqliteStore:
             for artefact in artefacts:
                 artefact_table.put(db, artefact)
 
-        await self._database.write(work)
+        await self._database.write(told(work, news))
         named = {digest for step in steps for digest in (step.snapshot, step.screenshot)}
         await self._named(named | removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
 
-    async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
+    async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
         return await self._database.write(
-            lambda db: removal.remove_session(db, session_id, remains),
+            told(lambda db: removal.remove_session(db, session_id, remains), news),
             then=lambda db: removal.sweep(db, self._blobs),
         )
 
@@ -220,8 +231,8 @@ class SqliteStore:
     async def count_sessions(self) -> int:
         return await self._database.read(lambda db: int(db.execute("SELECT count(*) FROM sessions").fetchone()[0]))
 
-    async def put_artefact(self, artefact: ArtefactRecord) -> None:
-        await self._database.write(lambda db: artefact_table.put(db, artefact))
+    async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None:
+        await self._database.write(told(lambda db: artefact_table.put(db, artefact), news))
 
     async def artefact(self, digest: bytes) -> ArtefactRecord | None:
         return await self._database.read(lambda db: artefact_table.one(db, digest))
@@ -233,8 +244,8 @@ class SqliteStore:
 
     # --- searches, deltas, leases ---
 
-    async def put_search(self, search: SearchRecord) -> None:
-        await self._database.write(lambda db: search_tables.put_search(db, search))
+    async def put_search(self, search: SearchRecord, *, news: News | None = None) -> None:
+        await self._database.write(told(lambda db: search_tables.put_search(db, search), news))
 
     async def search(self, search_id: str) -> SearchRecord | None:
         return await self._database.read(lambda db: search_tables.search(db, search_id))
@@ -244,8 +255,8 @@ class SqliteStore:
     ) -> list[SearchRecord]:
         return await self._database.read(lambda db: search_tables.searches(db, status, after, limit))
 
-    async def remove_search(self, search_id: str) -> bool:
-        return await self._database.write(lambda db: removal.remove_search(db, search_id))
+    async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
+        return await self._database.write(told(lambda db: removal.remove_search(db, search_id), news))
 
     async def search_removed(self, search_id: str) -> bool:
         return await self.get_meta(removal.removed_key(search_id)) is not None
@@ -274,8 +285,8 @@ class SqliteStore:
     async def drop_deltas(self, search_id: str, peer: str, *, before_epoch: int = 0) -> int:
         return await self._database.write(lambda db: search_tables.drop_deltas(db, search_id, peer, before_epoch))
 
-    async def put_lease(self, lease: LeaseRecord) -> None:
-        await self._database.write(lambda db: search_tables.put_lease(db, lease))
+    async def put_lease(self, lease: LeaseRecord, *, news: News | None = None) -> None:
+        await self._database.write(told(lambda db: search_tables.put_lease(db, lease), news))
 
     async def lease(self, lease_id: str) -> LeaseRecord | None:
         return await self._database.read(lambda db: search_tables.lease(db, lease_id))
@@ -390,6 +401,14 @@ class SqliteStore:
 
     async def audit_find(self, query: AuditQuery) -> list[AuditLine]:
         return await self._database.read(lambda db: audit_table.find(db, query))
+
+    # --- feed ---
+
+    async def append_feed(self, news: News) -> Change:
+        return await self._database.write(lambda db: feed_table.append(db, news))
+
+    async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:
+        return await self._database.read(lambda db: feed_table.page(db, after, limit, kind))
 
     async def usage(self) -> dict[str, int]:
         return await self._database.read(usage_of)

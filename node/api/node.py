@@ -43,6 +43,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **rooms.notices.bound,
         **rooms.audit.bound,
         **agents.bound,
+        **rooms.witness.feed.bound,
     }
 
 

@@ -22,9 +22,9 @@ def one_lined(value: Any) -> Any:
             return value
 
 
-def json_text(value: Any) -> str:
-    """Plain ``value`` as JSON, exact, with what a terminal would obey escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """Plain ``value`` as JSON, exact, with what a terminal would obey escaped; with ``indent`` None in one line."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     # A line feed within a text is escaped by now: those that are left part the lines.
     return OBEYED.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
 

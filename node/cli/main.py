@@ -17,6 +17,7 @@ _GROUPS = {
     "audit": ("node.cli.audit", "Show who did what with this node: privileged actions, append-only."),
     "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
     "mcp": ("node.cli.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
+    "events": ("node.cli.events", "List what changed on this node, or follow it."),
 }
 
 

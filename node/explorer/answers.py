@@ -13,10 +13,12 @@ import msgspec
 
 from adapters.ports import Clock, SearchRecord, Store
 from node.config import Config
+from node.explorer.kept import put_search
 from node.explorer.open_searches import DECLINED, Open, OpenSearches
 from node.trust import Peers
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.messages import (
     KIND_RESULT,
     Assignment,
@@ -124,7 +126,7 @@ class Answers:
                     state=b"",
                     caller=caller,
                 )
-                await self._store.put_search(known)
+                await put_search(self._store, self._peers.feed, known, Kind.SEARCH_STARTED)
             search = await self._searches.enter(known)
         search.heard_ms = self._clock.now_ms()
         return Done()

@@ -11,6 +11,7 @@ import msgspec
 from adapters.ports import Clock, LeaseRecord, Store
 from node.base import either
 from node.config import Config
+from node.explorer.kept import put_lease
 from node.explorer.log_proofs import LogProofs
 from node.explorer.replica import Replica
 from node.signing import Witness
@@ -18,6 +19,7 @@ from node.trust import Calls
 from node.verbs import current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_RESULT,
@@ -114,7 +116,7 @@ class BranchWork:
             assignment=sealed,
             caller=str(current_caller()),
         )
-        await self._store.put_lease(lease)
+        await put_lease(self._store, self._witness.feed, lease, Kind.LEASE_GRANTED)
         task = asyncio.create_task(self._work(lease, assignment), name=f"branch {lease.id}")
         self._tasks[lease.id] = task
         self._exploring.add(lease.id)
@@ -140,7 +142,8 @@ class BranchWork:
         record = await self._store.lease(lease_id)
         if record is not None and record.status == "live":
             spend = keeper.spent if keeper else Spend()
-            await self._store.put_lease(msgspec.structs.replace(record, status="revoked", spend=spend))
+            over = msgspec.structs.replace(record, status="revoked", spend=spend)
+            await put_lease(self._store, self._witness.feed, over, Kind.LEASE_ENDED)
 
     async def close(self) -> None:
         """Stop working on everything, also where that cannot be written down. Twice is once."""
@@ -184,7 +187,7 @@ class BranchWork:
         try:
             artefact = await self._witness.artefact(KIND_RESULT, lease.id, result)
             done = msgspec.structs.replace(lease, status="done", result=artefact.envelope, spend=result.spend)
-            await self._store.put_lease(done)
+            await put_lease(self._store, self._witness.feed, done, Kind.LEASE_ENDED)
         except MeshError as error:
             log.error("result of %s is lost: %s", lease.id, error)
             return

@@ -9,9 +9,11 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock
 from node.explorer.progress import Progress, Verified
 from node.explorer.worker import BROWSER_GONE
+from node.feed import Feed
 from node.verbs import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.messages import Assignment, BranchResult
 from protocol.search.lease import check_claim
 
@@ -33,12 +35,13 @@ VerifyClaim = Callable[[tuple[bytes, ...], str], Awaitable[Verified | None]]
 class Claims:
     """The claims of one search, judged one at a time."""
 
-    def __init__(self, progress: Progress, clock: Clock, verify: VerifyClaim, tell: Tell, me: str) -> None:
+    def __init__(self, progress: Progress, clock: Clock, verify: VerifyClaim, tell: Tell, me: str, feed: Feed) -> None:
         self._progress = progress
         self._clock = clock
         self._verify = verify
         self._tell = tell
         self._me = me
+        self._feed = feed
         self._judging = asyncio.Lock()
         self.open = 0
         """Claims that have come and are to be judged now: no other work is dealt until they are."""
@@ -49,7 +52,7 @@ class Claims:
         """Whether ``worker`` has made so many false claims that its claims are no longer replayed."""
         return self._progress.claims_false.get(worker, 0) >= limits.FALSE_CLAIMS_PER_PEER_MAX
 
-    def check(self, worker: str, assignment: Assignment, result: BranchResult) -> None:
+    async def check(self, worker: str, assignment: Assignment, result: BranchResult) -> None:
         """Nothing, if ``result`` claims nothing, or something its lease could give; else it is a false claim.
 
         Errors: ``claim.invalid``.
@@ -61,7 +64,7 @@ class Claims:
         except MeshError as error:
             log.warning("claim of %s: %s", ids.short(worker), error)
             self._progress.claims += 1
-            self._refuse(worker, result)
+            await self._refuse(worker, result)
             raise
 
     async def judge(self, worker: str, result: BranchResult) -> Verified | None:
@@ -81,7 +84,7 @@ class Claims:
                 self._tell({"peer": self._me, "error": error.code})
                 raise
             if verified is None:
-                self._refuse(worker, result)
+                await self._refuse(worker, result)
             else:
                 self._progress.claims_checked.append(result.lease)
             return verified
@@ -122,7 +125,8 @@ class Claims:
         assert failure is not None, "no try was left out"
         raise failure
 
-    def _refuse(self, worker: str, result: BranchResult) -> None:
+    async def _refuse(self, worker: str, result: BranchResult) -> None:
         self._progress.claims_checked.append(result.lease)
         self._progress.claims_false[worker] = self._progress.claims_false.get(worker, 0) + 1
         self._tell({"claim_refused": len(result.claim), "peer": worker})
+        await self._feed.tell(Kind.CLAIM_REFUSED, result.lease, result.search, worker)

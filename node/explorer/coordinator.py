@@ -15,6 +15,7 @@ from node.base import Tasks, either
 from node.config import Config
 from node.explorer.claims import Claims, VerifyClaim
 from node.explorer.diligence import Diligence
+from node.explorer.kept import put_search
 from node.explorer.lease_desk import LeaseDesk
 from node.explorer.log_proofs import LogProofs
 from node.explorer.progress import Progress
@@ -24,6 +25,7 @@ from node.trust import Calls
 from node.verbs import Tell
 from protocol import ids
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_RESULT,
@@ -96,7 +98,7 @@ class Coordinator:
         self._tell = tell
         self._desk = LeaseDesk(replica, store, clock, caller=record.caller)
         self._diligence = Diligence(self.progress, replica)
-        self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node)
+        self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node, witness.feed)
         self._results: set[str] = set()
         """Leases whose signed result has come."""
         self._opened: set[str] = set()
@@ -207,7 +209,10 @@ class Coordinator:
         self.record = msgspec.structs.replace(
             self.record, status=status, updated_ms=self._clock.now_ms(), state=cbor.encode(self.progress)
         )
-        await self._store.put_search(self.record)
+        if status == "running":
+            await self._store.put_search(self.record)
+        else:
+            await put_search(self._store, self._witness.feed, self.record, Kind.SEARCH_ENDED)
 
     def snapshot(self) -> dict[str, Any]:
         """Where the search stands, for people; ``best``: the value of the most promising page, 0 to 1."""
@@ -411,7 +416,9 @@ class Coordinator:
         self._results.add(result.lease)
         try:
             self._check_spend(record, result.spend)
-            self._claims.check(worker, cbor.decode_as(envelope.peek(record.assignment).payload, Assignment), result)
+            await self._claims.check(
+                worker, cbor.decode_as(envelope.peek(record.assignment).payload, Assignment), result
+            )
         except MeshError as error:
             spend = None if error.code == "lease.spend" else result.spend
             await self._desk.end(result.lease, Event.REVOKE, spend=spend)
@@ -462,6 +469,7 @@ class Coordinator:
                 if verified is not None:
                     self.progress.verified = verified
                     self._finished = True
+                    await self._witness.feed.tell(Kind.CLAIM_VERIFIED, result.lease, result.search, worker)
                     return
                 with contextlib.suppress(MeshError):  # the next tick saves it again
                     await self._save("running")

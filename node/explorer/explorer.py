@@ -15,6 +15,7 @@ from node.config import Config
 from node.explorer.answers import Answers
 from node.explorer.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
+from node.explorer.kept import put_search
 from node.explorer.log_proofs import Demand, LogProofs
 from node.explorer.open_searches import Open, OpenSearches
 from node.explorer.page_work import AfterIteration, PageWork
@@ -28,6 +29,7 @@ from node.verbs import Caller, CallerKind, Tell, called_by, current_caller
 from protocol import ids
 from protocol.audit import OWNER
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.goal.condition import Condition, check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 from protocol.page.redaction import redact_url
@@ -171,7 +173,7 @@ class Explorer:
             state=cbor.encode(Progress(limit_ms=seconds * 1000)),
             caller=str(current_caller()),
         )
-        await self._store.put_search(found)
+        await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
         search = await self._searches.enter(found)
         tell({"search": spec.id, "participants": list(spec.participants)})
         return await self._follow(search, found, tell)
@@ -205,7 +207,7 @@ class Explorer:
         )
         async with self._searches.admitting:
             await self._record(search_id)  # it may have been removed meanwhile
-            await self._store.put_search(found)
+            await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
         return await self._follow(await self._searches.enter(found), found, tell)
 
     async def stop(self, search_id: str) -> SearchRecord:

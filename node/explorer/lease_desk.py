@@ -8,9 +8,11 @@ import logging
 import msgspec
 
 from adapters.ports import Clock, LeaseRecord, Store
+from node.explorer.kept import put_lease
 from node.explorer.replica import Replica
 from protocol import ids
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.messages import Assignment, Spend
 from protocol.search.lease import Event, Lease, LeaseBook
 from protocol.wire import cbor, envelope
@@ -54,7 +56,8 @@ class LeaseDesk:
                 )
             except MeshError as error:
                 log.info("lease %s was replaced: %s", record.id, error)
-                await self._store.put_lease(msgspec.structs.replace(record, status="expired"))
+                over = msgspec.structs.replace(record, status="expired")
+                await put_lease(self._store, self._replica.feed, over, Kind.LEASE_ENDED)
         live = self.live()
         known = {lease.id for lease in live}
         for branch, entry in self._replica.own.live_leases().items():
@@ -105,7 +108,10 @@ class LeaseDesk:
                 caller=self._caller,
             )
             self._replica.own.note_lease(lease.branch, lease.entry())
-            await self._store.put_lease(record)
+            if lease.live:
+                await put_lease(self._store, self._replica.feed, record, Kind.LEASE_GRANTED)
+            else:
+                await self._store.put_lease(record)
         await self._replica.flush()
         return record
 
@@ -160,7 +166,10 @@ class LeaseDesk:
                 pass
             else:
                 changed = msgspec.structs.replace(changed, status=_status(lease), expires_ms=lease.expires_ms)
-            await self._store.put_lease(changed)
+            if record.status == "live" and changed.status != "live":
+                await put_lease(self._store, self._replica.feed, changed, Kind.LEASE_ENDED)
+            else:
+                await self._store.put_lease(changed)
 
 
 def _status(lease: Lease) -> str:

@@ -13,6 +13,7 @@ from node.explorer.branch_work import AfterIteration, BranchWork
 from node.explorer.coordinator import Coordinator
 from node.explorer.exchange import Exchange
 from node.explorer.expulsions import Expulsions
+from node.explorer.kept import put_search
 from node.explorer.log_proofs import LogProofs
 from node.explorer.page_work import PageWork
 from node.explorer.replica import Replica
@@ -21,6 +22,7 @@ from node.trust import Calls
 from node.verbs import Tell
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.goal.condition import check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 from protocol.trust.grants import Scope
@@ -263,10 +265,14 @@ class OpenSearches:
         found = await self._store.search(search_id)
         if found is None:
             raise MeshError("input.not_found", "the search was removed", search=search_id)
-        if found.status in before:
-            found = msgspec.structs.replace(found, status=status, updated_ms=self._clock.now_ms())
-            await self._store.put_search(found)
-        return found
+        if found.status not in before:
+            return found
+        marked = msgspec.structs.replace(found, status=status, updated_ms=self._clock.now_ms())
+        if found.status == "running":
+            await put_search(self._store, self._witness.feed, marked, Kind.SEARCH_ENDED)
+        else:
+            await self._store.put_search(marked)
+        return marked
 
     async def remove(self, found: SearchRecord) -> None:
         """Delete a search that nobody works on. Its coordinator cannot open it here again.
@@ -278,7 +284,9 @@ class OpenSearches:
             running = found.id in self._open or found.id in self._leaving
             if running or (now is not None and now.status == "running"):
                 raise MeshError("search.state", f"it runs: `trailmesh explore stop {found.id}` first", search=found.id)
-            await self._store.remove_search(found.id)
+            await self._witness.feed.along(
+                lambda news: self._store.remove_search(found.id, news=news), Kind.SEARCH_REMOVED, found.id
+            )
 
     async def part(self, peer: str) -> None:
         """End at once what is done for ``peer`` and with it in every open search; nothing that loads is waited for."""

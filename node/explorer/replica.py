@@ -17,6 +17,7 @@ from node.base import every_delta
 from node.explorer.expulsions import Expulsions
 from node.explorer.own_share import OwnShare
 from node.explorer.walker import WalkStep
+from node.feed import Feed
 from node.signing import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -71,6 +72,11 @@ class Replica:
         self._merging = asyncio.Lock()
 
     # --- opening -----------------------------------------------------------------------------------------------------
+
+    @property
+    def feed(self) -> Feed:
+        """What changes on this node."""
+        return self._witness.feed
 
     async def load(self, find_key: envelope.KeyFinder, public_keys: Mapping[str, bytes]) -> None:
         """Read back every stored delta, and open the next own epoch with the own share.

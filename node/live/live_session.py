@@ -16,6 +16,7 @@ import msgspec
 from adapters.ports import Clock, Context, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
+from node.live.metering import Meter
 from node.live.recorder import Recorder, Recording, Signer, shows_secret
 from node.verbs.live import Acted, Observed, PageInfo
 from protocol import limits
@@ -66,9 +67,9 @@ class LiveSession:
     """One live session while it is open, and the reason once it has ended."""
 
     def __init__(
-        self, record: LiveRecord, plan: Plan, context: Context, store: Store, clock: Clock, signer: Signer
+        self, record: LiveRecord, plan: Plan, context: Context, store: Store, clock: Clock, signer: Signer, meter: Meter
     ) -> None:
-        self._plan, self._context = plan, context
+        self._plan, self._context, self.meter = plan, context, meter
         self._store, self._clock, self._signer = store, clock, signer
         self._turns = asyncio.Lock()
         self._tabs: list[_Tab] = []
@@ -95,6 +96,8 @@ class LiveSession:
     @property
     def due(self) -> tuple[int, str]:
         """In how many milliseconds it ends by itself if nobody calls, and for which reason."""
+        if self.meter.reason:
+            return 0, self.meter.reason
         now_ms = self._clock.now_ms()
         idle_ms = self._last_ms + self.record.idle_s * 1000
         return min((self.ends_ms - now_ms, "ttl"), (idle_ms - now_ms, "idle"))
@@ -144,7 +147,10 @@ class LiveSession:
             await _finish(tab)
         self._tabs.clear()
         self._seen = None
-        await self._context.close()
+        try:
+            await self._context.close()
+        finally:
+            await self.meter.stop()
         await self._store.put_live(self.record)
 
     # --- acting ------------------------------------------------------------------------------------------------------
@@ -201,8 +207,8 @@ class LiveSession:
         return self._acted(did, outcomes)
 
     async def _need_room(self, recorder: Recorder | None) -> None:
-        """Errors: ``live.ended``, once no action is left, or no room for what one more would record."""
-        reason = "" if self.actions_left else "actions"
+        """Errors: ``live.ended``, once its agent may not go on, no action is left, or no room for what one more would record."""
+        reason = self.meter.reason or ("" if self.actions_left else "actions")
         if recorder is not None and recorder.size_bytes > limits.BUNDLE_BYTES_MAX - 4 * _STEP_BYTES_MAX:
             reason = reason or "size"
         if reason:
@@ -349,6 +355,10 @@ ENDINGS: Final = {
     "actions": "the live session has ended: all its actions are used up",
     "size": "the live session has ended: no more fits into one recorded session",
     "crashed": "the live session has ended: its browser crashed",
+    "budget": "the live session has ended: the time with a browser that its agent had is used up",
+    "expired": "the live session has ended: the token of its agent has expired",
+    "removed": "the live session has ended: its agent was removed",
+    "uncounted": "the live session has ended: the time of its agent with a browser could not be counted",
     "failed": "the live session has ended: its first page could not be opened",
     "stopped": "the live session has ended: the node was stopped",
     "interrupted": "the live session was interrupted: the node ended without signing what was recorded",

@@ -15,18 +15,21 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import Clock, LiveRecord, Store
-from node.base import Serving, Tasks, to_its_end
+from node.base import Serving, Tasks, either, to_its_end
 from node.config import Config, in_words
 from node.live.acting import Gate
 from node.live.browsers import Browsers
 from node.live.live_session import LiveSession, Means, Plan, ended
+from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
 from node.verbs.live import LiveSummary, Opened, OpenParams, Recorded
 from protocol import ids, limits
+from protocol.audit import NODE
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.page.action import Action, Goto
 from protocol.page.redaction import redact_url
 from protocol.recording.session import Profile, Verdict
@@ -64,23 +67,32 @@ class LiveSessions:
             for record in left:
                 ended_ms = max(1, self._clock.now_ms())
                 await self._store.put_live(msgspec.structs.replace(record, ended_ms=ended_ms, reason="interrupted"))
+                await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def open(self, params: OpenParams) -> Opened:
         """Open one for whoever calls.
 
-        Checks, in order: the node serves and can sign; the profile; how many the caller has; a free place for its context.
-        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.context`` and of
-        opening the first page: then nothing stays open, and the recorded session is in the error's detail.
+        Checks, in order: the node serves and can sign; the profile; how many the caller has; its time with a browser; a free place.
+        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.metered``, of
+        ``Browsers.context`` and of opening the first page: then nothing stays open, and the recorded session is in the error's
+        detail.
         """
         self._serving.need()
         self._witness.check_signs()
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
         with self._counted(caller):
-            session = await self._opened(params, profile, caller)
+            meter = Meter()
+            await meter.start(self._browsers.metered)  # first: an agent that has no time left opens nothing
             try:
+                session = await self._opened(params, profile, caller, meter)
+            except BaseException:
+                await to_its_end(meter.stop())
+                raise
+            try:
+                await self._witness.feed.tell(Kind.LIVE_OPENED, session.record.id)
                 async with session.turn():
                     self._witness.trail.about(session.record.id)
                     await session.new_page()
@@ -88,6 +100,7 @@ class LiveSessions:
             except BaseException:
                 if not session.record.reason:
                     await to_its_end(session.end("failed"))
+                await to_its_end(self._tell_end(session))
                 raise
             self._open[session.record.id] = session
             self._tasks.start(self._watch(session), f"watching {session.record.id}")
@@ -112,7 +125,7 @@ class LiveSessions:
         finally:
             self._opening[caller] -= 1
 
-    async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
+    async def _opened(self, params: OpenParams, profile: Profile, caller: str, meter: Meter) -> LiveSession:
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url),
@@ -135,7 +148,7 @@ class LiveSessions:
             actions_max=params.actions,
             pages_max=params.pages,
         )
-        return LiveSession(record, plan, context, self._store, self._clock, self._witness)
+        return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
 
     # --- using -------------------------------------------------------------------------------------------------------
 
@@ -154,7 +167,7 @@ class LiveSessions:
                 yield session
         finally:
             if session.record.reason:
-                self._open.pop(record.id, None)
+                await to_its_end(self._forget(session))
 
     async def find(self, live_id: str) -> LiveRecord:
         """The caller's live session, open or ended. Errors: ``id.invalid``, ``live.not_found``."""
@@ -216,16 +229,25 @@ class LiveSessions:
     # --- ending ------------------------------------------------------------------------------------------------------
 
     async def _watch(self, session: LiveSession) -> None:
-        """End ``session`` when it is due, unless it ends before."""
+        """End ``session`` when it is due, or its agent may not go on, unless it ends before."""
         while not session.record.reason:
             left_ms, _ = session.due
             if left_ms > 0:
-                await self._clock.sleep(left_ms / 1000)
+                await either(session.meter.spent, self._clock.sleep(left_ms / 1000))
                 continue
             with contextlib.suppress(MeshError):  # a turn ends what is due, and says so
                 async with session.turn():
                     pass
-        self._open.pop(session.record.id, None)
+        await to_its_end(self._forget(session))
+
+    async def _forget(self, session: LiveSession) -> None:
+        """Drop one that has ended. The call in it and its watch may both come here: the feed is told once."""
+        if self._open.pop(session.record.id, None) is not None:
+            await self._tell_end(session)
+
+    async def _tell_end(self, session: LiveSession) -> None:
+        who = "" if session.record.reason == "closed" else NODE  # what is due ends within whichever call comes next
+        await self._witness.feed.tell(Kind.LIVE_ENDED, session.record.id, who=who)
 
     async def close(self) -> None:
         """End all of them: what was recorded is signed. Twice is once."""
@@ -234,14 +256,15 @@ class LiveSessions:
         self._open.clear()
         await asyncio.gather(*(self._stop(session) for session in sessions))
 
-    @staticmethod
-    async def _stop(session: LiveSession) -> None:
+    async def _stop(self, session: LiveSession) -> None:
         try:
             async with session.turn(wait_s=_STOP_WAIT_S):
                 await session.end("stopped")
         except MeshError as error:
             if error.code == "live.busy":
                 log.warning("%s was left open: its call does not end", session.record.id)
+        if session.record.reason:
+            await self._tell_end(session)
 
 
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:

@@ -11,11 +11,13 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
+from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
 from node.verbs import current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import Kind as Changed
 from protocol.page.action import Action, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
@@ -41,6 +43,9 @@ class Signer(Protocol):
 
     @property
     def node(self) -> str: ...
+
+    @property
+    def feed(self) -> Feed: ...
 
     async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord: ...
 
@@ -223,7 +228,10 @@ class Recorder:
         manifest = make_manifest(session, self.steps, sizes)
         # The manifest is kept as a blob: its name is the payload that was signed, so an export finds it again.
         digest = await self._store.put_blob(manifest)
-        await self._store.commit_session(session, [await self._signer.artefact(KIND, session.id, digest)])
+        signed = await self._signer.artefact(KIND, session.id, digest)
+        await self._signer.feed.along(
+            lambda news: self._store.commit_session(session, [signed], news=news), Changed.SESSION_RECORDED, session.id
+        )
         self.session = session
         return session
 

@@ -19,6 +19,7 @@ from node.trust import Peers
 from protocol import ids
 from protocol.audit import NODE
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.wire import cbor
 
 log = logging.getLogger(__name__)
@@ -113,9 +114,11 @@ class LogWatch:
             if frozen is None:
                 self._peers.freeze(node, SILENT_CODE)
                 await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=SILENT_CODE)
+                await self._peers.feed.tell(Kind.PEER_FROZEN, node, who=NODE)
         elif frozen == SILENT_CODE:
             await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
             self._peers.thaw(node, SILENT_CODE)
+            await self._peers.feed.tell(Kind.PEER_UNFROZEN, node, who=NODE)
 
     async def weigh_all(self) -> None:
         """Weigh every peer: time alone makes a log old."""

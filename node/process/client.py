@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import aiohttp
 import msgspec
@@ -31,6 +32,8 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.trust.agent_token import token_hash
 
+_AWAY: Final = frozenset({"node.not_serving", "node.stopped"})
+_RECONNECT_S: Final = 0.5
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -157,6 +160,47 @@ async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
         if not does_not_open or control_info(home) is not None:
             raise
         return plain(await examine_apart(home, error, ask, browser=browser))
+
+
+async def follow(
+    home: Path,
+    params: dict[str, Any],
+    show: Callable[[Any], None],
+    away: Callable[[], None],
+    *,
+    agent: AsAgent | None = None,
+) -> NoReturn:
+    """Hand every result of ``events.list`` to ``show``, each after the one before, until cancelled.
+
+    params: its parameters; ``since`` in them is always the number up to which changes were shown. away: called while no node
+    serves ``home``, again and again. The data directory is left alone then, or no node could take it up. agent: as whom to ask;
+    each time a page is asked for is one of its calls. Errors: ``feed.gap``, ``node.not_initialised``, ``input.invalid``,
+    ``store.*``, ``control.unauthorised``, ``agent.*``.
+    """
+    from node.signing import LOG_FILE
+
+    if agent is None and not (home / LOG_FILE).exists():
+        raise MeshError("node.not_initialised", home=str(home))
+    while True:
+        info = control_info(home) if agent is None else None
+        try:
+            if agent is not None:
+                socket, token = agent
+            elif info is not None:
+                socket, token = home / SOCKET_FILE, info.token
+            else:
+                raise MeshError("node.not_serving", home=str(home))
+            asked = {**params, "wait_s": limits.FEED_WAIT_S_MAX}
+            page = await _remote(socket, token, "events.list", asked, lambda event: None)
+        except (aiohttp.ClientConnectorError, MeshError) as error:
+            restarted = agent is None and control_info(home) != info  # with a token that was not known when we asked
+            if isinstance(error, MeshError) and error.code not in _AWAY and not restarted:
+                raise
+            away()
+            await asyncio.sleep(_RECONNECT_S)
+            continue
+        show(page)
+        params["since"] = page["last"]
 
 
 async def _remote(socket: Path, token: str, verb: str, params: dict[str, Any], tell: Tell) -> Any:

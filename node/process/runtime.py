@@ -8,7 +8,7 @@ import datetime
 import functools
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from node.verbs import NODE, called_by
 from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError
+from protocol.feed import Kind
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,8 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
                 "home": str(home),
             }
         )
-        await asyncio.Event().wait()
+        async with _told(rooms):
+            await asyncio.Event().wait()
     finally:
         if scheduler.running:
             scheduler.shutdown(wait=False)
@@ -109,6 +111,18 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         if watched is not None:
             await watched.close()
         rooms.loop_watch.stop()
+
+
+@contextlib.asynccontextmanager
+async def _told(rooms: Rooms) -> AsyncIterator[None]:
+    """The feed says that the node serves; and that it stops, to followers too, before its doors close."""
+    feed, node = rooms.witness.feed, rooms.identity.node
+    await feed.tell(Kind.NODE_SERVING, node)
+    try:
+        yield
+    finally:
+        await feed.tell(Kind.NODE_STOPPED, node)
+        feed.close()
 
 
 def metrics_server(rooms: Rooms) -> MetricsServer | None:

@@ -7,8 +7,10 @@ import hashlib
 from typing import BinaryIO
 
 from adapters.ports import Store
+from node.feed import Feed
 from node.signing import artefact_record, signed_manifest
 from protocol.errors import MeshError
+from protocol.feed import Kind as Changed
 from protocol.recording.bundle import KIND, Bundle, Writer, blobs_of, step_index, verify_bundle
 from protocol.wire import cbor
 from protocol.wire.envelope import KeyFinder, peek
@@ -33,7 +35,7 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
     return digest
 
 
-async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder) -> Bundle:
+async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder, feed: Feed) -> Bundle:
     """Verify the bundle in ``file`` whole, then store session, steps, blobs and signature.
 
     Importing the same bundle twice changes nothing. Errors: those of ``protocol.recording.bundle.verify_bundle``;
@@ -47,11 +49,11 @@ async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder) -> Bu
     ):
         raise MeshError("bundle.invalid", f"another session {session.id} is stored here already", id=session.id)
     if not known:
-        await _store(store, bundle)
+        await _store(store, bundle, feed)
     return bundle
 
 
-async def _store(store: Store, bundle: Bundle) -> None:
+async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     steps = await asyncio.to_thread(bundle.steps)
     for digest in blobs_of(steps):
         await store.put_blob(await asyncio.to_thread(bundle.blob, digest))
@@ -61,4 +63,8 @@ async def _store(store: Store, bundle: Bundle) -> None:
         raise MeshError("bundle.element", "the file changed while it was read", element="manifest.cbor")
     await store.put_blob(manifest)
     signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.claims)
-    await store.import_session(bundle.session, steps, [signature])
+    await feed.along(
+        lambda news: store.import_session(bundle.session, steps, [signature], news=news),
+        Changed.SESSION_IMPORTED,
+        bundle.session.id,
+    )

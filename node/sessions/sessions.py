@@ -27,6 +27,7 @@ from node.verbs import Tell
 from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import Kind as Changed
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Extract, describe
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
@@ -138,7 +139,12 @@ class Sessions:
 
             async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
-            await self._store.put_artefact(done.artefact)
+            await self._witness.feed.along(
+                lambda news: self._store.put_artefact(done.artefact, news=news),
+                Changed.SESSION_REPLAYED,
+                session_id,
+                done.report.id,
+            )
             if out:
                 await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
         return Replayed(
@@ -172,7 +178,12 @@ class Sessions:
         if self._replaying[session.id]:
             raise MeshError("input.invalid", "the session is being replayed", session=session.id)
         remains = await remains_of(self._store, session, self._clock.now_ms())
-        if not await self._store.remove_session(session.id, cbor.encode(remains)):
+        removed = await self._witness.feed.along(
+            lambda news: self._store.remove_session(session.id, cbor.encode(remains), news=news),
+            Changed.SESSION_REMOVED,
+            session.id,
+        )
+        if not removed:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return session
 
@@ -339,7 +350,7 @@ class Sessions:
     async def import_bundle(self, source: str) -> Verified:
         """Verify a bundle, then keep it. Nothing of one that fails is kept. Errors: ``bundle.*``, ``envelope.*``, ``input.*``."""
         with _open_file(Path(source)) as file:
-            bundle = await import_bundle(self._store, file, self._peers.find_key)
+            bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
 

@@ -141,7 +141,7 @@ class Trail:
             Draft(
                 at_ms=self._clock.now_ms(),
                 what=what,
-                who=who or (within.who if within else NODE),
+                who=who or self.who,
                 outcome=outcome,
                 key=key_id(self._identity.public_key).hex(),
                 key_events=len(self._identity.log),
@@ -153,6 +153,12 @@ class Trail:
                 note=audit.notes(note or {}),
             )
         )
+
+    @property
+    def who(self) -> str:
+        """For whom this task works: ``owner``, another caller, the id of a peer that asked, or ``node``."""
+        within = _doing.get()
+        return within.who if within else NODE
 
     def about(self, subject: str) -> None:
         """Name what the privileged action is done to, once that is known."""
@@ -171,8 +177,10 @@ class Trail:
             note={"did": type(action).__name__.lower(), "reason": risk.reason},
         )
 
-    async def paired(self, node: str, name: str, scopes: Sequence[str], before: Sequence[str] | None) -> None:
-        """Write the row of a pairing that is about to be stored. before: the scopes the peer had; None if it was not a peer."""
+    async def paired(self, node: str, name: str, scopes: Sequence[str], before: Sequence[str] | None) -> str:
+        """Write the row of a pairing that is about to be stored; who had it done. before: the scopes the peer had; None if it was
+        not a peer.
+        """
         granted, removed = sorted(set(scopes) - set(before or ())), sorted(set(before or ()) - set(scopes))
         note = {
             "name": name,
@@ -185,4 +193,5 @@ class Trail:
         if joining:
             self.about(node)
         # The joiner usually arrives after the command that made the invite has ended; the row still refers to that command.
-        await self.write("peer.paired", who="" if joining else node, subject=node, note=note)
+        row = await self.write("peer.paired", who="" if joining else node, subject=node, note=note)
+        return row.who

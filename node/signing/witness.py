@@ -18,6 +18,7 @@ import msgspec
 from adapters.log_records import LeafRecord, LogRecord, Subtree
 from adapters.ports import ArtefactRecord, Clock, Store
 from node.base import every_artefact
+from node.feed import Feed
 from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
 from node.signing.trail import Trail
@@ -52,6 +53,8 @@ class Witness:
         self.identity = identity
         self.trail = Trail(identity, store, clock)
         """What this node does, as the witness log is what it signs."""
+        self.feed = Feed(store, clock, who=lambda: self.trail.who)
+        """What changes here, for whoever follows it."""
         self._store = store
         self._clock = clock
         self._log: OwnLog | None = None

@@ -24,6 +24,7 @@ from node.verbs import keys as verbs
 from node.verbs.keys import ChangedKey, RecoveredKey, RecoverParams, RevokedKey, RevokeParams
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.keys import keylog, recovery
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.keys.keylog import KeyLog
@@ -94,7 +95,7 @@ class OwnKeys:
             await self._check_clock()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
-            return ChangedKey(**await to_its_end(self._change(changed, new)))
+            return ChangedKey(**await to_its_end(self._change(changed, new, Kind.KEY_ROTATED)))
 
     async def recover(self, params: RecoverParams, tell: Any = None) -> RecoveredKey:
         """A new witness key, signed in by the recovery key, whatever became of the present one.
@@ -117,7 +118,7 @@ class OwnKeys:
             )
             if next_seed:
                 await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
-            found = await to_its_end(self._change(changed, new))
+            found = await to_its_end(self._change(changed, new, Kind.KEY_RECOVERED))
             return RecoveredKey(**found, recovery_file=params.recovery_out)
 
     async def revoke(self, params: RevokeParams, tell: Any = None) -> RevokedKey:
@@ -135,6 +136,7 @@ class OwnKeys:
             await asyncio.to_thread(identity.write_log, self._home, changed)
             self._own.become(changed, self._own.key)
             log.warning("this node has revoked itself")
+            await self._calls.peers.feed.tell(Kind.KEY_REVOKED, self._own.node)
             told, missed = await self._calls.push_keys(changed)
             await self._end_work()
             return RevokedKey(**self._result(told, missed), revoked_s=changed.revoked_s)
@@ -143,13 +145,14 @@ class OwnKeys:
 
     # Never left half done by an interrupted command: a node between two keys is understood by nobody.
 
-    async def _change(self, changed: KeyLog, new: SigningKey) -> dict[str, Any]:
+    async def _change(self, changed: KeyLog, new: SigningKey, kind: Kind) -> dict[str, Any]:
         old = self._own.key
         await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
         await asyncio.to_thread(identity.write_log, self._home, changed)
         # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told under
         # it. Each of them drops the connection once it has understood: whether it has, only a call under the new key shows.
         self._own.become(changed, new)
+        await self._calls.peers.feed.tell(kind, self._own.node)
         await self._calls.push_keys(changed)
         self._own.speak()
         for end in self._channel:

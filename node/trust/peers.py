@@ -11,6 +11,7 @@ from nacl.signing import VerifyKey
 
 from adapters.ports import Clock, PeerRecord, PeerServer, Store
 from node.config import Config, PolicyConfig
+from node.feed import Feed
 from node.signing import Trail, Witness
 from node.trust.usage import Usage
 from protocol import ids, limits
@@ -61,6 +62,11 @@ class Peers:
     def trail(self) -> Trail:
         """This node's audit trail."""
         return self._witness.trail
+
+    @property
+    def feed(self) -> Feed:
+        """What changes on this node."""
+        return self._witness.feed
 
     async def load(self) -> None:
         """Build the trust set from the store."""

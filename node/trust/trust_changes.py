@@ -17,6 +17,7 @@ from node.base import to_its_end
 from node.trust.peers import Peers
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.keys.keylog import KeyLog
 from protocol.pairing.by_invite import Paired
 from protocol.trust.grants import Grants, check_grants, each_in_words, in_words
@@ -39,12 +40,12 @@ class TrustChanges:
         self.ended: Callable[[str], None] = lambda node: None
         """Called when a peer was just learned to have revoked itself, or to have a key log that contradicts itself."""
 
-    async def _keep(self, record: PeerRecord) -> None:
-        """Keep a record, then act by it; the caller holds ``_writing``. Errors: ``store.*``."""
-        await to_its_end(self._put(record))
+    async def _keep(self, record: PeerRecord, kind: Kind, who: str = "") -> None:
+        """Keep a record, then act by it; the caller holds ``_writing``. kind, who: what the feed says. Errors: ``store.*``."""
+        await to_its_end(self._put(record, kind, who))
 
-    async def _put(self, record: PeerRecord) -> None:
-        await self._store.put_peer(record)
+    async def _put(self, record: PeerRecord, kind: Kind, who: str) -> None:
+        await self.peers.feed.along(lambda news: self._store.put_peer(record, news=news), kind, record.node, who=who)
         self.peers.use(record)
 
     # --- pairing -----------------------------------------------------------------------------------------------------
@@ -65,8 +66,8 @@ class TrustChanges:
             )
             before = self.peers.record(paired.node)
             had = each_in_words(before.grants) if before else None
-            await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
-            await self._keep(record)
+            who = await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
+            await self._keep(record, Kind.PEER_PAIRED, who)
         replaced = f" again: it could do {in_words(before.grants)} here" if before else ""
         log.info(
             "paired with %s (%s)%s, may do %s", record.name, ids.short(record.node), replaced, in_words(record.grants)
@@ -127,7 +128,7 @@ class TrustChanges:
             became = "frozen" if merged.frozen else "another key" if merged.active else "revoked"
             note = {"became": became, "events": str(len(merged))}
             await self.peers.trail.write("peer.keys", who=record.node, subject=record.node, note=note)
-            await self._keep(record)
+            await self._keep(record, Kind.PEER_KEYS, record.node)
         state = "is frozen" if merged.frozen else "has revoked itself" if not merged.active else "changed its key"
         log.warning("peer %s (%s) %s", record.name, ids.short(record.node), state)
         if not merged.active:
@@ -153,7 +154,7 @@ class TrustChanges:
             since_ms = known.distrusted_ms or max(1, self._clock.now_ms())
             reason = reason or known.distrust_reason
             record = msgspec.structs.replace(known, distrusted_ms=since_ms, distrust_reason=reason, parting=True)
-            await self._keep(record)
+            await self._keep(record, Kind.PEER_DISTRUSTED)
         log.warning("peer %s (%s) is distrusted", record.name, ids.short(node))
         return record
 
@@ -171,7 +172,7 @@ class TrustChanges:
                 return known
             self._check_room()
             record = msgspec.structs.replace(known, distrusted_ms=0, distrust_reason="", parting=False)
-            await self._keep(record)
+            await self._keep(record, Kind.PEER_TRUSTED)
         log.warning("peer %s (%s) is trusted again", record.name, ids.short(node))
         return record
 
@@ -192,7 +193,7 @@ class TrustChanges:
         async with self._writing:
             record = self._met(node)
             after = change(record.grants)
-            await self._keep(msgspec.structs.replace(record, grants=after))
+            await self._keep(msgspec.structs.replace(record, grants=after), Kind.PEER_GRANTS)
             return record.grants, after
 
     async def heard_grants(self, node: str, grants: Grants) -> None:
@@ -202,6 +203,7 @@ class TrustChanges:
             record = self.peers.record(node)
             if record is not None and not record.distrusted_ms and record.granted_us != grants:
                 await self._note(msgspec.structs.replace(record, granted_us=grants))
+                await self.peers.feed.tell(Kind.PEER_GRANTED_US, node)
 
     async def saw(self, node: str) -> None:
         """Record the time of this contact with the peer."""

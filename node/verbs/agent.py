@@ -126,7 +126,7 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     ended: int
-    """Calls and browser runs of it that were going on, and were ended."""
+    """Calls, browser runs and live sessions of it that were going on, and were ended."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------

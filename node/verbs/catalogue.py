@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import agent, audit, distrust, explore, keys, live, log, node, pairing, schedule, session
+from node.verbs import agent, audit, distrust, events, explore, keys, live, log, node, pairing, schedule, session
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
@@ -20,6 +20,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     schedule.VERBS,
     log.VERBS,
     audit.VERBS,
+    events.VERBS,
 )
 CATALOGUE: Final[Mapping[str, Verb]] = {verb.name: verb for group in GROUPS for verb in group}
 """Everything a node can be asked, in the order of the documents."""

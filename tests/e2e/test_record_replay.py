@@ -145,7 +145,7 @@ async def replayed_by(node: Node, browser: Browser, session_id: str, **changes: 
 async def handed_over(giver: Node, taker: Node, session_id: str) -> Session:
     file = io.BytesIO()
     await export_session(giver.store, session_id, file)
-    return (await import_bundle(taker.store, file, giver.find_key)).session
+    return (await import_bundle(taker.store, file, giver.find_key, taker.witness.feed)).session
 
 
 async def test_a_session_recorded_here_is_verified_and_replayed_there(

@@ -40,7 +40,20 @@ if TYPE_CHECKING:
     from tests.sim.world import World
 
 _SWEEP_EVERY_S = 30
-_READS = ("get_", "peers", "sessions", "session", "steps", "artefacts", "search", "deltas", "lease", "log", "head")
+_READS = (
+    "get_",
+    "peers",
+    "sessions",
+    "session",
+    "steps",
+    "artefacts",
+    "search",
+    "deltas",
+    "lease",
+    "log",
+    "head",
+    "feed",
+)
 SITE = shop_site(fanout=4, depth=3)
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from adapters.audit_records import AuditLine, AuditQuery, stored
+from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
 from adapters.ports import (
     PAGE_BYTES,
@@ -30,9 +31,11 @@ from adapters.storage.usage import ROW_BYTES, added_up
 from protocol import audit, limits
 from protocol.audit import START, Draft, Head
 from protocol.errors import MeshError
+from protocol.feed import Change, News
 from protocol.recording.bundle import KIND
 from protocol.recording.session import Session, Step
 from protocol.schedule import RunStatus
+from tests.twins.feed import MemoryFeed
 
 
 class MemoryStore:
@@ -62,6 +65,7 @@ class MemoryStore:
         self._cosigned: dict[str, bytes] = {}
         self._equivocations: dict[str, bytes] = {}
         self._audit: list[AuditLine] = []
+        self._feed = MemoryFeed()
         self._blobs: dict[bytes, bytes] = {}
         self._fresh: Counter[bytes] = Counter()
         self._closed = False
@@ -80,10 +84,11 @@ class MemoryStore:
         self._open()
         self._meta[_text(key)] = value
 
-    async def put_peer(self, peer: PeerRecord) -> None:
+    async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
         self._open()
         integer(peer.paired_ms)
         self._peers[peer.node] = pack(peer)
+        self._feed.tell(news)
 
     async def peers(self) -> list[PeerRecord]:
         self._open()
@@ -122,7 +127,9 @@ class MemoryStore:
         self._steps[session_id].append(pack(step))
         self._fresh -= Counter({step.snapshot, step.screenshot})
 
-    async def commit_session(self, session: Session, artefacts: Sequence[ArtefactRecord]) -> None:
+    async def commit_session(
+        self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None
+    ) -> None:
         self._open()
         # All is packed, and so refused, before anything is kept.
         body, kept = _packed(session), {artefact.digest: _packed_artefact(artefact) for artefact in reversed(artefacts)}
@@ -130,21 +137,27 @@ class MemoryStore:
         self._steps.setdefault(session.id, [])
         self._keep(kept, artefacts)
         self._fresh -= Counter(removal.manifests(artefact.envelope for artefact in artefacts))
+        self._feed.tell(news)
 
     async def import_session(
-        self, session: Session, steps: Sequence[Step], artefacts: Sequence[ArtefactRecord]
+        self,
+        session: Session,
+        steps: Sequence[Step],
+        artefacts: Sequence[ArtefactRecord],
+        *,
+        news: News | None = None,
     ) -> None:
         self._open()
         records.check_whole(session, steps)
         bodies = [pack(step) for step in steps]
-        await self.commit_session(session, artefacts)
+        await self.commit_session(session, artefacts, news=news)
         self._steps[session.id] = bodies
         self._fresh -= Counter({digest for step in steps for digest in (step.snapshot, step.screenshot)})
 
     async def session_remains(self, session_id: str) -> bytes | None:
         return await self.get_meta(removal.remains_key(session_id))
 
-    async def remove_session(self, session_id: str, remains: bytes = b"") -> bool:
+    async def remove_session(self, session_id: str, remains: bytes = b"", *, news: News | None = None) -> bool:
         self._open()
         if self._sessions.pop(session_id, None) is None:
             return False
@@ -158,6 +171,7 @@ class MemoryStore:
         for digest in gone - named - {digest for _, digest in self._signed()} - set(self._fresh):
             self._blobs.pop(digest, None)
         await self.put_meta(removal.remains_key(session_id), remains)
+        self._feed.tell(news)
         return True
 
     def _named(self, session_id: str) -> set[bytes]:
@@ -185,9 +199,10 @@ class MemoryStore:
         found = [session for session in found if wanted in records.search_text(session)]
         return sorted(found, key=lambda session: -session.created_ms)[:count]
 
-    async def put_artefact(self, artefact: ArtefactRecord) -> None:
+    async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None:
         self._open()
         self._keep({artefact.digest: _packed_artefact(artefact)}, [artefact])
+        self._feed.tell(news)
 
     async def count_sessions(self) -> int:
         self._open()
@@ -212,10 +227,11 @@ class MemoryStore:
 
     # --- searches, deltas, leases ---
 
-    async def put_search(self, search: SearchRecord) -> None:
+    async def put_search(self, search: SearchRecord, *, news: News | None = None) -> None:
         self._open()
         integer(search.created_ms)
         self._searches[search.id] = pack(search)
+        self._feed.tell(news)
 
     async def search(self, search_id: str) -> SearchRecord | None:
         self._open()
@@ -234,7 +250,7 @@ class MemoryStore:
             found = [search for search in found if (search.created_ms, places[search.id]) < last]
         return sorted(found, key=lambda search: -search.created_ms)[: records.check_limit(limit)]
 
-    async def remove_search(self, search_id: str) -> bool:
+    async def remove_search(self, search_id: str, *, news: News | None = None) -> bool:
         self._open()
         if self._searches.pop(search_id, None) is None:
             return False
@@ -244,6 +260,7 @@ class MemoryStore:
         about = removal.prefix(search_id)
         self._meta = {key: value for key, value in self._meta.items() if not key.startswith(about)}
         self._meta[removal.removed_key(search_id)] = b""
+        self._feed.tell(news)
         return True
 
     async def search_removed(self, search_id: str) -> bool:
@@ -295,9 +312,10 @@ class MemoryStore:
             del self._deltas[key]
         return len(gone)
 
-    async def put_lease(self, lease: LeaseRecord) -> None:
+    async def put_lease(self, lease: LeaseRecord, *, news: News | None = None) -> None:
         self._open()
         self._leases[lease.id] = pack(lease)
+        self._feed.tell(news)
 
     async def lease(self, lease_id: str) -> LeaseRecord | None:
         self._open()
@@ -487,6 +505,16 @@ class MemoryStore:
         self._open()
         found = [row for row in self._audit if query.fits(row)]
         return found[max(0, len(found) - records.check_limit(query.limit)) :]
+
+    # --- feed ---
+
+    async def append_feed(self, news: News) -> Change:
+        self._open()
+        return self._feed.append(news)
+
+    async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:
+        self._open()
+        return self._feed.page(after, records.check_limit(limit), kind)
 
     async def usage(self) -> dict[str, int]:
         self._open()

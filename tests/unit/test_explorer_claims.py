@@ -10,6 +10,7 @@ import pytest
 
 from node.explorer.claims import Claims
 from node.explorer.progress import Progress, Verified
+from node.feed import Feed
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
@@ -31,6 +32,7 @@ from tests.mesh_searches import (
     search_of,
 )
 from tests.twins.browser import Kept, MemoryPage
+from tests.twins.storage import MemoryStore
 
 pytestmark = pytest.mark.virtual_time
 
@@ -305,7 +307,7 @@ async def test_a_claim_that_a_full_disk_keeps_from_being_checked_is_not_held_aga
             raise MeshError(left.pop(0))
         return Verified(path=path, claimed_by=worker, session="s")
 
-    claims = Claims(progress, clock, verify, told.append, "anna")
+    claims = Claims(progress, clock, verify, told.append, "anna", Feed(MemoryStore(), clock, lambda: "node"))
     result = BranchResult(search="s", lease="l", branch=b"", outcome="claim", spend=Spend(), claim=(b"step",))
     began_ms = clock.now_ms()
     with pytest.raises(MeshError) as caught:
@@ -326,7 +328,7 @@ async def test_a_claim_whose_lease_cannot_be_ended_is_taken_when_it_comes_again(
         task = asyncio.create_task(anna.run())
         await until(lambda: script.of("branch/assign"), "an assignment")
 
-        async def full(*named: Any) -> None:
+        async def full(*named: Any, **more: Any) -> None:
             raise MeshError("store.full")
 
         with monkeypatch.context() as patch:

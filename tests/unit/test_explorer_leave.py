@@ -8,6 +8,7 @@ import pytest
 
 from adapters.ports import LeaseRecord
 from protocol.errors import MeshError
+from protocol.feed import News
 from tests.mesh_memory import NEVER, memory_mesh, until
 
 pytestmark = pytest.mark.virtual_time
@@ -20,7 +21,7 @@ def _work() -> list[str]:
 
 
 async def test_a_full_disk_keeps_no_part_of_a_search_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def full(record: LeaseRecord) -> None:
+    async def full(record: LeaseRecord, *, news: News | None = None) -> None:
         raise MeshError("store.full")
 
     async with memory_mesh("anna", "bela", workers=2) as (anna, bela):
@@ -40,8 +41,8 @@ async def test_a_branch_that_is_being_taken_ends_with_its_search(monkeypatch: py
     async with memory_mesh("anna", "bela") as (anna, bela):
         put = bela.store.put_lease
 
-        async def slowly(record: LeaseRecord) -> None:
-            await put(record)
+        async def slowly(record: LeaseRecord, *, news: News | None = None) -> None:
+            await put(record, news=news)
             if record.status == "live":
                 taken.set()
                 await go_on.wait()

@@ -18,6 +18,7 @@ from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.feed import News
 from protocol.goal.heuristics import Candidate
 from protocol.messages import (
     KIND_ASSIGNMENT,
@@ -305,10 +306,10 @@ async def test_a_node_takes_part_in_a_bounded_number_of_searches_of_one_coordina
 class SlowStore(MemoryStore):
     """A store that takes its time to write down a search."""
 
-    async def put_search(self, search: SearchRecord) -> None:
+    async def put_search(self, search: SearchRecord, *, news: News | None = None) -> None:
         """``adapters.ports.Store.put_search``."""
         await asyncio.sleep(0.02)
-        await super().put_search(search)
+        await super().put_search(search, news=news)
 
 
 async def test_several_searches_that_are_opened_at_once_find_no_more_places_than_there_are(

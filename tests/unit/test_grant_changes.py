@@ -288,10 +288,10 @@ async def test_what_a_peer_says_we_may_is_kept_and_leaves_the_trust_set_as_it_is
 class SlowStore(MemoryStore):
     """A store in which every write of a peer takes a moment."""
 
-    async def put_peer(self, peer: Any) -> None:
+    async def put_peer(self, peer: Any, *, news: Any = None) -> None:
         """``adapters.ports.Store.put_peer``."""
         await asyncio.sleep(0.01)
-        await super().put_peer(peer)
+        await super().put_peer(peer, news=news)
 
 
 async def test_changes_of_one_peer_at_once_do_not_undo_each_other(two: list[MemoryNode]) -> None:

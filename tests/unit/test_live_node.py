@@ -13,6 +13,7 @@ from node.api.node import Node
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs import live as verbs
+from node.verbs.agent import AddParams
 from node.verbs.caller import OWNER, Caller, CallerKind
 from protocol import audit
 from protocol.audit import Outcome
@@ -47,7 +48,10 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
         scheduled = msgspec.structs.replace(ANNA, kind=CallerKind.SCHEDULE)
         for caller in (unable, scheduled):
             assert (await refusal(node, "live.open", caller, url=url)).code == "caller.refused"
-        opened: verbs.Opened = await ask(node, "live.open", ANNA, url=url)
+        token = (await node.agents.add(AddParams(name="anna", scopes=("live",)))).token
+        async with node.agents.calling(await node.agents.authenticate(token)) as caller:
+            assert caller == ANNA
+            opened: verbs.Opened = await ask(node, "live.open", caller, url=url)
         buy, session = ref_of(opened.observation, "Buy now"), opened.session
         approving = {"session": session, "action": f"click: {{ref: {buy}}}", "approve_class": 7}
         assert (await refusal(node, "live.act", ANNA, **approving)).code == "caller.refused"

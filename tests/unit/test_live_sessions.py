@@ -24,6 +24,7 @@ from node.verbs.caller import OWNER, Caller, CallerKind, called_by
 from node.verbs.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.page.observation import Element, Traits
 from protocol.recording.session import Verdict
 from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
@@ -540,6 +541,33 @@ async def test_what_a_killed_node_left_open_is_interrupted_and_what_was_recorded
     assert await ended_by(restarted, opened.session) == "interrupted"
     assert await restarted.verdicts(opened.session) == [(Verdict.INTERRUPTED, 2)]
     assert (await restarted.refused("snapshot", opened.session, by=BRUNO)).code == "live.not_found"
+
+
+async def test_the_feed_tells_once_that_one_was_opened_and_once_that_it_has_ended(bench: Bench) -> None:
+    """Whatever ends it. Who closes one ended it, else the node did."""
+    with bench.witness.trail.for_peer("somebody"):
+        closed, due = await bench.open(), await bench.open(idle=50)
+        await bench.call("close", closed.session)
+    await bench.clock.run(51_000)
+    assert await ended_by(bench, due.session) == "idle"
+    refused = await bench.refused("open", url="http://nowhere.test/")
+    crashed = await bench.open()
+    bench.started[-1].crash()
+    assert (await bench.refused("snapshot", crashed.session)).code == "browser.crashed"
+    assert await ended_by(bench, crashed.session) == "crashed"
+    stopped = await bench.open()
+    await bench.live.close()
+    await bench.live.close()
+    killed = await bench.open()
+    restarted = Bench(bench.store)
+    await restarted.live.load()
+    every = [each.session for each in (closed, due, crashed, stopped, killed)] + [refused.detail["live"]]
+    told = (await bench.store.feed(after=0, kind="live")).changes
+    for kind in (Kind.LIVE_OPENED, Kind.LIVE_ENDED):
+        assert sorted(change.ids[0] for change in told if change.kind == kind) == sorted(every)
+    who = {(change.kind, change.ids[0]): change.who for change in told}
+    assert who[Kind.LIVE_OPENED, due.session] == who[Kind.LIVE_ENDED, closed.session] == "somebody"
+    assert who[Kind.LIVE_ENDED, due.session] == "node"
 
 
 async def test_one_whose_first_page_does_not_open_leaves_nothing_open(bench: Bench) -> None:

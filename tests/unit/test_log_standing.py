@@ -11,6 +11,7 @@ from node.config.settings import PolicyConfig
 from node.log.verbs import Logs
 from node.verbs.log import PeerAudit
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.log import witness_log
 from protocol.messages import Done, LogSync, SearchClose
 from tests.mesh_memory import MemoryNode, memory_mesh
@@ -179,6 +180,11 @@ async def test_silence_is_told_by_default_and_freezes_by_policy_until_the_log_is
     mallory.api.serve("log/checkpoint", mallory.log_exchange.on_sync)
     assert (await audit(anna, mallory)).sound
     assert not anna.peers.frozen
+    told = (await anna.store.feed(after=0, kind="peer")).changes
+    assert [(change.kind, change.ids, change.who) for change in told] == [
+        (Kind.PEER_FROZEN, (mallory.id,), "node"),
+        (Kind.PEER_UNFROZEN, (mallory.id,), "node"),
+    ]
 
 
 async def test_a_log_that_was_not_shown_for_too_long_counts_as_silence(two: list[MemoryNode]) -> None:

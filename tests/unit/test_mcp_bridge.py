@@ -55,6 +55,7 @@ def made(tmp_path: Path) -> Path:
 async def test_a_client_is_offered_the_tools_that_its_caller_may_call(
     tmp_path: Path, caller: Caller, offered: set[str] | None
 ) -> None:
+    """Guard: node/process/mcp_bridge.py, Bridge.tools."""
     async with open_node(made(tmp_path)) as node:
         bridge = Bridge(asking(node, caller), {})
         if offered is None:
@@ -69,6 +70,7 @@ async def test_a_client_is_offered_the_tools_that_its_caller_may_call(
 
 @by_name
 def test_a_tool_takes_what_its_verb_takes_but_for_the_session_and_what_is_the_owners(tool: str) -> None:
+    """Guard: node/process/mcp_bridge.py, _takes."""
     verb, told = TOOLS[tool], tool_of(TOOLS[tool])
     hidden = {"session", *verb.owner_fields}
     assert told.input_schema["type"] == "object" and told.input_schema["additionalProperties"] is False
@@ -77,6 +79,17 @@ def test_a_tool_takes_what_its_verb_takes_but_for_the_session_and_what_is_the_ow
     assert told.annotations is not None and told.annotations.read_only_hint is verb.read_only
     if told.output_schema is not None:
         assert told.output_schema["type"] == "object"
+
+
+async def test_a_parameter_that_no_tool_has_is_refused_before_the_node_is_asked(tmp_path: Path) -> None:
+    """Guard: node/process/mcp_bridge.py, Bridge.call."""
+    async with open_node(made(tmp_path)) as node:
+        bridge = Bridge(asking(node, OWNER), {})
+        for tool, verb in TOOLS.items():
+            for name in ("session", "allow", "approve_class", "secrets", *verb.owner_fields):
+                answer = await bridge.call(tool, {name: "x"})
+                assert answer.is_error and "input.invalid" in str(answer.content[0]), (tool, name)
+                assert f"{tool} has no parameter {name}" in str(answer.content[0])
 
 
 @by_name

@@ -37,6 +37,10 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "newest_deltas": lambda store: store.newest_deltas("sea-1"),
     "lease": lambda store: store.lease("lea-1"),
     "leases": lambda store: store.leases("sea-1"),
+    "agent": lambda store: store.agent(KEY),
+    "agents": lambda store: store.agents(),
+    "live": lambda store: store.live("liv-1"),
+    "lives": lambda store: store.lives(),
     "logs": lambda store: store.logs(),
     "log_subtrees": lambda store: store.log_subtrees(0, [(0, 0)]),
     "log_leaf": lambda store: store.log_leaf(KEY),
@@ -47,6 +51,8 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "audit_head": lambda store: store.audit_head(),
     "audit_lines": lambda store: store.audit_lines(),
     "audit_find": lambda store: store.audit_find(AuditQuery(limit=10)),
+    "feed": lambda store: store.feed(after=0),
+    "feed newest": lambda store: store.feed(),
     "usage": lambda store: store.usage(),
     "check": lambda store: store.check(),
     "remove_session": lambda store: store.remove_session("ses-1"),
@@ -108,7 +114,7 @@ async def test_whatever_stands_in_a_damaged_row_every_read_gives_a_value_or_an_e
 
 
 def test_every_reading_method_is_tried() -> None:
-    writes = ("put_", "append_", "drop_", "commit_", "import_", "remove_", "take_", "count_")
+    writes = ("put_", "append_", "drop_", "commit_", "import_", "remove_", "take_", "count_", "add_", "charge_")
     methods = {name for name, _ in inspect.getmembers(SqliteStore, inspect.iscoroutinefunction)}
     reading = {name for name in methods if not name.startswith(("_", *writes))}
     assert reading - set(_READS) == {"blob", "close", "open", "search_removed", "session_remains"}

@@ -14,6 +14,7 @@ from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord,
 from adapters.ports import Store
 from adapters.storage.sqlite import SqliteStore
 from protocol.audit import Draft, Outcome
+from protocol.feed import Kind, News
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
 from tests.contract.test_store_live import live
@@ -29,6 +30,8 @@ SMALL: Final = {
     "log_heads": "one of each peer",
     "log_cosigned": "one of each peer",
     "log_equivocations": "one of each peer",
+    "feed": "limits.FEED_ROWS_MAX",
+    "sqlite_sequence": "one of each table whose numbers are never given again",
 }
 """Tables that are read whole, and what bounds them."""
 WHOLE: Final = {
@@ -72,6 +75,7 @@ async def fill(store: Store) -> None:
     await store.keep_schedule(schedule(), was=0, runs=[run(1)])
     await _logs(store)
     await _audit(store)
+    await _feed(store)
 
 
 async def _everything(store: Store) -> None:
@@ -129,6 +133,7 @@ async def _everything(store: Store) -> None:
     await _logs(store)
     await store.drop_cosigned("A")
     await _audit(store)
+    await _feed(store)
     await store.usage()
     await store.search_removed("sea-1")
     await store.remove_search("sea-1")
@@ -175,6 +180,13 @@ async def _audit(store: Store) -> None:
         for what in ("", "node"):
             for since_ms, until_ms in ((0, 0), (1, 0), (0, 9), (1, 9)):
                 await store.audit_find(AuditQuery(since_ms=since_ms, until_ms=until_ms, who=who, what=what, limit=10))
+
+
+async def _feed(store: Store) -> None:
+    await store.append_feed(News(at_ms=1, kind=Kind.NODE_SERVING, ids=("A",), who="node"))
+    for after in (None, 0):
+        for kind in ("", "node"):
+            await store.feed(after=after, kind=kind)
 
 
 async def _plans(directory: Path, calls: Callable[[Store], Awaitable[None]]) -> dict[str, list[str]]:

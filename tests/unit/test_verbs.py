@@ -31,6 +31,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "node id": (),
     "node join": ("node.join",),
     "node pair": ("node.pair_wait", "node.pair_begin", "node.pair_confirm"),
+    "events": ("events.list",),
     "explore run": ("explore.run", "explore.resume"),
     "explore show": ("explore.show", "explore.list"),
     "log audit": ("log.audit", "log.audit_peer"),

@@ -1,0 +1,122 @@
+"""Tells and lists changes. A follower wakes by a notice in memory and reads from the store, so a slow one holds nothing up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
+
+from adapters.feed_records import FeedPage
+from adapters.ports import Clock, Store
+from node.verbs import Bound
+from node.verbs import events as verbs
+from node.verbs.events import Listed, ListParams
+from protocol.errors import MeshError
+from protocol.feed import Kind, News, check_ids
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Feed:
+    """What changes on this node, in its order."""
+
+    def __init__(self, store: Store, clock: Clock, who: Callable[[], str]) -> None:
+        """who: for whom this task works, as the audit trail calls them."""
+        self._store, self._clock, self._who = store, clock, who
+        self._grown = asyncio.Event()
+        """Set at the next change, and then replaced: whoever waits has the one of before he read."""
+        self._closed = False
+        self.bound: Bound = {verbs.LIST: lambda params, tell: self.changes(params)}
+
+    # --- telling -----------------------------------------------------------------------------------------------------
+
+    async def tell(self, kind: Kind, *ids: str, who: str = "") -> None:
+        """Add a change that has just happened; the ids that ``kind`` names. Never fails: what goes wrong is logged.
+
+        who: had it done, if it is not for whom this task works.
+        """
+        news = self._news(kind, ids, who)
+        if news is None:
+            return
+        try:
+            await self._store.append_feed(news)
+        except MeshError as error:
+            log.warning("%s is not in the feed: %s", kind.value, error)
+        finally:
+            self._wake()  # also for a caller who no longer waits: what he wrote is stored all the same
+
+    async def along(self, write: Callable[[News | None], Awaitable[T]], kind: Kind, *ids: str, who: str = "") -> T:
+        """What ``write`` returned, which hands the change to the store together with what it changes: one transaction.
+
+        who: as for ``tell``. Errors: those of ``write``.
+        """
+        try:
+            return await write(self._news(kind, ids, who))
+        finally:
+            self._wake()  # also for a caller who no longer waits: what he wrote is stored all the same
+
+    def _news(self, kind: Kind, ids: tuple[str, ...], who: str) -> News | None:
+        try:
+            return News(at_ms=self._clock.now_ms(), kind=kind, ids=check_ids(kind, ids), who=who or self._who())
+        except MeshError as error:
+            log.warning("%s is not in the feed: %s", kind.value, error)
+            return None
+
+    def _wake(self) -> None:
+        self._grown.set()
+        self._grown = asyncio.Event()
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    async def changes(self, asked: ListParams) -> Listed:
+        """The changes after ``asked.since``, or the newest; with ``asked.wait_s``, once there is one or the time is over.
+
+        Errors: ``input.invalid``, ``feed.gap``, ``store.*``; ``node.stopped`` while it waits.
+        """
+        if asked.kind and not any(asked.kind in (kind, kind.partition(".")[0]) for kind in Kind):
+            raise MeshError("input.invalid", f"no kind of change is called {asked.kind!r}", field="kind")
+        if asked.since is not None and asked.since < 0:
+            raise MeshError("input.invalid", "changes are numbered from 1: since is 0 or more", field="since")
+        grown = self._grown
+        found = await self._read(asked)
+        if asked.since is None or not asked.wait_s:
+            return found
+        with suppress(TimeoutError):
+            async with asyncio.timeout(asked.wait_s):
+                while not found.changes:
+                    if self._closed:
+                        raise MeshError("node.stopped", "the node is ending")
+                    await grown.wait()
+                    grown = self._grown
+                    found = await self._read(msgspec.structs.replace(asked, since=found.last))
+        return found
+
+    async def _read(self, asked: ListParams) -> Listed:
+        page = await self._store.feed(after=asked.since, limit=asked.limit, kind=asked.kind)
+        if asked.since is not None:
+            _check_follows(asked.since, page)
+        # A full page may leave out later ones; else everything up to the newest has been looked at.
+        full = len(page.changes) == asked.limit and asked.since is not None
+        last = page.changes[-1].number if full else page.newest
+        return Listed(changes=page.changes, last=last, oldest=page.oldest)
+
+    def close(self) -> None:
+        """End the waiting of everybody who follows: the node stops. Twice is once."""
+        self._closed = True
+        self._wake()
+
+
+def _check_follows(since: int, page: FeedPage) -> None:
+    """Nothing, if what comes after number ``since`` is all there. Errors: ``feed.gap``."""
+    if since < page.oldest - 1:
+        message = f"the changes after {since} are cut off: the oldest that is left has the number {page.oldest}"
+    elif since > page.newest:
+        message = f"the feed ends at {page.newest}, before {since}: it is not the feed that this number is of"
+    else:
+        return
+    raise MeshError("feed.gap", message, since=since, oldest=page.oldest, newest=page.newest)

@@ -1,0 +1,137 @@
+"""The feed of what changes on a node: kinds of changes, and what one may say.
+
+A change says what happened, when, to what, and who had it done. What it is about, it names by ids alone: each kind declares which,
+and ``check_ids`` takes nothing else. So no text of a page, no address, no words of a person and no secret can stand in the feed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from protocol import ids, limits
+from protocol.errors import MeshError
+
+_Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+_Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Who = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9:_.-]+$", max_length=limits.AUDIT_NAME_CHARS_MAX)]
+
+
+class Kind(StrEnum):
+    """What happened. A kind never changes its meaning."""
+
+    NODE_SERVING = "node.serving"
+    NODE_STOPPED = "node.stopped"
+    KEY_ROTATED = "key.rotated"
+    KEY_RECOVERED = "key.recovered"
+    KEY_REVOKED = "key.revoked"
+    PEER_PAIRED = "peer.paired"
+    PEER_GRANTS = "peer.grants"
+    PEER_GRANTED_US = "peer.granted_us"
+    PEER_KEYS = "peer.keys"
+    PEER_FROZEN = "peer.frozen"
+    PEER_UNFROZEN = "peer.unfrozen"
+    PEER_DISTRUSTED = "peer.distrusted"
+    PEER_TRUSTED = "peer.trusted"
+    SESSION_RECORDED = "session.recorded"
+    SESSION_REPLAYED = "session.replayed"
+    SESSION_IMPORTED = "session.imported"
+    SESSION_REMOVED = "session.removed"
+    LIVE_OPENED = "live.opened"
+    LIVE_ENDED = "live.ended"
+    SEARCH_STARTED = "search.started"
+    SEARCH_ENDED = "search.ended"
+    SEARCH_REMOVED = "search.removed"
+    LEASE_GRANTED = "lease.granted"
+    LEASE_ENDED = "lease.ended"
+    CLAIM_VERIFIED = "claim.verified"
+    CLAIM_REFUSED = "claim.refused"
+
+
+class About(NamedTuple):
+    """What a kind says."""
+
+    ids: tuple[str, ...]
+    """What its ids are, in their order: ``node``, or a kind of ``protocol.ids``."""
+    meaning: str
+
+
+ABOUT: Final[dict[Kind, About]] = {
+    Kind.NODE_SERVING: About(("node",), "This node serves: peers and commands reach it."),
+    Kind.NODE_STOPPED: About(
+        ("node",), "This node was asked to stop, and stops. A node that was killed cannot say so."
+    ),
+    Kind.KEY_ROTATED: About(("node",), "This node signs with a new witness key."),
+    Kind.KEY_RECOVERED: About(("node",), "This node signs with a new witness key, by its recovery key."),
+    Kind.KEY_REVOKED: About(("node",), "This node has revoked itself."),
+    Kind.PEER_PAIRED: About(("node",), "A node became a peer, or was paired with again."),
+    Kind.PEER_GRANTS: About(("node",), "The owner changed what a peer may do here."),
+    Kind.PEER_GRANTED_US: About(("node",), "A peer changed what this node may do there."),
+    Kind.PEER_KEYS: About(
+        ("node",), "A peer changed its key, revoked itself, or has a key log that contradicts itself."
+    ),
+    Kind.PEER_FROZEN: About(
+        ("node",), "What a peer may do here is frozen: its witness log is not in order, or not shown."
+    ),
+    Kind.PEER_UNFROZEN: About(("node",), "The witness log of a peer is in order again, and shown."),
+    Kind.PEER_DISTRUSTED: About(("node",), "The owner distrusts a peer."),
+    Kind.PEER_TRUSTED: About(("node",), "The owner trusts a peer again."),
+    Kind.SESSION_RECORDED: About(
+        ("ses",), "A session was recorded and signed, by its owner or while a claim was checked."
+    ),
+    Kind.SESSION_REPLAYED: About(("ses", "rep"), "A session was replayed; the report says what matched."),
+    Kind.SESSION_IMPORTED: About(("ses",), "A session came in with a bundle that verified."),
+    Kind.SESSION_REMOVED: About(("ses",), "A session was removed."),
+    Kind.LIVE_OPENED: About(("liv",), "A live session was opened; its first page is about to load."),
+    Kind.LIVE_ENDED: About(
+        ("liv",),
+        "A live session has ended: closed, due, or failed, or the node was stopped or killed while it was open.",
+    ),
+    Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
+    Kind.SEARCH_ENDED: About(("sea", "node"), "A search runs here no longer: done, failed, stopped or declined."),
+    Kind.SEARCH_REMOVED: About(("sea",), "A search was removed."),
+    Kind.LEASE_GRANTED: About(("lea", "sea", "node"), "A branch was leased to the node, by this one or to it."),
+    Kind.LEASE_ENDED: About(("lea", "sea", "node"), "The lease of the node ended: by a result, its time, or revoked."),
+    Kind.CLAIM_VERIFIED: About(
+        ("lea", "sea", "node"), "The success that the node claimed was replayed here, and holds."
+    ),
+    Kind.CLAIM_REFUSED: About(("lea", "sea", "node"), "The success that the node claimed does not hold."),
+}
+"""Every kind: the ids it names and what it means."""
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A change without its place in the feed."""
+
+    at_ms: _Time
+    kind: Kind
+    ids: tuple[str, ...]
+    who: _Who
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One change in the feed: its place, and the fields of ``News``."""
+
+    number: _Number
+    """Its place. Numbers have no gaps and never repeat."""
+    at_ms: _Time
+    """When it was written down, milliseconds since 1970, by the clock of the node."""
+    kind: Kind
+    ids: tuple[str, ...]
+    """What it is about, in the order that the kind declares."""
+    who: _Who
+    """Who had it done: ``owner``, ``node``, ``agent:`` and its name, or the id of a peer."""
+
+
+def check_ids(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
+    """``given``, once they are the ids that ``kind`` names. Errors: ``id.invalid``."""
+    wanted = ABOUT[kind].ids
+    if len(given) != len(wanted):
+        raise MeshError("id.invalid", f"{kind.value} names {len(wanted)} ids")
+    for form, text in zip(wanted, given, strict=True):
+        if text != (ids.parse_node_id(text) if form == "node" else ids.parse_id(form, text)):
+            raise MeshError("id.invalid", f"an id of {kind.value} is not in its canonical form")
+    return tuple(given)
