@@ -16,6 +16,7 @@ from nacl.signing import SigningKey
 from adapters.audit_records import AuditLine, AuditQuery
 from adapters.feed_records import FeedPage
 from adapters.log_records import CosignedRecord, EquivocationRecord, HeadRecord, LeafRecord, LogRecord, Subtree
+from adapters.schedule_records import RunRecord, ScheduleRecord
 from protocol import limits
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
@@ -453,6 +454,30 @@ class Store(Protocol):
 
     async def remove_agent(self, name: str) -> bool: ...
 
+    async def keep_schedule(self, record: ScheduleRecord, *, was: int, runs: Sequence[RunRecord] = ()) -> bool:
+        """Insert a schedule (``was`` 0) or replace version ``was`` of it, and insert records of due times; all or nothing.
+
+        False, and nothing is changed, if the schedule has another version or one of the due times a record. Of each schedule
+        the newest ``SCHEDULE_RUNS_MAX`` records stay, and those that run.
+        """
+
+    async def schedules(self) -> list[ScheduleRecord]:
+        """Oldest first."""
+
+    async def schedule(self, schedule_id: str) -> ScheduleRecord | None: ...
+
+    async def remove_schedule(self, schedule_id: str) -> bool:
+        """Forget a schedule and the records of its due times; whether there was one."""
+
+    async def keep_run(self, run: RunRecord, *, was: int) -> bool:
+        """Replace version ``was`` of the record of a due time; False if it has another version or is not there."""
+
+    async def runs_of(self, schedule_id: str, *, limit: int) -> list[RunRecord]:
+        """The newest records of a schedule, newest first."""
+
+    async def running_runs(self) -> list[RunRecord]:
+        """The records of every schedule that say ``running``, by schedule and due time."""
+
     async def append_log(self, log: LogRecord, leaves: Sequence[LeafRecord], subtrees: Mapping[Subtree, bytes]) -> None:
         """Add ``leaves`` to a log and replace its record, all or nothing; index 0 begins a log.
 
@@ -729,6 +754,22 @@ class Clock(Protocol):
         """``count`` unpredictable bytes."""
 
     async def sleep(self, seconds: float) -> None: ...
+
+
+class Notifier(Protocol):
+    """Tells somebody outside of an event. What is told holds ids, states and codes only."""
+
+    async def post(self, url: str, body: bytes) -> None:
+        """Send JSON by POST; one more try if the first one fails. No redirect is followed, no answer is read.
+
+        Errors: ``schedule.notify``.
+        """
+
+    async def run(self, command: Sequence[str], body: bytes) -> None:
+        """Run a program with JSON on its standard input, without a shell and without the secrets of this process.
+
+        Errors: ``schedule.notify`` (it did not start, did not end in time, or ended with another status than 0).
+        """
 
 
 Events = AsyncIterator[dict[str, object]]

@@ -11,6 +11,7 @@ from adapters.ports import (
     Discovery,
     KeyStore,
     NewTreeWriter,
+    Notifier,
     OpenBrowser,
     PairingClient,
     PairingServer,
@@ -23,10 +24,11 @@ from node.audit import Audit
 from node.base import LoopWatch, Serving
 from node.config import Config
 from node.distrust import Distrust, Notices
-from node.explorer import Explorer
+from node.explorer import Explorer, Parts
 from node.live import Browsers, LiveSessions
 from node.log import LogExchange, Logs
 from node.pairing import PairingDesk
+from node.schedules import ScheduledSearches, Schedules
 from node.sessions import Sessions
 from node.signing import Identity, Witness
 from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
@@ -49,6 +51,8 @@ class Ports:
     pairing_client: PairingClient
     discovery: Discovery
     tree_writer: NewTreeWriter
+    notifier: Notifier
+    """Tells others outside how scheduled runs ended."""
     refusals: Refusals = field(default_factory=Refusals)
     to_words: Callable[[bytes], str]
     """A digest as six words for people to compare."""
@@ -80,6 +84,7 @@ class Rooms:
     sessions: Sessions
     live: LiveSessions
     explorer: Explorer
+    schedules: Schedules
     server: PeerServer
     refusals: Refusals
     refusal_book: RefusalBook
@@ -97,6 +102,7 @@ class Rooms:
         """Stop everything, in the order in which things depend on each other. Twice is once."""
         await self.pairing.close()
         await self.distrust.close()
+        await self.schedules.close()
         await self.explorer.close()
         await self.log_exchange.close()
         await self.discovery.close()
@@ -128,6 +134,10 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     notices = Notices(witness, calls, log_exchange, store, clock)
     serving = Serving(home)
     explorer = Explorer(witness, config, store, clock, browsers, calls, ports.tree_writer, log_exchange.demand)
+    sessions = Sessions(witness, config, store, clock, browsers, peers)
+    parts = Parts(explorer, sessions, peers, store, clock, config.name)
+    searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
+    schedules = Schedules(store, clock, searching, ports.notifier)
     return Rooms(
         home=home,
         config=config,
@@ -144,9 +154,10 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
         log_exchange=log_exchange,
         logs=Logs(witness, log_exchange, calls, store, config.name),
         audit=Audit(witness, peers, store),
-        sessions=Sessions(witness, config, store, clock, browsers, peers),
+        sessions=sessions,
         live=LiveSessions(witness, config, store, clock, browsers, serving),
         explorer=explorer,
+        schedules=schedules,
         server=server,
         refusals=ports.refusals,
         refusal_book=RefusalBook(ports.refusals, store, clock),

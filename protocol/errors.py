@@ -53,7 +53,8 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "This node has nothing stored under this id or name.",
-        "List what is stored and copy the id from there: `trailmesh session ls`, `trailmesh explore show` or `trailmesh node peers`.",
+        "List what is stored and copy the id from there: `trailmesh session ls`, `trailmesh explore show`,"
+        " `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
     "config.invalid": Code(
         _C,
@@ -653,6 +654,40 @@ CODES: dict[str, Code] = {
         True,
         "The open searches of the node together hold the maximum number of pages in memory.",
         "End a search on that node (`trailmesh explore show` lists them, `trailmesh explore stop` ends one), then try again.",
+    ),
+    # schedules
+    "schedule.running": Code(
+        _O,
+        True,
+        "The run of the schedule before this one has not ended.",
+        "Wait for its end, or end it with `trailmesh explore schedule pause`.",
+    ),
+    "schedule.late": Code(
+        _E,
+        False,
+        "The due time passed while the node did not run, or its clock jumped over it.",
+        "Keep the node serving; `--misfire run-once` runs the last due time that passed.",
+    ),
+    "schedule.withdrawn": Code(
+        _C,
+        True,
+        "The schedule was paused or removed, or it expired, before its run had ended.",
+        "Resume it (`trailmesh explore schedule resume`), or add it again.",
+    ),
+    "schedule.failing": Code(
+        _O,
+        False,
+        "The schedule was paused because too many of its runs failed in a row.",
+        "See why with `trailmesh explore schedule show`, then `trailmesh explore schedule resume`.",
+    ),
+    "schedule.expired": Code(
+        _C, False, "The schedule has expired: it runs no more.", "Add it again with a later `--expires`."
+    ),
+    "schedule.notify": Code(
+        _E,
+        True,
+        "The end of a run could not be told to the webhook or command of its schedule.",
+        "Check that the webhook answers with a status of 200 to 299, or that the command exits with 0.",
     ),
     "delta.invalid": Code(
         _P,

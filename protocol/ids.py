@@ -23,8 +23,8 @@ _ID_CHARS = 20
 ID_RANDOM_BYTES = 13
 """How many random bytes ``make_id`` takes; it uses their first 100 bits."""
 
-KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv"})
-"""session, search, lease, replay report, invite, live session"""
+KINDS = frozenset({"ses", "sea", "lea", "rep", "inv", "liv", "sch"})
+"""session, search, lease, replay report, invite, live session, schedule"""
 NODE: Final = "node"
 """Stands for node ids where the others have their kind."""
 

@@ -221,6 +221,20 @@ LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the ow
 LIVE_CALL_WAIT_S: Final = 30  # of a call, for the call before it in the same session
 LIVE_STEP_CHARS_MAX: Final = 32 * KIB
 
+# Schedules (docs/schedules.md)
+SCHEDULES_MAX: Final = 64
+SCHEDULE_TEXT_CHARS_MAX: Final = 2_048
+SCHEDULE_EVERY_S_MIN: Final = 10
+SCHEDULE_EVERY_S_MAX: Final = 366 * 86_400
+SCHEDULE_JITTER_S_MAX: Final = 3_600
+SCHEDULE_ORIGINS_MAX: Final = 16
+SCHEDULE_RUNS_MAX: Final = 1_000  # records that are kept of each schedule
+SCHEDULE_DUE_AT_ONCE_MAX: Final = 200  # due times in one transaction
+SCHEDULE_SLEEP_S_MAX: Final = 60
+SCHEDULE_FAILURES_MAX: Final = 5  # in a row; then it is paused
+SCHEDULE_NOTIFY_TIMEOUT_S: Final = 10
+SCHEDULE_COMMAND_WORDS_MAX: Final = 32
+
 # Browser
 CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page
 CONTEXTS_PER_BROWSER_MAX: Final = 8

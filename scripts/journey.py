@@ -23,6 +23,10 @@ console = Console(stderr=True)
 COORDINATOR, WORKERS, AUDITOR, STRANGER = "harbour", ("quay", "pier"), "notary", "stranger"
 
 
+_SCHEDULED_S = 8
+"""Long enough to see one node explore by itself; whether it finds what three have found is another matter."""
+
+
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What to explore."""
 
@@ -45,6 +49,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     branches: int = 0
     visits_per_peer: dict[str, int] = msgspec.field(default_factory=dict)
     verified: bool = False
+    scheduled: bool = False
     unsafe_effects: int = -1
     imported_verified: bool = False
     steps: int = 0
@@ -75,6 +80,7 @@ class Journey:
             try:
                 self._pair(harbour, workers, notary)
                 self._explore(harbour)
+                self._schedule(harbour)
                 bundle = self._hand_over(harbour, notary)
                 self._tamper(bundle, notary)
                 self._refuse(stranger, harbour)
@@ -114,6 +120,20 @@ class Journey:
         )
         for step in self.search["path"]:
             console.print(Text(f"   {step}"))
+
+    def _schedule(self, harbour: MeshNode) -> None:
+        task = self.task
+        self._say("the search is put on a schedule, every morning at six, and run once by hand")
+        arguments = ["--goal", task.goal, "--start", task.start_url, "--until", json.dumps(task.until)]
+        arguments += ["--cron", "0 6 * * *", "--alone", "--seconds", str(_SCHEDULED_S)]
+        made = harbour.run("explore", "schedule", "add", *arguments)
+        ran = harbour.run("explore", "schedule", "run-now", made["schedule"], progress=True)
+        (kept,) = harbour.run("explore", "schedule", "show", made["schedule"])["runs"]
+        self.outcome.scheduled = kept == ran and kept["status"] in ("done", "failed") and bool(kept["spend"])
+        reason = f" ({kept['reason']})" if kept["reason"] else ""
+        console.print(
+            f"   its record: {kept['status']}{reason}, {sum(peer['visits'] for peer in kept['spend'])} visits"
+        )
 
     def _hand_over(self, harbour: MeshNode, notary: MeshNode) -> Path:
         session = self.search["session"]
@@ -163,6 +183,7 @@ class Journey:
             "every peer was given a branch": len(shares) == done.nodes and all(peer["leases"] for peer in shares),
             "every peer explored": all(done.visits_per_peer.values()) or not self.task.far,
             "the goal was reached and verified": done.verified,
+            "the scheduled search ran and was written down": done.scheduled,
             "nothing unsafe happened on the site": done.unsafe_effects == 0,
             "the imported bundle verified": done.imported_verified,
             "every step matched in the re-drive": done.steps > 0 and done.steps == done.steps_matched,

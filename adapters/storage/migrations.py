@@ -125,6 +125,18 @@ _FEED: Final = (
         who TEXT NOT NULL) STRICT""",
 )
 
+# Owner and version: a change is made to the version that was read, also should several processes share a store one day.
+_SCHEDULES: Final = (
+    """CREATE TABLE schedules (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, version INTEGER NOT NULL,
+        body BLOB NOT NULL) STRICT""",
+    # The key is the promise: one record for each due time.
+    """CREATE TABLE schedule_runs (
+        schedule TEXT NOT NULL, due_ms INTEGER NOT NULL, status TEXT NOT NULL, owner TEXT NOT NULL,
+        version INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (schedule, due_ms)) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX schedule_runs_running ON schedule_runs (schedule, due_ms) WHERE status = 'running'",
+)
+
 MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _FIRST,
     _WITNESS_LOG,
@@ -134,6 +146,7 @@ MIGRATIONS: Final[Sequence[Sequence[str]]] = (
     _LIVE,
     _AGENTS,
     _FEED,
+    _SCHEDULES,
 )
 VERSION: Final = len(MIGRATIONS)
 

@@ -26,6 +26,7 @@ from adapters.ports import (
     PeerRecord,
     SearchRecord,
 )
+from adapters.schedule_records import RunRecord, ScheduleRecord
 from adapters.storage import (
     agent_table,
     artefact_table,
@@ -35,6 +36,7 @@ from adapters.storage import (
     log_tables,
     records,
     removal,
+    schedule_tables,
     search_tables,
 )
 from adapters.storage.blobs import Blobs
@@ -322,6 +324,29 @@ class SqliteStore:
 
     async def remove_agent(self, name: str) -> bool:
         return await self._database.write(lambda db: agent_table.remove(db, name))
+
+    # --- schedules ---
+
+    async def keep_schedule(self, record: ScheduleRecord, *, was: int, runs: Sequence[RunRecord] = ()) -> bool:
+        return await self._database.write(lambda db: schedule_tables.keep_schedule(db, record, was, runs))
+
+    async def schedules(self) -> list[ScheduleRecord]:
+        return await self._database.read(schedule_tables.schedules)
+
+    async def schedule(self, schedule_id: str) -> ScheduleRecord | None:
+        return await self._database.read(lambda db: schedule_tables.schedule(db, schedule_id))
+
+    async def remove_schedule(self, schedule_id: str) -> bool:
+        return await self._database.write(lambda db: schedule_tables.remove_schedule(db, schedule_id))
+
+    async def keep_run(self, run: RunRecord, *, was: int) -> bool:
+        return await self._database.write(lambda db: schedule_tables.keep_run(db, run, was))
+
+    async def runs_of(self, schedule_id: str, *, limit: int) -> list[RunRecord]:
+        return await self._database.read(lambda db: schedule_tables.runs_of(db, schedule_id, limit))
+
+    async def running_runs(self) -> list[RunRecord]:
+        return await self._database.read(schedule_tables.running_runs)
 
     # --- witness log ---
 

@@ -15,6 +15,7 @@ from node.health import MeshVerbs
 from node.live import LiveVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
+from node.schedules import ScheduleVerbs
 from node.sessions import SessionVerbs, read_step
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
@@ -34,6 +35,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
         **SessionVerbs(rooms.sessions).bound,
         **LiveVerbs(rooms.live, read_step).bound,
+        **ScheduleVerbs(rooms.schedules, rooms.clock).bound,
         **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
         **rooms.own_keys.bound,
         **rooms.logs.bound,

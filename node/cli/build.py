@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -258,6 +259,14 @@ def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
+def _words(name: str, typed: tuple[str, ...]) -> list[str]:
+    """The words of a command as a shell would part them; no shell ever sees them."""
+    try:
+        return [word for text in typed for word in shlex.split(text)]
+    except ValueError as error:
+        raise MeshError("input.invalid", f"--{name.replace('_', '-')}: {error}") from error
+
+
 READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "file": _file,
     "path": _path,
@@ -265,6 +274,7 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "secrets": _secrets,
     "duration": _duration,
     "pairs": _pairs,
+    "words": _words,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }
 """By ``reads`` of a parameter: the name of the parameter and what was typed, to what the verb is given."""

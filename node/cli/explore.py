@@ -8,8 +8,10 @@ from typing import Any, Final
 import click
 
 from node.base import counted
+from node.cli import schedule
 from node.cli.build import Look, commands_of, parameter
 from node.cli.common import Result, common_options, emit, moment, run_verb, short_caller, table
+from node.cli.explore_words import progress_line, read_condition
 from node.verbs import explore as verbs
 from protocol.errors import MeshError
 
@@ -67,7 +69,7 @@ def run(
     def show(event: Result) -> str:
         nonlocal search
         search = event["search"] if "participants" in event else search
-        return _line(event)
+        return progress_line(event)
 
     try:
         result = run_verb(home, verb.name, params, show=show)
@@ -77,43 +79,6 @@ def run(
             "internal.cancelled", f"interrupted; what was found is kept{again}", search=search or ""
         ) from None
     emit(result, as_json=as_json, text=show_summary)
-
-
-def read_condition(text: str) -> Any:
-    """The plain data of a condition given as YAML or ``@FILE``. Errors: ``condition.invalid``."""
-    from node.config import load
-
-    try:
-        if text.startswith("@"):
-            text = Path(text[1:]).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MeshError("condition.invalid", f"{text[1:]} cannot be read") from error
-    try:
-        return load(text).plain()
-    except MeshError as error:
-        raise MeshError("condition.invalid", error.message, **error.detail) from error
-
-
-def _line(event: Result) -> str:
-    if "participants" in event:
-        return f"search {event['search']} with {counted(len(event['participants']), 'node')}"
-    if "visits" in event:
-        left = max(0, event["of_seconds"] - event["seconds"])
-        shares = ", ".join(f"{peer[:7]} {count}" for peer, count in event["visits"].items() if count)
-        return (
-            f"  {left:>4} s left: {counted(event['live_leases'], 'lease')}, {counted(event['nodes'], 'action')} found, "
-            f"{counted(sum(event['visits'].values()), 'visit')}{f' ({shares})' if shares else ''}, "
-            f"best {event['best']:.2f}, {counted(event['claims'], 'claim')}"
-        )
-    if "claim" in event:
-        return f"  {event['peer'][:7]} claims success after {counted(event['claim'], 'step')}: replaying …"
-    if "claim_refused" in event:
-        return f"  the claim of {event['peer'][:7]} did not hold"
-    if "lease_expired" in event:
-        return f"  {event['peer'][:7]} fell silent: its branch is open again"
-    if "error" in event:
-        return f"  {event['peer'][:7]} could not take a branch: {event['error']}"
-    return ""
 
 
 def show_summary(r: Result) -> None:
@@ -183,3 +148,4 @@ LOOKS: Final = {
 }
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)
+group.add_command(schedule.group)

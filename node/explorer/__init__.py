@@ -8,11 +8,12 @@ Owns every search of this node. Never accepts a claim that this node has not rep
 """
 
 from node.explorer.explorer import Explorer
-from node.explorer.show import Parts
+from node.explorer.show import Parts, show_search
 from node.explorer.verbs import ExploreVerbs
 
 __all__ = [
     "ExploreVerbs",
     "Explorer",
     "Parts",
+    "show_search",
 ]

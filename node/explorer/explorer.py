@@ -128,12 +128,14 @@ class Explorer:
         seconds: int,
         seed: int,
         tell: Tell,
+        search_id: str = "",
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
         ``peers``: names; None takes every peer that lets us assign branches there. A caller who may visit some origins only
-        searches without peers. Nothing is kept of a search whose start page does not open. Errors: ``OpenSearches.check_open``;
-        ``input.*``, ``condition.invalid``, ``search.start_failed``, ``caller.refused``, ``browser.*``.
+        searches without peers. Nothing is kept of a search whose start page does not open. search_id: a new id that
+        the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
+        ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
         self._searches.check_open()
         if redact_url(start_url) != start_url:
@@ -143,7 +145,7 @@ class Explorer:
             raise MeshError("input.invalid", "a goal is one line, without control characters")
         chosen = self._participants(_alone(peers), start_url)
         now_ms = self._clock.now_ms()
-        search_id = ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
+        search_id = search_id or ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         self._witness.trail.about(search_id)
         spec = _checked(
             SearchSpec(

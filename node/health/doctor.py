@@ -16,6 +16,7 @@ from adapters.ports import Store
 from node.base import counted
 from node.config import Config
 from node.health.doctor_peers import check_peer
+from node.health.doctor_schedules import check_schedules
 from node.health.remedies import CLOCKS, after_end, for_browser, for_opening
 from node.live import Browsers
 from node.rooms import Rooms
@@ -36,7 +37,7 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
     found = [*_python(), *await _data_directory(rooms.home)]
     found += await _witness_key(rooms)
     found += await _store(rooms.home, rooms.store)
-    checkers: list[_Checker] = [_witness_log, _clock, _peer_listener]
+    checkers: list[_Checker] = [_witness_log, _clock, _peer_listener, check_schedules]
     for checker in checkers:
         found += await checker(rooms)
     if browser:

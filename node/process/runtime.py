@@ -89,6 +89,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
             rooms.refusal_book.keep, "interval", seconds=limits.REFUSALS_KEEP_EVERY_S, max_instances=1, coalesce=True
         )
         scheduler.start()
+        rooms.schedules.start()
         ready(
             {
                 "node": rooms.identity.node,
@@ -103,6 +104,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
     finally:
         if scheduler.running:
             scheduler.shutdown(wait=False)
+        await rooms.schedules.close()  # while searches can still be stopped: the next start does not resume its runs
         # First, so that commands that follow a search hear why it ends, and it is not taken for stopped by them.
         await rooms.explorer.close()
         await control.close()

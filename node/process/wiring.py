@@ -18,6 +18,7 @@ from adapters.keys import passphrase as sealed
 from adapters.keys.file import FileKeyStore
 from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
+from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, Store
 from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
@@ -119,6 +120,7 @@ async def open_node(
             await rooms.log_exchange.load()
             await rooms.notices.load()
             await rooms.live.load()
+            await rooms.schedules.load()
             yield Node(rooms)
         finally:
             await rooms.close()
@@ -211,6 +213,7 @@ def _ports(
         pairing_client=TlsPairingClient(now_s=now_s),
         discovery=MulticastDiscovery(config.discovery.interfaces),
         tree_writer=TreeWriter,
+        notifier=OutsideNotifier(),
         refusals=refusals,
         to_words=words.fingerprint,
         from_words=words.from_words,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import agent, audit, distrust, events, explore, keys, live, log, node, pairing, session
+from node.verbs import agent, audit, distrust, events, explore, keys, live, log, node, pairing, schedule, session
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
@@ -17,6 +17,7 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     session.VERBS,
     live.VERBS,
     explore.VERBS,
+    schedule.VERBS,
     log.VERBS,
     audit.VERBS,
     events.VERBS,

@@ -32,6 +32,7 @@ from tests.sim.truth import WRITE_S_MAX
 from tests.twins.browser import MemoryBrowser
 from tests.twins.clock import START_MS
 from tests.twins.discovery import MemoryDiscovery, MemoryNeighbourhood
+from tests.twins.notify import MemoryNotifier
 from tests.twins.storage import MemoryStore
 from tests.twins.transport import Leg, MemoryClient, MemoryServer
 
@@ -210,6 +211,7 @@ class Life:
                 pairing_client=TlsPairingClient(),
                 discovery=MemoryDiscovery(MemoryNeighbourhood()),
                 tree_writer=TreeWriter,
+                notifier=MemoryNotifier(),
                 to_words=bytes.hex,
                 from_words=words.from_words,
                 addresses=(machine.address,),

@@ -24,15 +24,17 @@ from adapters.ports import (
     PeerRecord,
     SearchRecord,
 )
+from adapters.schedule_records import RunRecord, ScheduleRecord
 from adapters.storage import records, removal
 from adapters.storage.records import integer, pack, unpack
 from adapters.storage.usage import ROW_BYTES, added_up
-from protocol import audit
+from protocol import audit, limits
 from protocol.audit import START, Draft, Head
 from protocol.errors import MeshError
 from protocol.feed import Change, News
 from protocol.recording.bundle import KIND
 from protocol.recording.session import Session, Step
+from protocol.schedule import RunStatus
 from tests.twins.feed import MemoryFeed
 
 
@@ -54,6 +56,8 @@ class MemoryStore:
         self._leases: dict[str, bytes] = {}
         self._lives: dict[str, bytes] = {}
         self._agents: dict[str, bytes] = {}
+        self._schedules: dict[str, bytes] = {}
+        self._runs: dict[tuple[str, int], bytes] = {}
         self._logs: dict[int, bytes] = {}
         self._leaves: dict[int, list[LeafRecord]] = {}
         self._subtrees: dict[tuple[int, int, int], bytes] = {}
@@ -374,6 +378,53 @@ class MemoryStore:
     async def remove_agent(self, name: str) -> bool:
         self._open()
         return self._agents.pop(name, None) is not None
+
+    # --- schedules ---
+
+    async def keep_schedule(self, record: ScheduleRecord, *, was: int, runs: Sequence[RunRecord] = ()) -> bool:
+        self._open()
+        body, packed = pack(record), {(run.schedule, integer(run.due_ms)): pack(run) for run in runs}
+        before = await self.schedule(record.id)
+        if (before.version if before else 0) != was or packed.keys() & self._runs.keys():
+            return False
+        self._schedules[record.id] = body
+        self._runs |= packed
+        for old in (await self.runs_of(record.id, limit=len(self._runs)))[limits.SCHEDULE_RUNS_MAX :]:
+            if old.status is not RunStatus.RUNNING:
+                del self._runs[old.schedule, old.due_ms]
+        return True
+
+    async def schedules(self) -> list[ScheduleRecord]:
+        self._open()
+        return [unpack(body, ScheduleRecord) for body in self._schedules.values()]
+
+    async def schedule(self, schedule_id: str) -> ScheduleRecord | None:
+        self._open()
+        body = self._schedules.get(schedule_id)
+        return None if body is None else unpack(body, ScheduleRecord)
+
+    async def remove_schedule(self, schedule_id: str) -> bool:
+        self._open()
+        self._runs = {key: body for key, body in self._runs.items() if key[0] != schedule_id}
+        return self._schedules.pop(schedule_id, None) is not None
+
+    async def keep_run(self, run: RunRecord, *, was: int) -> bool:
+        self._open()
+        body, key = pack(run), (run.schedule, run.due_ms)
+        if key not in self._runs or unpack(self._runs[key], RunRecord).version != was:
+            return False
+        self._runs[key] = body
+        return True
+
+    async def runs_of(self, schedule_id: str, *, limit: int) -> list[RunRecord]:
+        self._open()
+        found = [unpack(body, RunRecord) for key, body in sorted(self._runs.items()) if key[0] == schedule_id]
+        return found[::-1][: records.check_limit(limit)]
+
+    async def running_runs(self) -> list[RunRecord]:
+        self._open()
+        found = [unpack(body, RunRecord) for _, body in sorted(self._runs.items())]
+        return [run for run in found if run.status is RunStatus.RUNNING]
 
     # --- witness log ---
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from node.base.plain import counted
-from node.cli.explore import _line
+from node.cli.explore_words import progress_line as _line
 from tests.mesh_memory import NEVER, memory_mesh, until
 
 

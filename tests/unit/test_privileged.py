@@ -78,6 +78,18 @@ _CALLS: dict[str, dict[str, Any]] = {
     "explore.resume": {"search": "sea-AAAAAAAAAAAAAAAAAAAC4"},
     "explore.stop": {"search": "sea-AAAAAAAAAAAAAAAAAAAC4"},
     "explore.remove": {"search": "sea-AAAAAAAAAAAAAAAAAAAC4"},
+    "schedule.add": {
+        "goal": SECRET,
+        "start": f"https://u:{SECRET}@x.test/?token={SECRET}",
+        "until": {"title": SECRET},
+        "cron": "0 6 * * *",
+        "notify_webhook": f"https://hooks.test/{SECRET}",
+        "notify_command": ["/bin/true", SECRET],
+    },
+    "schedule.run_now": {"schedule": "sch-x"},
+    "schedule.pause": {"schedule": "sch-x"},
+    "schedule.resume": {"schedule": "sch-x"},
+    "schedule.remove": {"schedule": "sch-x"},
     "session.remove": {"session": "ses-x"},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",

@@ -18,11 +18,14 @@ from protocol.feed import Kind, News
 from tests.contract.test_store import artefact, delta, invite, lease, peer, search, session, step
 from tests.contract.test_store_agents import agent
 from tests.contract.test_store_live import live
+from tests.contract.test_store_schedules import run
+from tests.schedules import SCHEDULE, schedule
 
 SMALL: Final = {
     "peers": "limits.PEERS_MAX",
     "invites": "limits.INVITES_OPEN_MAX",
     "agents": "limits.AGENTS_MAX",
+    "schedules": "limits.SCHEDULES_MAX",
     "logs": "one for each time a log was renewed",
     "log_heads": "one of each peer",
     "log_cosigned": "one of each peer",
@@ -37,6 +40,7 @@ WHOLE: Final = {
     "SELECT peer, sum(length(envelope)) FROM deltas": "what peers take up: at the start, and at most once a minute",
     "SELECT who, count(*) FROM audit": "as above",
     "SELECT body FROM searches": "as above",
+    "SELECT body FROM schedule_runs WHERE status = 'running'": "at the start, by an index that has nothing but those",
     "SELECT search, sum(length(body)) FROM leases": "as above",
     "SELECT subject, names FROM artefacts": "the check of the whole store (`node doctor`)",
     "SELECT body FROM sessions WHERE instr": "a text is looked for from the newest on, until there are enough",
@@ -68,6 +72,7 @@ async def fill(store: Store) -> None:
     await store.put_lease(lease())
     await store.put_live(live())
     await store.add_agent(agent())
+    await store.keep_schedule(schedule(), was=0, runs=[run(1)])
     await _logs(store)
     await _audit(store)
     await _feed(store)
@@ -123,6 +128,7 @@ async def _everything(store: Store) -> None:
     await store.count_agent_call(b"o" * 32)
     await store.charge_agent(b"o" * 32, 1)
     await store.remove_agent("other")
+    await _schedules(store)
     await store.lease("lea-1")
     await _logs(store)
     await store.drop_cosigned("A")
@@ -134,6 +140,17 @@ async def _everything(store: Store) -> None:
     await store.session_remains("ses-1")
     await store.remove_session("ses-1")
     await store.check()
+
+
+async def _schedules(store: Store) -> None:
+    await store.keep_schedule(schedule(), was=0)
+    await store.keep_schedule(schedule(version=2), was=1, runs=[run(1)])
+    await store.schedules()
+    await store.schedule(SCHEDULE)
+    await store.keep_run(run(1, version=1), was=0)
+    await store.runs_of(SCHEDULE, limit=1)
+    await store.running_runs()
+    await store.remove_schedule(SCHEDULE)
 
 
 async def _logs(store: Store) -> None:

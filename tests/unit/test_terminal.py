@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from node.base.terminal import LineFormatter, json_text, one_lined
 from node.cli.common import emit, fail, run_async, run_verb
-from node.cli.explore import _line
+from node.cli.explore_words import progress_line as _line
 from node.cli.node import _show_doctor
 from node.trust.reach import Reach
 from protocol.errors import MeshError

@@ -1,0 +1,81 @@
+"""Webhooks by aiohttp, commands as processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Sequence
+from typing import Final
+
+import aiohttp
+
+from protocol import limits
+from protocol.errors import MeshError
+
+_PASSED_ON: Final = ("PATH", "HOME", "LANG", "TZ")
+"""Of the environment, all that a command is given: passphrases may stand in the rest."""
+_HEADERS: Final = {"Content-Type": "application/json"}
+
+
+class OutsideNotifier:
+    """Implements ``adapters.ports.Notifier``."""
+
+    def __init__(self, *, timeout_s: float = limits.SCHEDULE_NOTIFY_TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
+
+    async def post(self, url: str, body: bytes) -> None:
+        """Implements ``Notifier.post``."""
+        try:
+            await self._post_once(url, body)
+        except MeshError:
+            await self._post_once(url, body)
+
+    async def _post_once(self, url: str, body: bytes) -> None:
+        # No environment: a proxy of the machine would see the address. No redirect: it could lead to another host.
+        timeout = aiohttp.ClientTimeout(total=self._timeout_s)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()) as session,
+                session.post(url, data=body, headers=_HEADERS, allow_redirects=False) as answer,
+            ):
+                status = answer.status
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            # Its text may hold the address, and the address a secret.
+            raise MeshError("schedule.notify", f"the webhook cannot be reached: {type(error).__name__}") from None
+        if not 200 <= status < 300:
+            raise MeshError("schedule.notify", f"the webhook answered with status {status}", status=status)
+
+    async def run(self, command: Sequence[str], body: bytes) -> None:
+        """Implements ``Notifier.run``."""
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=environment,
+                cwd="/",
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise MeshError("schedule.notify", f"the command does not start: {type(error).__name__}") from None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await process.communicate(body)
+        except TimeoutError:
+            raise MeshError("schedule.notify", f"the command did not end within {self._timeout_s:g} s") from None
+        finally:
+            if process.returncode is None:
+                await _end(process)
+        if process.returncode:
+            raise MeshError("schedule.notify", f"the command ended with status {process.returncode}")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Nothing of the command is left: it has a process group of its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()

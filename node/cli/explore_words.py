@@ -1,0 +1,48 @@
+"""What the commands of searches and of schedules share: a condition as it is typed, the progress of a search as it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from node.base import counted
+from node.cli.common import Result
+from protocol.errors import MeshError
+
+
+def read_condition(text: str) -> Any:
+    """The plain data of a condition given as YAML or ``@FILE``. Errors: ``condition.invalid``."""
+    from node.config import load
+
+    try:
+        if text.startswith("@"):
+            text = Path(text[1:]).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MeshError("condition.invalid", f"{text[1:]} cannot be read") from error
+    try:
+        return load(text).plain()
+    except MeshError as error:
+        raise MeshError("condition.invalid", error.message, **error.detail) from error
+
+
+def progress_line(event: Result) -> str:
+    """One line for what a running search tells; empty for none."""
+    if "participants" in event:
+        return f"search {event['search']} with {counted(len(event['participants']), 'node')}"
+    if "visits" in event:
+        left = max(0, event["of_seconds"] - event["seconds"])
+        shares = ", ".join(f"{peer[:7]} {count}" for peer, count in event["visits"].items() if count)
+        return (
+            f"  {left:>4} s left: {counted(event['live_leases'], 'lease')}, {counted(event['nodes'], 'action')} found, "
+            f"{counted(sum(event['visits'].values()), 'visit')}{f' ({shares})' if shares else ''}, "
+            f"best {event['best']:.2f}, {counted(event['claims'], 'claim')}"
+        )
+    if "claim" in event:
+        return f"  {event['peer'][:7]} claims success after {counted(event['claim'], 'step')}: replaying …"
+    if "claim_refused" in event:
+        return f"  the claim of {event['peer'][:7]} did not hold"
+    if "lease_expired" in event:
+        return f"  {event['peer'][:7]} fell silent: its branch is open again"
+    if "error" in event:
+        return f"  {event['peer'][:7]} could not take a branch: {event['error']}"
+    return ""

@@ -1,0 +1,47 @@
+"""Tells the end of a run to the webhook and the command of its schedule."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from adapters.ports import Notifier
+from adapters.schedule_records import RunRecord, ScheduleRecord
+from protocol.errors import MeshError
+from protocol.schedule import RunStatus
+
+log = logging.getLogger(__name__)
+
+
+def body_of(record: ScheduleRecord, run: RunRecord) -> bytes:
+    """What is told: ids, states, times and codes. No address, no goal, no word of a page."""
+    told = {
+        "schedule": run.schedule,
+        "due_ms": run.due_ms,
+        "status": run.status.value,
+        "code": run.reason,
+        "search": run.search,
+        "session": run.session,
+        "paused": record.paused,
+    }
+    return json.dumps(told, separators=(",", ":")).encode()
+
+
+async def notify(notifier: Notifier, record: ScheduleRecord, run: RunRecord) -> None:
+    """Tell it to whom the schedule names; what cannot be told is logged, without address and arguments. Never raises."""
+    if record.notify_on == "failed" and run.status is not RunStatus.FAILED:
+        return
+    body = body_of(record, run)
+    if record.notify_webhook:
+        await _tried(notifier.post(record.notify_webhook, body), run)
+    if record.notify_command:
+        await _tried(notifier.run(record.notify_command, body), run)
+
+
+async def _tried(telling: Coroutine[Any, Any, None], run: RunRecord) -> None:
+    try:
+        await telling
+    except MeshError as error:
+        log.warning("the end of a run of %s is not told: %s", run.schedule, error)

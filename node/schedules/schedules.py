@@ -1,0 +1,385 @@
+"""The schedules of a node: writes down what becomes of each due time, and runs what is due."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from adapters.ports import Clock, Notifier, Store
+from adapters.schedule_records import RunRecord, ScheduleRecord
+from node.base import Tasks, either, to_its_end
+from node.schedules.notices import notify
+from node.schedules.searching import Ended, Searching
+from node.schedules.triggers import Trigger
+from node.verbs import Tell
+from protocol import ids, limits
+from protocol.errors import CODES, Blame, MeshError
+from protocol.schedule import Due, RunStatus, decide, delay_ms
+
+log = logging.getLogger(__name__)
+
+_TRIES = 8
+"""Of a change that another change came before."""
+Change = Callable[[ScheduleRecord], ScheduleRecord]
+
+
+class _Running(msgspec.Struct, kw_only=True):
+    """A run that this process does."""
+
+    run: RunRecord
+    task: asyncio.Task[RunRecord] | None = None
+    why: str = "node.stopped"
+    """Error code of why it is cancelled."""
+
+
+class Schedules:
+    """The room of schedules. What is due is known from the store alone; this object holds what runs here and now."""
+
+    def __init__(self, store: Store, clock: Clock, searching: Searching, notifier: Notifier) -> None:
+        self._store, self._clock, self._searching, self._notifier = store, clock, searching, notifier
+        self._process = clock.random(8).hex()
+        """Names this process as the owner of what it runs."""
+        self._running: dict[str, _Running] = {}
+        self._deciding = asyncio.Lock()
+        self._changed = asyncio.Event()
+        self._tasks = Tasks()
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Write down that what an earlier process was running is interrupted, and stop its searches.
+
+        Before searches are resumed: a run that is over must not go on beside the next one. Errors: ``store.*``.
+        """
+        for run in await self._store.running_runs():
+            if run.owner != self._process:
+                await self._searching.stop(run.search)
+                await self._keep_end(run, RunStatus.INTERRUPTED, "node.stopped", Ended())
+
+    def start(self) -> None:
+        """Run what becomes due, until ``close``."""
+        self._tasks.start(self._keep_time(), "schedules")
+
+    async def close(self) -> None:
+        """Interrupt what runs. Twice is once."""
+        await asyncio.sleep(0)  # as in ``_withdraw``
+        await self._tasks.close()
+
+    async def _keep_time(self) -> None:
+        while True:
+            wait_s: float = limits.SCHEDULE_SLEEP_S_MAX
+            try:
+                next_ms = await self.tick()
+                if next_ms is not None:
+                    wait_s = min(wait_s, max(0.001, (next_ms - self._clock.now_ms()) / 1000))
+            except MeshError as error:
+                log.error("schedules cannot be read: %s", error)
+            # At most a minute, on the monotonic clock: the machine's clock may be set, or stand still, meanwhile.
+            await either(self._changed, self._clock.sleep(wait_s))
+
+    async def tick(self) -> int | None:
+        """Decide everything that is due, and begin what runs; when something is due next, milliseconds since 1970.
+
+        Errors: ``store.*``.
+        """
+        due_ms: list[int] = []
+        async with self._deciding:
+            for record in await self._store.schedules():
+                try:
+                    due_ms += await self._turn(record)
+                except MeshError as error:
+                    log.error("schedule %s cannot go on: %s", record.id, error)
+        return min(due_ms, default=None)
+
+    async def _turn(self, record: ScheduleRecord) -> list[int]:
+        """Decide what is due of one schedule; the next moments to look at it again."""
+        expires_ms = record.expires_s * 1000
+        if record.paused:
+            return []
+        expired = bool(expires_ms) and self._clock.now_ms() >= expires_ms
+        if expired:
+            await self._withdraw(record.id, "schedule.expired")
+        record = await self._decide(record.id, may_run=not expired) or record
+        due = Trigger(record).after(record.decided_ms)
+        moments = [due + delay_ms(record.id, due, record.jitter_s)] if due is not None else []
+        if expires_ms and not expired and record.id in self._running:
+            moments.append(expires_ms)
+        return moments
+
+    # --- due times ---------------------------------------------------------------------------------------------------
+
+    async def _decide(self, schedule_id: str, *, may_run: bool) -> ScheduleRecord | None:
+        """Give each due time that is ripe its record, and begin the one that runs. Errors: ``store.*``."""
+        tries = 0
+        while (record := await self._store.schedule(schedule_id)) is not None:
+            now_ms = self._clock.now_ms()
+            ripe, more = self._ripe(record, now_ms)
+            if not ripe:
+                return record
+            decided = decide(
+                ripe,
+                now_ms=now_ms,
+                misfire=record.misfire,
+                running=record.id in self._running,
+                more=more,
+                may_run=may_run,
+            )
+            runs = [self._new_run(record, due_ms, status, now_ms) for due_ms, status in decided]
+            changed = msgspec.structs.replace(record, decided_ms=ripe[-1].due_ms)
+            if await self._keep(record, changed, runs):
+                for run in runs:
+                    if run.status is RunStatus.RUNNING:
+                        self._begin(changed, run)
+            else:  # its runs end meanwhile, which counts failures in it
+                tries += 1
+                if tries == _TRIES:
+                    raise MeshError("internal.fault", "the due times of a schedule cannot be written down")
+        return None
+
+    def _ripe(self, record: ScheduleRecord, now_ms: int) -> tuple[list[Due], bool]:
+        """The next due times without a record whose delay is over, and whether more of them follow."""
+        most = limits.SCHEDULE_DUE_AT_ONCE_MAX
+        ripe: list[Due] = []
+        for due_ms in Trigger(record).between(record.decided_ms, now_ms, most + 1):
+            due = Due(due_ms, due_ms + delay_ms(record.id, due_ms, record.jitter_s))
+            if due.ripe_ms > now_ms:
+                break
+            ripe.append(due)
+        return ripe[:most], len(ripe) > most
+
+    def _new_run(
+        self, record: ScheduleRecord, due_ms: int, status: RunStatus, now_ms: int, *, manual: bool = False
+    ) -> RunRecord:
+        runs = status is RunStatus.RUNNING
+        reasons = {RunStatus.SKIPPED: "schedule.running", RunStatus.RUNNING: ""}
+        return RunRecord(
+            schedule=record.id,
+            due_ms=due_ms,
+            status=status,
+            owner=self._process,
+            manual=manual,
+            started_ms=now_ms if runs else 0,
+            ended_ms=0 if runs else now_ms,
+            search=self._searching.new_id() if runs else "",
+            reason=reasons.get(status, "schedule.late"),
+        )
+
+    async def _keep(self, was: ScheduleRecord, record: ScheduleRecord, runs: list[RunRecord]) -> bool:
+        """Store a change of the version that was read. Every change of a schedule and every new record passes here."""
+        record = msgspec.structs.replace(record, version=was.version + 1, owner=self._process)
+        return await self._store.keep_schedule(record, was=was.version, runs=runs)
+
+    # --- runs --------------------------------------------------------------------------------------------------------
+
+    def _begin(self, record: ScheduleRecord, run: RunRecord, tell: Tell | None = None) -> _Running:
+        """Do ``run``, which is written down."""
+        running = self._running[record.id] = _Running(run=run)
+        work = self._perform(record, running, tell or (lambda event: None))
+        running.task = self._tasks.start(work, f"run of {record.id}")
+        # Also of a task that is cancelled before its first step.
+        running.task.add_done_callback(lambda task: self._forget(record.id, running))
+        return running
+
+    def _forget(self, schedule_id: str, running: _Running) -> None:
+        if self._running.get(schedule_id) is running:
+            del self._running[schedule_id]
+
+    async def _perform(self, record: ScheduleRecord, running: _Running, tell: Tell) -> RunRecord:
+        status, reason, ended = RunStatus.DONE, "", Ended()
+        try:
+            ended = await self._searching.search(record, running.run.search, tell)
+            if ended.reason:
+                status, reason = RunStatus.FAILED, ended.reason
+        except asyncio.CancelledError:
+            status, reason = RunStatus.INTERRUPTED, running.why
+        except MeshError as error:
+            status, reason = RunStatus.FAILED, error.code
+        except Exception:
+            log.exception("defect in a run of %s", record.id)
+            status, reason = RunStatus.FAILED, "internal.fault"
+        run, kept = await to_its_end(self._end(running, status, reason, ended))
+        if kept is not None and status is not RunStatus.INTERRUPTED:
+            await notify(self._notifier, kept, run)
+        return run
+
+    async def _end(
+        self, running: _Running, status: RunStatus, reason: str, ended: Ended
+    ) -> tuple[RunRecord, ScheduleRecord | None]:
+        try:
+            run = await self._keep_end(running.run, status, reason, ended)
+            kept = await self._count(run)
+        except MeshError as error:
+            # What is not written down ends as interrupted at the next start.
+            log.error("the end of a run of %s is not written down: %s", running.run.schedule, error)
+            return running.run, None
+        finally:
+            self._forget(running.run.schedule, running)
+        return run, kept
+
+    async def _keep_end(self, run: RunRecord, status: RunStatus, reason: str, ended: Ended) -> RunRecord:
+        """Write down how a run ended: the one place where it is known. Errors: ``store.*``."""
+        done = msgspec.structs.replace(
+            run,
+            status=status,
+            reason=reason,
+            version=run.version + 1,
+            owner=self._process,
+            ended_ms=max(run.started_ms, self._clock.now_ms()),
+            session=ended.session,
+            spend=ended.spend,
+        )
+        if not await self._store.keep_run(done, was=run.version):
+            log.warning("the record of a run of %s was changed or removed meanwhile", run.schedule)
+        log.info("run of %s: %s %s", run.schedule, status.value, reason)
+        return done
+
+    async def _count(self, run: RunRecord) -> ScheduleRecord | None:
+        """Count failures in a row, and pause a schedule with too many; the schedule, if it is still there."""
+        if run.status not in (RunStatus.DONE, RunStatus.FAILED):
+            return await self._store.schedule(run.schedule)
+        # That a goal was not reached is an answer, and may be the usual one: "in stock", asked every hour.
+        broken = run.status is RunStatus.FAILED and CODES[run.reason].blame is not Blame.OUTCOME
+
+        def count(record: ScheduleRecord) -> ScheduleRecord:
+            failures = record.failures + 1 if broken else 0
+            if failures < limits.SCHEDULE_FAILURES_MAX or record.paused:
+                return msgspec.structs.replace(record, failures=failures)
+            log.error("schedule %s is paused: %d runs failed in a row", record.id, failures)
+            return msgspec.structs.replace(record, failures=failures, paused=True, reason="schedule.failing")
+
+        return await self._change(run.schedule, count)
+
+    async def _change(self, schedule_id: str, change: Change) -> ScheduleRecord | None:
+        """The schedule after ``change``; None if there is none. Errors: ``store.*``."""
+        for _ in range(_TRIES):
+            record = await self._store.schedule(schedule_id)
+            if record is None:
+                return None
+            if await self._keep(record, change(record), []):
+                self._changed.set()
+                return await self._store.schedule(schedule_id)
+        raise MeshError("internal.fault", "a schedule changes too often")
+
+    async def _withdraw(self, schedule_id: str, why: str) -> None:
+        """End what runs of a schedule, and wait for its end."""
+        running = self._running.get(schedule_id)
+        if running is not None and running.task is not None:
+            running.why = why
+            await asyncio.sleep(0)  # a task that is cancelled before its first step could not write down its end
+            running.task.cancel()
+            await asyncio.wait({running.task})
+
+    # --- what its owner does -----------------------------------------------------------------------------------------
+
+    async def add(self, record: ScheduleRecord) -> ScheduleRecord:
+        """Keep a new schedule. Errors: ``input.invalid`` (it is never due), ``input.too_large``, ``store.*``."""
+        if Trigger(record).after(record.decided_ms) is None:
+            raise MeshError("input.invalid", "this schedule is never due")
+        async with self._deciding:
+            if len(await self._store.schedules()) >= limits.SCHEDULES_MAX:
+                raise MeshError("input.too_large", f"a node has at most {limits.SCHEDULES_MAX} schedules")
+            await self._store.keep_schedule(msgspec.structs.replace(record, owner=self._process), was=0)
+        self._changed.set()
+        return record
+
+    async def get(self, schedule_id: str) -> ScheduleRecord:
+        """Errors: ``id.invalid``, ``input.not_found``, ``store.*``."""
+        record = await self._store.schedule(ids.parse_id("sch", schedule_id))
+        if record is None:
+            raise MeshError("input.not_found", f"no schedule {schedule_id}", id=schedule_id)
+        return record
+
+    async def pause(self, schedule_id: str) -> ScheduleRecord:
+        """No due time until ``resume``; what runs is ended at its next step. Errors: as ``get``."""
+        record = await self.get(schedule_id)
+        async with self._deciding:
+            if not record.paused:  # what passed before now was due, and is written down
+                await self._decide(record.id, may_run=False)
+            changed = await self._change(
+                record.id, lambda now: now if now.paused else msgspec.structs.replace(now, paused=True, reason="")
+            )
+            await self._withdraw(record.id, "schedule.withdrawn")
+        return changed or record
+
+    async def resume(self, schedule_id: str) -> ScheduleRecord:
+        """Due again from now on. Errors: as ``get``; ``schedule.expired``."""
+        record = await self.get(schedule_id)
+        now_ms = self._clock.now_ms()
+        self._check_not_expired(record)
+
+        def go_on(now: ScheduleRecord) -> ScheduleRecord:
+            if not now.paused:
+                return now
+            # Never back: with the clock set back, due times before this one have their records.
+            since_ms = max(now.decided_ms, now_ms)
+            return msgspec.structs.replace(now, paused=False, reason="", failures=0, decided_ms=since_ms)
+
+        async with self._deciding:
+            return await self._change(record.id, go_on) or record
+
+    async def remove(self, schedule_id: str) -> ScheduleRecord:
+        """Forget a schedule and its records; what runs is ended at its next step. Errors: as ``get``."""
+        record = await self.get(schedule_id)
+        async with self._deciding:
+            await self._withdraw(record.id, "schedule.withdrawn")
+            await self._store.remove_schedule(record.id)
+        self._changed.set()
+        return record
+
+    async def run_now(self, schedule_id: str, tell: Tell) -> RunRecord:
+        """Run it at once, also while it is paused, and wait for the end. Who is cancelled ends the run.
+
+        Errors: as ``get``; ``schedule.running``, ``schedule.expired``.
+        """
+        async with self._deciding:
+            record = await self.get(schedule_id)
+            self._check_not_expired(record)
+            if record.id in self._running:
+                raise MeshError("schedule.running", id=record.id)
+            running = await self._begin_now(record, tell)
+        assert running.task is not None, "it was begun"
+        try:
+            return await asyncio.shield(running.task)
+        except asyncio.CancelledError:
+            me = asyncio.current_task()
+            if me is not None and me.cancelling():
+                await self._withdraw(record.id, "internal.cancelled")
+                raise
+            raise MeshError("node.stopped", "the node ended during the run") from None
+
+    async def _begin_now(self, record: ScheduleRecord, tell: Tell) -> _Running:
+        now_ms = self._clock.now_ms()
+        # Due times are whole seconds; what a person runs never takes the place of one.
+        due_ms = now_ms + 1 if now_ms % 1000 == 0 else now_ms
+        run = self._new_run(record, due_ms, RunStatus.RUNNING, now_ms, manual=True)
+        if not await self._keep(record, record, [run]):
+            raise MeshError("schedule.running", "the schedule was changed at this moment; try again", id=record.id)
+        return self._begin(record, run, tell)
+
+    def _check_not_expired(self, record: ScheduleRecord) -> None:
+        if record.expires_s and self._clock.now_ms() >= record.expires_s * 1000:
+            raise MeshError("schedule.expired", id=record.id)
+
+    # --- what there is to show ---------------------------------------------------------------------------------------
+
+    async def all(self) -> list[ScheduleRecord]:
+        """Oldest first. Errors: ``store.*``."""
+        return await self._store.schedules()
+
+    async def runs(self, schedule_id: str, limit: int) -> list[RunRecord]:
+        """The newest first. Errors: ``store.*``."""
+        return await self._store.runs_of(schedule_id, limit=limit)
+
+    def next_due(self, record: ScheduleRecord, count: int) -> list[int]:
+        """The next due times, milliseconds since 1970; none while it is paused."""
+        found: list[int] = []
+        after_ms: int | None = None if record.paused else record.decided_ms
+        trigger = Trigger(record)
+        while after_ms is not None and len(found) < count:
+            after_ms = trigger.after(after_ms)
+            if after_ms is not None:
+                found.append(after_ms)
+        return found

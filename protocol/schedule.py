@@ -1,0 +1,81 @@
+"""Which record each due time of a schedule gets. Due times come from outside; nothing here reads a clock.
+
+Every due time gets exactly one record, in order: ``decide`` is given the due times after the last one that was decided, and
+answers for all of them. A due time is ripe once its delay by jitter is over; whoever asks hands over ripe ones only.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+
+class RunStatus(enum.StrEnum):
+    """What became of a due time."""
+
+    RUNNING = "running"
+    DONE = "done"
+    """The search reached its goal, and what it found was replayed."""
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """The run before it had not ended."""
+    COALESCED = "coalesced"
+    """It passed unnoticed, and a later due time stands for it."""
+    MISSED = "missed"
+    """It passed unnoticed, and nothing ran for it."""
+    INTERRUPTED = "interrupted"
+    """It ran, and was ended before its search was: by the owner, by the end of the node, or by a crash."""
+
+
+class Misfire(enum.StrEnum):
+    """What happens to due times that passed while the node did not run, or that its clock jumped over."""
+
+    RUN_ONCE = "run-once"
+    """The last of them runs, late; the others are coalesced into it."""
+    SKIP = "skip"
+    """None of them runs."""
+
+
+class Due(NamedTuple):
+    """A due time that is ripe, milliseconds since 1970."""
+
+    due_ms: int
+    ripe_ms: int
+    """The due time and its delay by jitter."""
+
+
+LATE_MS_MAX: Final = 60_000
+"""Up to here a run is on time: timers are late by a moment, and a sleeping node looks at its clock once a minute."""
+
+
+def delay_ms(schedule: str, due_ms: int, jitter_s: int) -> int:
+    """How long after ``due_ms`` the run begins: 0 to ``jitter_s`` seconds, the same each time it is asked.
+
+    It follows from the id and the due time, so that a restart neither repeats nor forgets a due time whose delay was running.
+    """
+    if not jitter_s:
+        return 0
+    digest = hashlib.sha256(f"trailmesh-jitter-v1\x00{schedule}\x00{due_ms}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % (jitter_s * 1000 + 1)
+
+
+def decide(
+    ripe: Sequence[Due], *, now_ms: int, misfire: Misfire, running: bool, more: bool = False, may_run: bool = True
+) -> list[tuple[int, RunStatus]]:
+    """What becomes of each due time of ``ripe``, which are in order and have no record; at most one of them runs: the last.
+
+    running: whether the run before has not ended. more: whether further due times are ripe, so that the last one is not among
+    these. may_run: False of a schedule that has expired or is being paused: what passed is written down, and nothing runs.
+    """
+    passed = RunStatus.COALESCED if misfire is Misfire.RUN_ONCE and may_run else RunStatus.MISSED
+    decided = [(due.due_ms, passed) for due in ripe]
+    if not ripe or more or not may_run:
+        return decided
+    last = ripe[-1]
+    if now_ms - last.ripe_ms <= LATE_MS_MAX or misfire is Misfire.RUN_ONCE:
+        decided[-1] = (last.due_ms, RunStatus.SKIPPED if running else RunStatus.RUNNING)
+    else:
+        decided[-1] = (last.due_ms, RunStatus.MISSED)
+    return decided
