@@ -1,0 +1,142 @@
+"""A running Chromium, its contexts and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Action
+from protocol.page.observation import Observation
+from protocol.recording.session import BrowserInfo, Profile
+from protocol.risk.classes import GuardPolicy
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What an action led to."""
+
+    observation: Observation
+    """The page once it was still (or once it had the expected state)."""
+    extracted: str = ""
+    blocked: tuple[str, ...] = ()
+    """Requests the guard refused since the last outcome, as ``METHOD /path``."""
+    dialogs: tuple[str, ...] = ()
+    """Dialogs that were dismissed since the last outcome: their type."""
+    settled: bool = True
+    """False when the page was still changing at the settle timeout."""
+
+
+class BrowserState(msgspec.Struct, frozen=True, kw_only=True):
+    """Cookies and localStorage of a context. A secret: it can be a login. Never logged, never shown."""
+
+    storage: bytes
+    """JSON as Playwright's ``storage_state`` gives it. Errors when it is too long: ``input.too_large``."""
+
+    def __post_init__(self) -> None:
+        if len(self.storage) > limits.BROWSER_STATE_BYTES_MAX:
+            raise MeshError("input.too_large", f"browser state of more than {limits.BROWSER_STATE_BYTES_MAX} bytes")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.storage)} bytes)"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("bytes", len(self.storage))]
+
+
+class Page(Protocol):
+    """One page of a context. Used by one task at a time."""
+
+    async def observe(self) -> Observation:
+        """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
+
+    async def find(self, selector: str, frame: str = "") -> str | None:
+        """The ref, in the last observation, of the one visible element that ``selector`` matches; None if it matches none.
+
+        selector: ``css=…``, ``xpath=…`` or ``text=…``. frame: the frame to search, by its prefix in the observation (``f1``).
+        An element without a ref is never exchanged for one around it, with one exception: the whole content of a link or
+        button stands for it, since an action on either is received by the same element.
+        Errors: ``action.target_ambiguous`` (several visible elements), ``action.not_possible`` (not visible, or no ref),
+        ``action.target_missing`` (not a selector), ``browser.*``.
+        """
+
+    async def option_label(self, ref: str, value: str) -> str:
+        """The label of the option with this ``value`` in the select with this ``ref``; empty if it has no such option.
+
+        Errors: ``action.target_missing``, ``action.not_possible`` (another option has the label as well), ``browser.*``.
+        """
+
+    async def perform(
+        self,
+        action: Action,
+        *,
+        ref: str | None = None,
+        expect: bytes | None = None,
+        secrets: Mapping[str, str] | None = None,
+        timeout_ms: int = 0,
+    ) -> Outcome:
+        """Do ``action`` and wait until the page is still.
+
+        ref: the element, by its ref in the last observation; None for actions without a target.
+        expect: a state hash; the wait ends as soon as the page has it.
+        secrets: values of the secrets the action names; they appear in no observation, error or log.
+        timeout_ms: 0 for the limit of the kind of action.
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
+        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.secret_literal``,
+        ``action.secret_missing``.
+        """
+
+    async def screenshot(self) -> bytes:
+        """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""
+
+    async def close(self) -> None:
+        """Close the page; its context stays. Never raises; twice is once."""
+
+
+class Context(Protocol):
+    """Pages that share cookies and storage, under one guard, isolated from every other context.
+
+    A window that a page opens is no page of the context: it sends nothing, and where it leads is opened in the page itself.
+    """
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """The open pages, oldest first."""
+
+    async def page(self) -> Page:
+        """A new blank page.
+
+        Errors: ``browser.crashed`` (also once the context is closed), ``browser.timeout``, ``browser.launch``.
+        """
+
+    async def state(self) -> BrowserState:
+        """Cookies and storage now. Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``."""
+
+    async def close(self) -> None:
+        """Close its pages, and forget its cookies and storage. Never raises; twice is once."""
+
+
+class Browser(Protocol):
+    """A running Chromium."""
+
+    @property
+    def info(self) -> BrowserInfo: ...
+
+    async def open(self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None) -> Context:
+        """A fresh isolated context under ``guard``, without a page.
+
+        state: the cookies and localStorage that it begins with.
+        Errors: ``browser.crashed``, ``browser.timeout``, ``browser.launch``; ``input.invalid`` (not a state).
+        """
+
+    async def ended(self) -> None:
+        """Wait until the browser runs no more, whatever ended it."""
+
+    async def close(self) -> None:
+        """Stop what was started; leave running what was only attached to. Never raises; twice is once."""
+
+
+OpenBrowser = Callable[[], Awaitable[Browser]]
+"""Starts or attaches to a browser. Errors: ``browser.missing``, ``browser.launch``, ``browser.unreachable``."""
