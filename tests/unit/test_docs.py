@@ -21,7 +21,7 @@ CONFIGURATIONS = sorted((ROOT / "configs").glob("*.yaml"))
 COMMANDS = dict(commands())
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-_QUOTED = re.compile(r"\btrailmesh ((?:node|session|live|explore|log|events)\b[^`\n|&>#;)]*)")
+_QUOTED = re.compile(rf"\btrailmesh ((?:{'|'.join(words[0] for words in COMMANDS if len(words) == 1)})\b[^`\n|&>#;)]*)")
 _PATH = re.compile(r"`((?:protocol|adapters|node|scripts|tests|configs|docs|benchmarks)/[\w./-]*)`")
 _TEST_NAME = re.compile(r"\b[a-z0-9]+(?:_[a-z0-9]+){3,}\b")
 FORBIDDEN = (
