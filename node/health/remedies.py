@@ -73,6 +73,7 @@ PEER: Final[Mapping[str, str]] = {
             "live",
             "feed",
             "agent",
+            "mcp",
             "schedule",
             "condition",
             "search",

@@ -107,7 +107,7 @@ def test_without_json_an_error_is_one_line_and_its_remedy_on_standard_error(home
     status, out, err = cli("session", "show", "nonsense", home=home)
     assert (status, out) == (2, "")
     assert err.startswith("error [id.invalid]")
-    assert "→ Copy the id again" in err
+    assert "→ Copy the whole id again" in err
 
 
 def test_a_home_without_a_node_says_how_to_make_one(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ async def test_after_a_restart_of_the_coordinator_the_latest_end_is_where_it_was
 
 async def _spend(anna: MemoryNode, search: str, of: MemoryNode) -> PeerSpend:
     found, spec, progress, replica, leases = await anna.explorer.view(search)
-    summary = _summary(anna, found.status, spec, progress, replica, leases)  # type: ignore[arg-type]
+    summary = _summary(anna, found, spec, progress, replica, leases)  # type: ignore[arg-type]
     return next(peer for peer in summary.spend if peer.node == of.id)
 
 

@@ -37,6 +37,10 @@ _READS: Final[dict[str, Callable[[SqliteStore], Awaitable[Any]]]] = {
     "newest_deltas": lambda store: store.newest_deltas("sea-1"),
     "lease": lambda store: store.lease("lea-1"),
     "leases": lambda store: store.leases("sea-1"),
+    "schedule": lambda store: store.schedule("sch-1"),
+    "schedules": lambda store: store.schedules(),
+    "runs_of": lambda store: store.runs_of("sch-1", limit=10),
+    "running_runs": lambda store: store.running_runs(),
     "agent": lambda store: store.agent(KEY),
     "agents": lambda store: store.agents(),
     "live": lambda store: store.live("liv-1"),
@@ -114,7 +118,19 @@ async def test_whatever_stands_in_a_damaged_row_every_read_gives_a_value_or_an_e
 
 
 def test_every_reading_method_is_tried() -> None:
-    writes = ("put_", "append_", "drop_", "commit_", "import_", "remove_", "take_", "count_", "add_", "charge_")
+    writes = (
+        "put_",
+        "append_",
+        "drop_",
+        "commit_",
+        "import_",
+        "remove_",
+        "take_",
+        "count_",
+        "add_",
+        "charge_",
+        "keep_",
+    )
     methods = {name for name, _ in inspect.getmembers(SqliteStore, inspect.iscoroutinefunction)}
     reading = {name for name in methods if not name.startswith(("_", *writes))}
     assert reading - set(_READS) == {"blob", "close", "open", "search_removed", "session_remains"}
