@@ -28,8 +28,10 @@ test: install            ## All tests but those of make field, four files at a t
 	$(PYTHON) -m pytest -n $(TEST_FILES_AT_ONCE) --dist loadfile --no-loadscope-reorder -m "not field"
 
 .PHONY: field
-field: install            ## The tests that take too long for make test
+field: install            ## What takes too long for each run of CI: marked tests, 200 simulated meshes, every guard
 	$(PYTHON) -m pytest -n 2 --dist loadfile -m field
+	$(MAKE) sim
+	$(MAKE) guards
 
 check: install format-check lint types contracts docs-check test            ## Everything CI runs but the smoke test
 

@@ -23,6 +23,7 @@ from protocol.trust import trust_set as trust
 from protocol.trust.grants import Scope
 from protocol.wire import envelope
 from protocol.wire.envelope import ReplayWindow
+from tests.sim.hostile import Mallory
 
 
 @contextlib.contextmanager
@@ -137,7 +138,14 @@ def believes_each_story() -> Iterator[None]:
     async def deaf(self: ShareHeads, teller: str, heads: Any, readers: Any) -> None:
         return None
 
-    with mock.patch.object(ShareHeads, "compare", deaf):
+    made = Mallory.__init__
+
+    def with_one_attack(self: Mallory, world: Any, machine: Any) -> None:
+        # Its other attacks would have it frozen or put out for something else, and its share with it.
+        made(self, world, machine)
+        self._attacks = [self.tell_two_stories]
+
+    with mock.patch.object(ShareHeads, "compare", deaf), mock.patch.object(Mallory, "__init__", with_one_attack):
         yield
 
 
