@@ -12,6 +12,8 @@ class LogRecord(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     checkpoint: bytes
     """The signed note over this size."""
+    latest_s: int = 0
+    """The latest time of issue in it, seconds since 1970: a clock that is set back does not take it back."""
 
 
 class LeafRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -392,6 +392,12 @@ CODES: dict[str, Code] = {
         "The passphrase does not decrypt the witness key.",
         "Repeat the command with the right passphrase. If nobody knows it, `trailmesh node recover` replaces the key; its `--help` says how.",
     ),
+    "key.clock": Code(
+        _E,
+        True,
+        "This node has signed artefacts that are dated later than now: its clock was ahead and was set back.",
+        "Rotate after the time in the message, so that peers still accept what the present key signed. If the key is stolen, do not wait: run `trailmesh node recover`.",
+    ),
     "key.keyring": Code(
         _E,
         False,

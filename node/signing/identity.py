@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from protocol.wire import cbor, envelope
 KEY_FILE = "witness.key"
 LOG_FILE = "keylog.cbor"
 SEED_BYTES = 32
+_NEVER_S = 2**63
 
 
 class Identity:
@@ -43,6 +46,9 @@ class Identity:
         assert lost or self.log.key == bytes(key.verify_key)
         self._lost = lost
         self._speaks = key
+        self._ends_s = _NEVER_S
+        self.latest_s = 0
+        """The latest time of issue of an artefact, seconds since 1970. ``Witness.load`` takes up what the store knows."""
 
     @property
     def public_key(self) -> bytes:
@@ -81,6 +87,18 @@ class Identity:
         assert log.node == self.node and log.key == bytes(key.verify_key)
         self.log, self.key, self._lost = log, key, False
 
+    @contextmanager
+    def ending(self, ends_s: int) -> Iterator[None]:
+        """While the next key is being stored, date nothing later than ``ends_s``, when the present key ends.
+
+        Storing takes time, and peers never accept what a key signed after its end.
+        """
+        self._ends_s = ends_s
+        try:
+            yield
+        finally:
+            self._ends_s = _NEVER_S
+
     @property
     def spoken(self) -> bool:
         """Whether messages are signed with the current key already."""
@@ -100,7 +118,8 @@ class Identity:
         """
         payload = record if isinstance(record, bytes) else cbor.encode(record)
         # A clock that was set back does not make the key younger than it is: nobody would ever believe what it signed then.
-        issued_s = max(self._clock.now_ms() // 1000, self.log.since_s)
+        issued_s = min(max(self._clock.now_ms() // 1000, self.log.since_s), self._ends_s)
+        self.latest_s = max(self.latest_s, issued_s)
         claims = envelope.Claims(
             issuer=self.node, issued_s=issued_s, unique=self._clock.random(envelope.UNIQUE_ID_BYTES)
         )

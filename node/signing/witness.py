@@ -113,8 +113,9 @@ class Witness:
         """
         lost = await self._store.get_meta(_ROLLBACK_KEY)
         self._lost = list(cbor.decode_as(lost, _Lost).notes) if lost else []
-        if await self._store.logs():
+        if logs := await self._store.logs():
             self._log = await self._read()
+            self.identity.latest_s = max(self.identity.latest_s, *(record.latest_s for record in logs))
             return
         earlier = await own_artefacts(self._store, self.node)
         await self._open(0, previous=b"", earlier=earlier)
@@ -234,7 +235,8 @@ class Witness:
             subtrees.update(frontier.append(entry_hash(made.digest)))
         checkpoint = Checkpoint(node=self.node, number=number, size=frontier.count, root=frontier.root)
         signed = witness_log.sign(checkpoint, self.identity.key)
-        record = LogRecord(number=number, size=checkpoint.size, checkpoint=signed.encode())
+        latest_s = self.identity.latest_s
+        record = LogRecord(number=number, size=checkpoint.size, checkpoint=signed.encode(), latest_s=latest_s)
         await self._store.append_log(record, leaves, subtrees)
         return OwnLog(checkpoint=checkpoint, signed=signed, opening=opening, frontier=frontier)
 

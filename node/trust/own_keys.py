@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -88,13 +89,14 @@ class OwnKeys:
     async def rotate(self, params: NoParams | None = None, tell: Any = None) -> ChangedKey:
         """A new witness key, signed in by the present one.
 
-        Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``store.*``, ``key.*``.
+        Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``key.clock``, ``store.*``, ``key.*``.
         """
         async with self._changing:
             self._own.check_active()
             await self._check_clock()
+            from_s = self._from_s()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
-            changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
+            changed = keylog.rotate(self._own.log, self._own.key, new, now_s=from_s, random=self._random())
             return ChangedKey(**await to_its_end(self._change(changed, new, Kind.KEY_ROTATED)))
 
     async def recover(self, params: RecoverParams, tell: Any = None) -> RecoveredKey:
@@ -147,11 +149,13 @@ class OwnKeys:
 
     async def _change(self, changed: KeyLog, new: SigningKey, kind: Kind) -> dict[str, Any]:
         old = self._own.key
-        await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
-        await asyncio.to_thread(identity.write_log, self._home, changed)
-        # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told under
-        # it. Each of them drops the connection once it has understood: whether it has, only a call under the new key shows.
-        self._own.become(changed, new)
+        with self._own.ending(changed.since_s):
+            await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
+            await asyncio.to_thread(identity.write_log, self._home, changed)
+            # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told
+            # under it. Each of them drops the connection once it has understood: whether it has, only a call under the new key
+            # shows.
+            self._own.become(changed, new)
         await self._calls.peers.feed.tell(kind, self._own.node)
         await self._calls.push_keys(changed)
         self._own.speak()
@@ -183,6 +187,23 @@ class OwnKeys:
         if apart_ms and max(apart_ms) < -limits.CLOCK_SKEW_S * 1000:
             words = apart_in_words("this node", -max(apart_ms)).replace(" ours", " those of its peers")
             raise MeshError("peer.clock", f"{words}: peers would not accept a new key until then")
+
+    def _from_s(self) -> int:
+        """Since when a new key may be ours: not before the latest artefact that the present key signed.
+
+        A key's signatures are not accepted after its end. If the clock was ahead when something was signed, and the key ended
+        now, no peer would ever accept what was signed. A peer accepts an event that is ahead by the skew at most.
+        Errors: ``key.clock``.
+        """
+        now_s, latest_s = self._now_s(), self._own.latest_s
+        # If ours is behind the clock of every peer, a time that is ahead of ours need not be ahead of theirs.
+        behind_s = max(0, min(self._calls.clocks_apart_ms(), default=0)) // 1000
+        if latest_s > now_s + behind_s + limits.CLOCK_SKEW_S:
+            until = f"{datetime.fromtimestamp(latest_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+            raise MeshError(
+                "key.clock", f"this node has signed artefacts that are dated up to {until}", latest_s=latest_s
+            )
+        return max(now_s, latest_s)
 
     async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
         """Errors: ``recovery.invalid``, ``input.invalid``."""

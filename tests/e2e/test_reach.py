@@ -21,6 +21,7 @@ from node.verbs.node import Check
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import StatusAsk, StatusTell
+from protocol.wire import envelope
 from tests.village import Village, WrongClock, pair
 
 WAIT_S = 10
@@ -180,6 +181,26 @@ async def test_a_node_whose_clock_is_ahead_of_its_peers_keeps_its_key(
             await cabin.own_keys.rotate()
         assert (caught.value.code, len(cabin.identity.log)) == ("peer.clock", 1)
         assert caught.value.message.startswith("the clock of this node is 1 h 0 min ahead of those of its peers")
+
+
+@pytest.mark.parametrize(("ahead_ms", "turns"), [(HOUR_MS, False), (30_000, True)])
+async def test_a_key_does_not_end_before_the_latest_artefact_that_it_signed(
+    village: Village, ahead_ms: int, turns: bool
+) -> None:
+    """Guard: node/trust/own_keys.py, OwnKeys._from_s."""
+    await village.node("cabin")
+    await village.stop("cabin")
+    cabin = await village.open("cabin", wrong_ms=ahead_ms)
+    made = await cabin.witness.artefact("delta", "sea-1", b"dated ahead")
+    await village.stop("cabin")
+    cabin = await village.open("cabin")
+    if turns:
+        assert (await cabin.own_keys.rotate()).events == 2
+    else:
+        with pytest.raises(MeshError) as caught:
+            await cabin.own_keys.rotate()
+        assert (caught.value.code, caught.value.detail["latest_s"]) == ("key.clock", made.issued_s)
+    assert cabin.identity.log.find_key(envelope.peek(made.envelope).key_id, made.issued_s) is not None
 
 
 @pytest.mark.parametrize(("back_ms", "status_then"), [(0, "ok"), (HOUR_MS // 12, "fault"), (HOUR_MS, "warn")])

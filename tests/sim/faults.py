@@ -139,9 +139,10 @@ class Faults:
 
     async def _verb(self, machine: Machine, verb: str) -> None:
         life = machine.life
-        # An event from the future is refused until its time has come, and what a key signed after its end is refused for ever:
-        # who changes keys looks at the clock before.
-        wrong = abs(machine.ahead_ms) > _SKEW_MS or machine.now_ms() < machine.latest_ms
+        # An event from the future is refused until its time has come: who changes keys looks at the clock before. What was
+        # signed before the clock was set back, the node itself looks at when it rotates.
+        back = verb != "node.rotate" and machine.now_ms() < machine.latest_ms
+        wrong = abs(machine.ahead_ms) > _SKEW_MS or back
         if life is None or not life.serving or wrong:
             return
         own = life.rooms.own_keys

@@ -265,3 +265,34 @@ def test_artefacts_are_signed_by_the_witness_only() -> None:
             and id(found) not in awaited
         ]
         assert not around, f"{path}: {around}"
+
+
+async def test_the_latest_time_of_issue_outlasts_a_restart_and_a_clock_that_is_set_back() -> None:
+    """Guard: node/signing/witness.py, Witness.load."""
+    store, key = MemoryStore(), SigningKey(bytes([1]) * 32)
+    right, ahead = ManualClock(), ManualClock()
+    born = Identity(key, right).log
+    first = Witness(Identity(key, ahead, born), store, ahead)
+    ahead.advance(3_600_000)
+    await first.load()
+    made = await first.artefact("delta", "sea-1", b"dated an hour ahead")
+    again = Witness(Identity(key, right, born), store, right)
+    await again.load()
+    await again.artefact("delta", "sea-1", b"dated now")
+    third = Witness(Identity(key, right, born), store, right)
+    await third.load()
+    assert third.identity.latest_s == made.issued_s == right.now_ms() // 1000 + 3600
+
+
+async def test_what_is_signed_while_the_next_key_is_stored_is_dated_before_the_present_key_ends() -> None:
+    """Guard: node/signing/identity.py, Identity.ending."""
+    clock = ManualClock()
+    own = Identity(SigningKey(bytes([1]) * 32), clock)
+    new = SigningKey(bytes([2]) * 32)
+    changed = keylog.rotate(own.log, own.key, new, now_s=clock.now_ms() // 1000, random=bytes([7]) * EVENT_RANDOM_BYTES)
+    with own.ending(changed.since_s):
+        clock.advance(5_000)  # a passphrase makes it slow to store a key
+        made = own.artefact("delta", "sea-1", b"")
+        own.become(changed, new)
+    assert changed.find_key(envelope.peek(made.envelope).key_id, made.issued_s) is not None
+    assert own.artefact("delta", "sea-1", b"").issued_s == clock.now_ms() // 1000
