@@ -147,9 +147,15 @@ class LogExchange:
             raise MeshError("log.invalid", "the peer's proof is about something else", node=node)
         finding = log_proof.check_inclusion(proof)
         held = self.peer_logs.held(node)
-        if held is None or witness_log.parse_origin(finding.log)[1] > held[0].number:
-            await self.sync(node)
-        await self.peer_logs.connect(node, proof.checkpoint.encode())
+        try:
+            if held is None or witness_log.parse_origin(finding.log)[1] > held[0].number:
+                await self.sync(node)
+            await self.peer_logs.connect(node, proof.checkpoint.encode())
+        except MeshError as error:
+            if error.code != "log.invalid":
+                raise
+            # The proof itself is sound. The peer may have signed its checkpoint with a key that this node has not heard of yet.
+            raise MeshError("log.unproven", f"its checkpoint: {error.message}", node=node) from error
 
     async def _ask(self, node: str) -> LogSync:
         """The peer's answer. One that is no more than a refusal shows nothing of its log."""

@@ -514,3 +514,22 @@ async def test_logs_outlive_a_change_of_key(three: list[MemoryNode]) -> None:
     stripped = msgspec.structs.replace(proof, signer=msgspec.structs.replace(proof.signer, key_log=b""))
     with pytest.raises(MeshError):
         log_proof.check(stripped)
+
+
+async def test_a_checkpoint_by_a_key_not_heard_of_yet_does_not_show_that_something_is_in_no_log(
+    three: list[MemoryNode],
+) -> None:
+    """Guard: node/log/checkpoints.py, LogExchange.demand. Otherwise the peer is put out of a search for good."""
+    anna, bruno, _ = three
+    made = await bruno.witness.artefact("delta", "sea-AAAAAAAAAAAAAAAAAAAB6", b"payload")
+    composed = bruno.log_exchange._composed
+
+    async def by_a_new_key(node: str) -> LogSync:
+        said = await composed(node)
+        signed = witness_log.sign(bruno.witness.log.checkpoint, SigningKey(bytes([9]) * 32))
+        return msgspec.structs.replace(said, head=signed.encode())
+
+    bruno.log_exchange._composed = by_a_new_key  # type: ignore[method-assign]
+    assert await code_of(anna.log_exchange.demand(bruno.id, made.digest)) == "log.unproven"
+    bruno.log_exchange._composed = composed  # type: ignore[method-assign]
+    await anna.log_exchange.demand(bruno.id, made.digest)
