@@ -258,6 +258,9 @@ class Truth:
         """A message reaches a node: an honest one is to make something of checkpoints that contradict each other."""
         if leg.route != "log/checkpoint" or not self.honest(leg.target) or all(map(self.honest, self.machines)):
             return
+        life = self.machines[leg.target].life
+        if life is None or leg.source in life.rooms.peers.frozen:
+            return  # nothing that a frozen peer says is heard, of whomever it speaks
         record = _record_of(leg)
         if not isinstance(record, LogSync):
             return
