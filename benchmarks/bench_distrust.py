@@ -82,7 +82,7 @@ async def _contribute(peer: LiveNode, search: Open) -> None:
         parents += [node_key(parent, encode_action(action)) for action in actions]
         named += _FANOUT
     for key in parents:
-        replica.own.record(Visit(trail=(key,), value=0.5, cost_ms=1))
+        replica.own.record(Visit(path=(key,), value=0.5, cost_ms=1))
     await replica.flush()
 
 

@@ -73,7 +73,7 @@ async def _own_work(replica: Replica) -> None:
     names = [Click(target=Locator(role="link", name=f"{name} 0")) for name in NAMES]
     replica.own.add_children(replica.root, [Candidate(action=action, prior=0.1, risk=1) for action in names])
     child = node_key(replica.root, encode_action(names[0]))
-    replica.own.record(Visit(trail=(child,), value=0.5, cost_ms=3, states={child: b"\x01" * 16}))
+    replica.own.record(Visit(path=(child,), value=0.5, cost_ms=3, states={child: b"\x01" * 16}))
     await replica.flush()
 
 

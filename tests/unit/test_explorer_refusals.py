@@ -492,7 +492,7 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
     store.full = True
     assert await _refused(own.flush()) == "store.full"
     key = node_key(own.root, encode_action(_click("one")))
-    own.own.record(Visit(trail=(key,), value=0.5, cost_ms=3))
+    own.own.record(Visit(path=(key,), value=0.5, cost_ms=3))
     await own.flush()
     assert (own.epoch, len(own.children(own.root)), own.visits(key)) == (2, 2, 1)
     reopened = Replica(replica.spec, replica._witness, store, TreeWriter)
