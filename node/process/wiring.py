@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from adapters.browser.home import remove_abandoned
+from adapters.browser.profile_directory import remove_abandoned
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.discovery.multicast import MulticastDiscovery
