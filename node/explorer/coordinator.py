@@ -224,7 +224,7 @@ class Coordinator:
             "branches": self.progress.branches,
             "live_leases": len(self._desk.live()),
             "nodes": len(tree),
-            "visits": {peer: tree.spend(peer).visits for peer in tree.peers},
+            "visits": {peer: tree.effort(peer).visits for peer in tree.peers},
             "best": int(tree.totals[tree.root, BEST]) / SCALE,
             "claims": self.progress.claims,
             "verified": self.progress.verified is not None,

@@ -90,7 +90,7 @@ def _summary(
     verified = progress.verified
     spend = []
     for peer in spec.participants:
-        seen = replica.tree.spend(peer)
+        seen = replica.tree.effort(peer)
         leased = [lease for lease in leases if lease.worker == peer]
         spend.append(
             PeerSpend(

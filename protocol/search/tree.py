@@ -51,8 +51,8 @@ class StateVote(msgspec.Struct, frozen=True, kw_only=True):
     """How many peers saw any state."""
 
 
-class Spend(msgspec.Struct, frozen=True, kw_only=True):
-    """What a peer says it has used in a search."""
+class Effort(msgspec.Struct, frozen=True, kw_only=True):
+    """What a peer says it has done in a search."""
 
     visits: int
     cost_ms: int
@@ -345,14 +345,14 @@ class SearchTree:
             return np.zeros((0, len(rows), FIELDS), np.int64)
         return np.stack([share.table[rows] for share in self._shares.values()])
 
-    def spend(self, peer: str) -> Spend:
+    def effort(self, peer: str) -> Effort:
         """The largest numbers the peer reports at any node: numbers are cumulative along paths, so that is the
         whole.
         """
         share = self._shares.get(peer)
         if share is None:
-            return Spend(visits=0, cost_ms=0)
-        return Spend(visits=int(share.table[:, VISITS].max()), cost_ms=int(share.table[:, COST_MS].max()))
+            return Effort(visits=0, cost_ms=0)
+        return Effort(visits=int(share.table[:, VISITS].max()), cost_ms=int(share.table[:, COST_MS].max()))
 
     def agreement(self, row: int) -> StateVote:
         """What the peers saw after the action of ``row``."""

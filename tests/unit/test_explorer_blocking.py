@@ -70,7 +70,7 @@ async def test_a_thousand_small_deltas_are_read_back_without_holding_anybody_up(
         await _receive(replica, writer, delta)
     with longest_block(time.thread_time) as block:
         again = await _reopened(replica, writer)
-    assert again.tree.spend(writer.identity.node).visits == 1_000
+    assert again.tree.effort(writer.identity.node).visits == 1_000
     assert block[0] < BLOCK_S_MAX
 
 

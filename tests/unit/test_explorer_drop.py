@@ -199,8 +199,8 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         assert await leases_of(anna, search, mallory, "live") == []
         granted = len(await leases_of(anna, search, mallory))
         tree = (await anna.replica(search)).tree
-        before = tree.spend(carla.id).visits
-        await until(lambda: tree.spend(carla.id).visits > before + 3, "carla goes on")
+        before = tree.effort(carla.id).visits
+        await until(lambda: tree.effort(carla.id).visits > before + 3, "carla goes on")
         assert mallory.id not in tree.peers
         assert len(await leases_of(anna, search, mallory)) == granted
         assert await anna.store.deltas(search, peer=mallory.id) == []
@@ -209,8 +209,8 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         await asyncio.gather(task, return_exceptions=True)
         await anna.start()
         tree = (await anna.replica(search)).tree
-        before = tree.spend(carla.id).visits
-        await until(lambda: tree.spend(carla.id).visits > before, "and after a restart")
+        before = tree.effort(carla.id).visits
+        await until(lambda: tree.effort(carla.id).visits > before, "and after a restart")
         assert mallory.id not in tree.peers
         assert len(await leases_of(anna, search, mallory)) == granted
 

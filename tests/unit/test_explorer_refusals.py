@@ -397,7 +397,7 @@ async def test_a_delta_the_tree_refuses_leaves_no_trace_and_costs_its_writer_the
     writer = Writer(replica.spec.id)
     first, fallen = writer.deltas(5, 3)  # a count that falls within an epoch
     await _receive(replica, writer, first)
-    assert replica.tree.spend(writer.identity.node).visits == 5
+    assert replica.tree.effort(writer.identity.node).visits == 5
     assert await _refused(_receive(replica, writer, fallen)) == "delta.invalid"
     assert writer.identity.node not in replica.tree.peers
     assert replica.have(writer.identity.node) == (0, 0)

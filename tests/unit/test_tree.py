@@ -205,8 +205,8 @@ def test_spend_is_the_largest_cumulative_number_of_a_peer() -> None:
     target = tree()
     put(target, "alice", ROOT_KEY, Register(visits=5, cost_ms=700))
     put(target, "alice", node("a").key, Register(visits=3, cost_ms=300))
-    assert (target.spend("alice").visits, target.spend("alice").cost_ms) == (5, 700)
-    assert target.spend("bob").visits == 0
+    assert (target.effort("alice").visits, target.effort("alice").cost_ms) == (5, 700)
+    assert target.effort("bob").visits == 0
 
 
 def test_more_children_of_one_node_than_a_page_can_offer_are_refused() -> None:

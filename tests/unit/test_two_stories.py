@@ -86,7 +86,7 @@ async def expelled(node: MemoryNode, search: str) -> dict[str, str]:
 
 async def visits_of(node: MemoryNode, search: str, writer: MemoryNode) -> int:
     """What ``writer`` says about the root, as ``node`` has it."""
-    return (await node.replica(search)).tree.spend(writer.id).visits
+    return (await node.replica(search)).tree.effort(writer.id).visits
 
 
 # --- two stories -----------------------------------------------------------------------------------------------------
