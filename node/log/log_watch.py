@@ -62,7 +62,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Suspended (``log.unproven``), also after a restart and after it has opened another log."""
     by_owner: bool = False
     """Only the owner of this node lifts the suspension: ``node trust``."""
-    claims: tuple[bytes, ...] = ()
+    unconnected: tuple[bytes, ...] = ()
     """The checkpoints it was suspended for, as signed notes."""
     past: tuple[bytes, ...] = ()
     """The last known checkpoints of its former logs, as signed notes, oldest first."""

@@ -86,7 +86,7 @@ def overlooks_two_histories() -> Iterator[None]:
 
     with (
         mock.patch("node.log.peer_logs.judge", blind),
-        mock.patch.object(PeerLogs, "hear_claim", deaf),
+        mock.patch.object(PeerLogs, "hear_from_others", deaf),
         mock.patch.object(PeerLogs, "hear_proof", deaf),
     ):
         yield
