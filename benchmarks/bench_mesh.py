@@ -55,10 +55,10 @@ def _crowd(count: int) -> dict[str, bytes]:
 
 def _message() -> bytes:
     now_s = int(time.time())
-    claims = envelope.Claims(
+    header = envelope.Header(
         issuer=BOB_ID, issued_s=now_s, unique=secrets.token_bytes(16), audience=ALICE_ID, expires_s=now_s + 60
     )
-    return envelope.seal(PAYLOAD, kind=KIND, key=BOB, claims=claims, binding=BINDING)
+    return envelope.seal(PAYLOAD, kind=KIND, key=BOB, header=header, binding=BINDING)
 
 
 def _checked() -> Callable[[str, str, bytes], Awaitable[bytes]]:

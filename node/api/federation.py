@@ -68,8 +68,8 @@ class FederationApi:
         said = await asyncio.to_thread(open_introduction, body, binding=binding, audience=me, now_s=now_s)
         if not self._peers.knows(said.log.node):
             raise MeshError("peer.unknown", node=said.log.node)
-        self._window.admit(said.claims, now_s)
-        await self._mark.heard(said.claims, now_s)
+        self._window.admit(said.header, now_s)
+        await self._mark.heard(said.header, now_s)
         await self._changes.learn(said.log)
         return cbor.encode(Done())
 
@@ -92,9 +92,9 @@ class FederationApi:
             now_s=now_s,
             window=self._window,
         )
-        if opened.claims.issuer != caller:
+        if opened.header.issuer != caller:
             raise MeshError("envelope.issuer", "signed by another node than the one that called")
-        await self._mark.heard(opened.claims, now_s)
+        await self._mark.heard(opened.header, now_s)
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
         await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)

@@ -183,7 +183,7 @@ class Answers:
     async def on_return(self, caller: str, ask: BranchReturn) -> Done:
         """A worker of ours has ended. Errors: ``envelope.*``, ``lease.unknown``, ``peer.scope``."""
         opened = envelope.verify(ask.result, kinds=frozenset({KIND_RESULT}), find_key=self._peers.find_key)
-        if opened.claims.issuer != caller:
+        if opened.header.issuer != caller:
             raise MeshError("envelope.issuer", "a result is sent by its worker only")
         result = cbor.decode_as(opened.payload, BranchResult)
         search = self._searches.get(result.search)

@@ -87,7 +87,7 @@ class BranchWork:
         """
         self._witness.check_signs()
         opened = envelope.verify(sealed, kinds=frozenset({KIND_ASSIGNMENT}), find_key=self._peers.find_key)
-        if opened.claims.issuer != caller:
+        if opened.header.issuer != caller:
             raise MeshError("envelope.issuer", "an assignment is sent by its coordinator only")
         assignment = cbor.decode_as(opened.payload, Assignment)
         if assignment.search != self._spec.id:

@@ -387,7 +387,7 @@ class Coordinator:
         if lease.worker == self._witness.node:
             return
         sealed = envelope.peek(lease.assignment)
-        passed_ms = self._clock.now_ms() - sealed.claims.issued_s * 1000
+        passed_ms = self._clock.now_ms() - sealed.header.issued_s * 1000
         check_spend(cbor.decode_as(sealed.payload, Assignment).limits, spend, passed_ms=passed_ms)
 
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:

@@ -112,7 +112,7 @@ class OpenSearches:
         """The search in a signed specification. Errors: ``envelope.*``, ``message.invalid``, ``condition.invalid``."""
         opened = envelope.verify(sealed, kinds=frozenset({KIND_SEARCH}), find_key=self._peers.find_key)
         spec = cbor.decode_as(opened.payload, SearchSpec)
-        if spec.coordinator != opened.claims.issuer:
+        if spec.coordinator != opened.header.issuer:
             raise MeshError("envelope.issuer", "a search is signed by its coordinator")
         if spec.coordinator not in spec.participants or len(set(spec.participants)) != len(spec.participants):
             raise MeshError("message.invalid", "the participants are different nodes, the coordinator among them")

@@ -222,7 +222,7 @@ class Replica:
         honest peer sends costs its writer its whole share, for good. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
         """
         opened = envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key)
-        if opened.claims.issuer != peer:
+        if opened.header.issuer != peer:
             raise MeshError("envelope.issuer", "a delta is sent by its writer only")
         async with self._merging:
             self.check_welcome(peer)

@@ -189,7 +189,7 @@ def _signed_row(parts: Parts, artefact: str, data: bytes) -> SignedRow:
     return SignedRow(
         artefact=artefact,
         kind=claimed.kind,
-        signer=_name(parts, claimed.claims.issuer),
+        signer=_name(parts, claimed.header.issuer),
         digest=hashlib.sha256(data).digest(),
         verified=verified,
     )

@@ -267,7 +267,7 @@ def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayR
         report = decode_as(signed.payload, ReplayReport, bytes_max=limits.ARTEFACT_BYTES_MAX)
     except MeshError as error:
         raise MeshError("report.invalid", error.message) from error
-    if report.node != signed.claims.issuer:
-        raise MeshError("envelope.issuer", f"a report of {report.node[:7]} signed by {signed.claims.issuer[:7]}")
+    if report.node != signed.header.issuer:
+        raise MeshError("envelope.issuer", f"a report of {report.node[:7]} signed by {signed.header.issuer[:7]}")
     check_report(report, session=recorded.session, manifest_digest=recorded.manifest, steps=recorded.steps)
     return report

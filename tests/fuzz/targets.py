@@ -128,8 +128,8 @@ def _record(record: type[Any]) -> Callable[[bytes], object]:
 
 
 def _signed(payload: bytes, kind: str) -> bytes:
-    claims = envelope.Claims(issuer=NODE, issued_s=_NOW_S, unique=bytes(16))
-    return envelope.seal(payload, kind=kind, key=KEY, claims=claims)
+    header = envelope.Header(issuer=NODE, issued_s=_NOW_S, unique=bytes(16))
+    return envelope.seal(payload, kind=kind, key=KEY, header=header)
 
 
 def _report(data: bytes) -> object:

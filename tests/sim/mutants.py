@@ -68,7 +68,7 @@ def sends_before_it_stores() -> Iterator[None]:
 @contextlib.contextmanager
 def answers_repetitions() -> Iterator[None]:
     """A message counts as often as it comes."""
-    with mock.patch.object(ReplayWindow, "admit", lambda self, claims, now_s: None):
+    with mock.patch.object(ReplayWindow, "admit", lambda self, header, now_s: None):
         yield
 
 

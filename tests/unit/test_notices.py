@@ -203,5 +203,5 @@ async def test_a_notice_is_in_the_witness_log_of_its_signer(three: list[MemoryNo
     (kept,) = carla.notices._received[anna.id]
     (stored,) = await anna.store.artefacts(subject=bruno.id, kind=KIND_DISTRUST_NOTICE)
     assert stored.envelope == kept.envelope
-    assert envelope.peek(kept.envelope).claims.issuer == anna.id
+    assert envelope.peek(kept.envelope).header.issuer == anna.id
     assert (await anna.witness.prove(stored.digest)).digest == stored.digest
