@@ -31,7 +31,7 @@ from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node.api import Node
 from node.base import write_private
-from node.config import Ask, source
+from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor
 from node.rooms import Ports, assemble, open_browsers
@@ -50,7 +50,7 @@ def system_clock() -> Clock:
     return SystemClock()
 
 
-def new_key_store(home: Path, *, passphrase: Ask | None = None, keyring: bool = False) -> KeyStore:
+def new_key_store(home: Path, *, passphrase: AskPassphrase | None = None, keyring: bool = False) -> KeyStore:
     """Where the witness key of a new node will be kept: in the open (mode 0600), sealed, or in the user's keyring.
 
     Errors: ``input.invalid`` (sealed and in the keyring at once).
@@ -65,7 +65,7 @@ def new_key_store(home: Path, *, passphrase: Ask | None = None, keyring: bool = 
     return FileKeyStore(path, write_private)
 
 
-def open_key_store(home: Path, passphrase: Ask) -> KeyStore:
+def open_key_store(home: Path, passphrase: AskPassphrase) -> KeyStore:
     """Where the witness key of the node in ``home`` is kept, as its key file says.
 
     Errors: ``node.not_initialised``, ``store.corrupt``.
@@ -86,7 +86,7 @@ fingerprint_words = words.fingerprint
 @contextlib.asynccontextmanager
 async def open_node(
     home: Path,
-    passphrase: Ask | None = None,
+    passphrase: AskPassphrase | None = None,
     *,
     clock: Clock | None = None,
     open_browser: OpenBrowser | None = None,
@@ -107,7 +107,7 @@ async def open_node(
             keys: KeyStore = new_key_store(home)
             own = identity.without_key(home, clock)
         else:
-            keys = open_key_store(home, passphrase or source(None))
+            keys = open_key_store(home, passphrase or passphrase_source(None))
             own = identity.load(home, clock, keys)
         await asyncio.to_thread(remove_abandoned)
         store = await SqliteStore.open(home)
@@ -126,7 +126,7 @@ async def open_node(
             await rooms.close()
 
 
-async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browser: bool) -> Health:
+async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase, *, browser: bool) -> Health:
     """What the doctor finds at the node of ``home``, which did not open because of ``error``: each part by itself.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``.
