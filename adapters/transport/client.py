@@ -15,7 +15,6 @@ from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.ports import PeerAddress, PeerHandler
-from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.addresses import open_socket
 from adapters.transport.certificates import (
@@ -38,6 +37,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.ids import short
 from protocol.messages import INTRODUCE, KIND_MESSAGE
+from protocol.refusals import Refusals
 from protocol.wire.address import parse_peer_address
 from protocol.wire.clocks import apart_in_words
 from protocol.wire.envelope import content_type

@@ -22,10 +22,10 @@ import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from adapters.refusals import Refusals
 from adapters.transport import answers
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 
 _ACCEPT_PAUSE_S: Final = 0.2
 _TLS_CLOSE_TIMEOUT_S: Final = 1.0

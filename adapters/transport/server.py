@@ -12,7 +12,6 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
@@ -24,6 +23,7 @@ from adapters.transport.websocket import HOLD_PATH, accept
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import INTRODUCE, request_bytes_max
+from protocol.refusals import Refusals
 
 PATH_PREFIX: Final = "/peer/v1/"
 PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")

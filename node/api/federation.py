@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 
 from adapters.ports import Clock
-from adapters.refusals import Refusals
 from node.api import routes
 from node.trust import PATH_PREFIX, ClockMark, TrustChanges
 from node.verbs import Caller, CallerKind, Handler, called_by
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
 from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
+from protocol.refusals import Refusals
 from protocol.wire import cbor
 from protocol.wire.envelope import ReplayWindow, route_binding, verify_message
 

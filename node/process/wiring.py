@@ -20,7 +20,6 @@ from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, Store
-from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -38,6 +37,7 @@ from node.rooms import Ports, assemble, open_browsers
 from node.signing import identity
 from node.verbs.node import Health
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 from protocol.wire.address import parse_peer_address
 from protocol.wire.http_signature import authority_of
 

@@ -11,9 +11,9 @@ import logging
 from typing import Final
 
 from adapters.ports import Clock, Store
-from adapters.refusals import Counts, Refusals
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.refusals import Counts, Refusals
 from protocol.wire import cbor
 
 log = logging.getLogger(__name__)

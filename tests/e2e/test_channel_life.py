@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from adapters.refusals import Refusals
 from adapters.transport.certificates import ChannelIdentity, client_context, server_context
 from adapters.transport.client import MeshClient
 from adapters.transport.failures import LostError
@@ -19,6 +18,7 @@ from adapters.transport.server import MeshServer
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import request_bytes_max
+from protocol.refusals import Refusals
 from protocol.wire import frames
 from protocol.wire.frames import AnswerFrame, CallFrame
 from tests.e2e.channel import (
