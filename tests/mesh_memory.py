@@ -22,7 +22,7 @@ from node.config.settings import Config, ExploreConfig
 from node.distrust.distrust import Distrust
 from node.distrust.notices import Notices
 from node.explorer.explorer import Explorer
-from node.explorer.replica import Replica
+from node.explorer.sharing.replica import Replica
 from node.live.browsers import Browsers
 from node.log.checkpoints import LogExchange
 from node.signing.identity import Identity

@@ -13,14 +13,14 @@ from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Stor
 from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
-from node.explorer.coordinator import Coordinator
+from node.explorer.coordinating.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
-from node.explorer.log_proofs import Demand, LogProofs
 from node.explorer.open_searches import Open, OpenSearches
-from node.explorer.page_work import AfterIteration, PageWork
 from node.explorer.progress import Progress, Verified
-from node.explorer.replica import Replica
+from node.explorer.sharing.log_proofs import Demand, LogProofs
+from node.explorer.sharing.replica import Replica
+from node.explorer.working.page_work import AfterIteration, PageWork
 from node.live import Browsers
 from node.signing import Witness
 from node.trust import Calls

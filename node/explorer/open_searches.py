@@ -9,14 +9,14 @@ import msgspec
 
 from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
 from node.config import Config
-from node.explorer.branch_work import AfterIteration, BranchWork
-from node.explorer.coordinator import Coordinator
-from node.explorer.exchange import Exchange
+from node.explorer.coordinating.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
-from node.explorer.log_proofs import LogProofs
-from node.explorer.page_work import PageWork
-from node.explorer.replica import Replica
+from node.explorer.sharing.exchange import Exchange
+from node.explorer.sharing.log_proofs import LogProofs
+from node.explorer.sharing.replica import Replica
+from node.explorer.working.branch_work import AfterIteration, BranchWork
+from node.explorer.working.page_work import PageWork
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from node.explorer.show import _summary
+from node.explorer.showing.show import _summary
 from node.verbs.explore import PeerSpend
 from protocol import limits
 from protocol.errors import MeshError

@@ -14,10 +14,10 @@ from adapters.audit_records import AuditQuery
 from adapters.search.writer import TreeWriter
 from benchmarks.bench_tree import grow
 from benchmarks.loop import longest_block
+from node.explorer.coordinating.lease_desk import LeaseDesk
 from node.explorer.explorer import _DISTRUSTED
-from node.explorer.lease_desk import LeaseDesk
-from node.explorer.replica import Replica
-from node.explorer.visit import Visit
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.visit import Visit
 from protocol.audit import read
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
@@ -96,7 +96,7 @@ def _seen(replica: Replica) -> dict[str, Any]:
 async def test_after_a_drop_everything_is_as_if_the_peer_had_never_been_met(
     replica: Replica, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/explorer/replica.py, Replica._forget."""
+    """Guard: node/explorer/sharing/replica.py, Replica._forget."""
     monkeypatch.setattr(tree_module, "_DROPPED_AT_ONCE", 7)
     gone, stays = Writer(replica.spec.id, 9), Writer(replica.spec.id, 10)
     never = Replica(replica.spec, replica._witness, type(replica._store)(), TreeWriter)

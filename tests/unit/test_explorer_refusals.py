@@ -12,8 +12,8 @@ from nacl.signing import SigningKey
 from adapters.ports import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from node.config.settings import Config, PolicyConfig
-from node.explorer.replica import Replica
-from node.explorer.visit import Visit
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.visit import Visit
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import ids, limits
@@ -218,7 +218,7 @@ async def _assign(
 
 
 async def test_foreign_expired_and_impossible_assignments_are_refused(three: list[MemoryNode]) -> None:
-    """Guard: node/explorer/branch_work.py, BranchWork.accept."""
+    """Guard: node/explorer/working/branch_work.py, BranchWork.accept."""
     anna, bruno, carla = three
     spec = await _opened(anna, bruno)
     clock = anna.mesh.clock

@@ -13,13 +13,13 @@ import msgspec
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.base import Tasks, either
 from node.config import Config
-from node.explorer.claims import Claims, VerifyClaim
-from node.explorer.diligence import Diligence
+from node.explorer.coordinating.claims import Claims, VerifyClaim
+from node.explorer.coordinating.diligence import Diligence
+from node.explorer.coordinating.lease_desk import LeaseDesk
 from node.explorer.kept import put_search
-from node.explorer.lease_desk import LeaseDesk
-from node.explorer.log_proofs import LogProofs
 from node.explorer.progress import Progress
-from node.explorer.replica import Replica
+from node.explorer.sharing.log_proofs import LogProofs
+from node.explorer.sharing.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell

@@ -9,7 +9,7 @@ import msgspec
 
 from adapters.ports import Clock, LeaseRecord, Store
 from node.explorer.kept import put_lease
-from node.explorer.replica import Replica
+from node.explorer.sharing.replica import Replica
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from node.explorer.visit import Visit, register_of
+from node.explorer.sharing.visit import Visit, register_of
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Page
 from node.config import Config
-from node.explorer.replica import Replica
-from node.explorer.visit import Visit
-from node.explorer.walker import Walker, WalkStep
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.visit import Visit, WalkStep
+from node.explorer.working.walker import Walker
 from node.live import Gate
 from protocol import limits
 from protocol.errors import MeshError

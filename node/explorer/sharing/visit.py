@@ -1,4 +1,4 @@
-"""What one iteration of exploring adds to a node's share of the tree."""
+"""What walks and the tree tell each other: the steps to a tree node, and what one iteration there adds to a node's share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 
 import msgspec
 
+from protocol.page.action import Action
 from protocol.search.entry import SCALE, Register
+
+
+class WalkStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One edge of a path: the tree node it leads to, the action, and the state expected there (empty: unknown)."""
+
+    key: bytes
+    action: Action
+    state: bytes = b""
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from adapters.ports import Clock, Store
 from node.config import Config
 from node.explorer.progress import Verified
-from node.explorer.replica import Replica
-from node.explorer.worker import Worker, seed_of
+from node.explorer.sharing.replica import Replica
+from node.explorer.working.worker import Worker, seed_of
 from node.live import Browsers, Driver, Gate, Recording, guard_for, record
 from node.signing import Witness
 from protocol.errors import MeshError

@@ -12,8 +12,8 @@ from adapters.ports import Clock, LeaseRecord, Store
 from node.base import either
 from node.config import Config
 from node.explorer.kept import put_lease
-from node.explorer.log_proofs import LogProofs
-from node.explorer.replica import Replica
+from node.explorer.sharing.log_proofs import LogProofs
+from node.explorer.sharing.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import current_caller

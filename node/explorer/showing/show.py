@@ -14,9 +14,9 @@ from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.base import counted, write_atomic
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
-from node.explorer.replica import Replica
-from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
-from node.explorer.tree_picture import TreeNode
+from node.explorer.sharing.replica import Replica
+from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
+from node.explorer.showing.tree_picture import TreeNode
 from node.sessions import Sessions
 from node.trust import Peers
 from node.verbs.explore import PeerSpend, Summary

@@ -15,8 +15,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.base import every_delta
 from node.explorer.expulsions import Expulsions
-from node.explorer.own_share import OwnShare
-from node.explorer.walker import WalkStep
+from node.explorer.sharing.own_share import OwnShare
+from node.explorer.sharing.visit import WalkStep
 from node.feed import Feed
 from node.signing import Witness
 from protocol import ids, limits
