@@ -183,7 +183,7 @@ async def test_a_worker_that_declined_is_not_asked_every_few_seconds() -> None:
 async def _refusals(anna: MemoryNode, search: str, bruno: MemoryNode) -> bool:
     coordinator = anna.explorer._searches.all()[0].coordinator
     assert coordinator is not None
-    return coordinator._paused_until_ms.get(bruno.id, 0) > anna.mesh.clock.now_ms() + 10_000
+    return coordinator._dealing.rests_s(bruno.id) > 10
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
