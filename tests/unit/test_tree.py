@@ -9,7 +9,8 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.search.entry import SCALE, NodeEntry, Register, make_update, node_key, parse_key, root_key
 from protocol.search.entry import key_text as text_of
-from protocol.search.tree import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS, SearchTree
+from protocol.search.share import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS
+from protocol.search.tree import SearchTree
 from tests.trees import ROOT_KEY, SEARCH, click, lease, node
 
 

@@ -41,7 +41,7 @@ from protocol.messages import (
 )
 from protocol.search.entry import SCALE
 from protocol.search.lease import Event, Lease, check_spend
-from protocol.search.tree import BEST
+from protocol.search.share import BEST
 from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)

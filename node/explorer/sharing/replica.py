@@ -24,7 +24,8 @@ from protocol.errors import MeshError
 from protocol.messages import SearchSpec, ShareHead
 from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
 from protocol.search.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
-from protocol.search.tree import CLOSED, VISITS, CheckRoom, SearchTree
+from protocol.search.share import CLOSED, VISITS
+from protocol.search.tree import CheckRoom, SearchTree
 from protocol.search.uct import Uct
 from protocol.wire import envelope
 

@@ -25,7 +25,7 @@ from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec
 from protocol.page.action import describe
 from protocol.search.entry import SCALE, decode_action, node_key
-from protocol.search.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
+from protocol.search.share import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
 from protocol.wire import envelope
 
 _MARKS: Final = {
