@@ -82,10 +82,10 @@ def _seen(replica: Replica) -> dict[str, Any]:
     keys = sorted(replica.tree._forest.index)
     return {
         "digest": replica.tree.digest(),
-        "way": replica.descend(replica.root),
-        "children": {key: replica.children(key) for key in keys},
-        "choosable": {key: replica.choosable(key) for key in keys},
-        "states": {state: replica.nearest_with_state(bytes([state]) * 16) for state in range(1, 6)},
+        "way": replica.view.descend(replica.root),
+        "children": {key: replica.view.children(key) for key in keys},
+        "choosable": {key: replica.view.choosable(key) for key in keys},
+        "states": {state: replica.view.nearest_with_state(bytes([state]) * 16) for state in range(1, 6)},
     }
 
 

@@ -494,10 +494,10 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
     key = node_key(own.root, encode_action(_click("one")))
     own.own.record(Visit(path=(key,), value=0.5, cost_ms=3))
     await own.flush()
-    assert (own.epoch, len(own.children(own.root)), own.visits(key)) == (2, 2, 1)
+    assert (own.epoch, len(own.view.children(own.root)), own.view.visits(key)) == (2, 2, 1)
     reopened = Replica(replica.spec, replica._witness, store, TreeWriter)
     await reopened.load(_finder(replica._witness.identity), {})
-    assert reopened.visits(key) == 1
+    assert reopened.view.visits(key) == 1
 
 
 async def test_a_delta_that_found_no_room_is_wanted_again(replica: Replica) -> None:
@@ -519,11 +519,11 @@ async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_le
     names = ["x" * 3_000, *map(str, range(50))]
     replica.own.add_children(replica.root, [Candidate(action=_click(name), prior=0.01, risk=1) for name in names])
     await replica.flush()
-    assert len(replica.children(replica.root)) == 40
+    assert len(replica.view.children(replica.root)) == 40
     action = encode_action(_click("adopted"))
     replica.adopt(node_key(replica.root, action), (action,))
     await replica.flush()
-    assert len(replica.children(replica.root)) == 40
+    assert len(replica.view.children(replica.root)) == 40
 
 
 async def test_a_delta_for_which_a_node_has_no_room_costs_its_writer_nothing_and_is_taken_later(

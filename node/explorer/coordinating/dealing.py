@@ -127,22 +127,22 @@ class Dealing:
         leased = self._desk.branches
         first_half = self._progress.used_ms * 2 < self._progress.limit_ms
         if first_half:
-            for child in self._replica.choosable(self._replica.root):
-                if child not in leased and not self._replica.visits(child):
+            for child in self._replica.view.choosable(self._replica.root):
+                if child not in leased and not self._replica.view.visits(child):
                     return child
-        way = self._replica.descend(self._replica.root)
+        way = self._replica.view.descend(self._replica.root)
         for depth in range(min(2, len(way)), 0, -1):
             if way[depth - 1] not in leased:
                 return way[depth - 1]
-        if not way and not self._replica.expanded(self._replica.root) and self._replica.root not in leased:
+        if not way and not self._replica.view.expanded(self._replica.root) and self._replica.root not in leased:
             return self._replica.root
         return next((key for key in way if key not in leased), None)
 
     def anything_left(self) -> bool:
         """Whether there is a branch that is not exhausted, leased or not."""
         root = self._replica.root
-        return not self._replica.closed(root) and (
-            not self._replica.expanded(root) or bool(self._replica.descend(root))
+        return not self._replica.view.closed(root) and (
+            not self._replica.view.expanded(root) or bool(self._replica.view.descend(root))
         )
 
     async def _grant(self, worker: str, branch: bytes) -> None:
@@ -154,8 +154,8 @@ class Dealing:
             search=self._replica.spec.id,
             lease=lease.id,
             branch=branch,
-            prefix=tuple(self._replica.action(step.key) for step in self._replica.steps_to(branch)),
-            prefix_state=self._replica.state(branch),
+            prefix=tuple(self._replica.view.action(step.key) for step in self._replica.view.steps_to(branch)),
+            prefix_state=self._replica.view.state(branch),
             limits=BranchLimits(
                 iterations=explore.lease_iterations, steps=explore.lease_iterations * 16, milliseconds=work_ms
             ),

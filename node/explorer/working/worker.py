@@ -102,9 +102,9 @@ class Worker:
         """
         replica = self._replica
         for _ in range(limits.TREE_NODES_MAX):
-            below = replica.descend(branch)
+            below = replica.view.descend(branch)
             target = below[-1] if below else branch
-            if not replica.expanded(target):
+            if not replica.view.expanded(target):
                 return target
             if target == branch:
                 return None
@@ -120,7 +120,7 @@ class Worker:
             if branch != replica.root:
                 replica.own.close_node(branch)
             return None, True
-        steps = replica.steps_to(target)
+        steps = replica.view.steps_to(target)
         path = [step.key for step in steps]
         began_ms = self._clock.now_ms()
         states: dict[bytes, bytes] = {}
@@ -171,7 +171,7 @@ class Worker:
                 states=states,
             )
         )
-        claim = tuple(replica.action(key) for key in path) if reached else None
+        claim = tuple(replica.view.action(key) for key in path) if reached else None
         return claim, False
 
     def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
@@ -187,7 +187,7 @@ class Worker:
             return worth, True, False
         if key != replica.root and self._seen_nearer(path, state):
             return worth * 0.5, False, True
-        if not replica.expanded(key):
+        if not replica.view.expanded(key):
             choices = candidates(self._goal, page)
             if not choices:
                 replica.own.close_node(key)
@@ -197,12 +197,12 @@ class Worker:
 
     def _seen_nearer(self, path: list[bytes], state: bytes) -> bool:
         """Whether the same state stands at another node that is at least as near to the start: then this way adds nothing."""
-        known = self._replica.nearest_with_state(state)
-        return known is not None and known != path[-1] and self._replica.depth(known) <= len(path)
+        known = self._replica.view.nearest_with_state(state)
+        return known is not None and known != path[-1] and self._replica.view.depth(known) <= len(path)
 
     def _choose(self, key: bytes) -> WalkStep | None:
         """An untried child of ``key``, drawn by prior; None if there is none that may be performed."""
-        open_children = self._replica.untried(key, risk_class_max=self._config.policy.risk_class_max)
+        open_children = self._replica.view.untried(key, risk_class_max=self._config.policy.risk_class_max)
         if not open_children:
             return None
         weights = [entry.prior + 1 for _, entry in open_children]  # priors are a softmax already; nothing is hopeless
