@@ -274,7 +274,7 @@ async def test_a_start_address_outside_the_worker_s_origins_is_refused() -> None
 
 @pytest.mark.parametrize("address", ["/?token=abc", "/#access_token=abc", "/x;jsessionid=1"])
 async def test_a_search_does_not_begin_at_an_address_that_holds_a_secret(address: str) -> None:
-    """Guard: node/explorer/explorer.py, Explorer.run."""
+    """Guard: node/explorer/new_search.py, check_told."""
     async with memory_mesh("anna") as (anna,):
         call = anna.explorer.run(
             goal="g", start_url=ORIGIN + address, condition=NEVER, peers=[], seconds=9, seed=0, tell=lambda event: None
