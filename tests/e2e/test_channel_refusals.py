@@ -148,7 +148,7 @@ async def test_a_certificate_that_is_valid_for_longer_than_a_node_makes_them_is_
 
 
 async def test_an_answer_of_another_media_type_is_not_taken(bench: Bench) -> None:
-    """Guard: adapters/transport/client.py, MeshClient._exchange."""
+    """Guard: adapters/transport/channel.py, Channel.exchange."""
     server = await bench.serve()
     client = bench.client(BOB)
     assert await client.call(peer(ALICE, bench.url), "status", b"x", content_type=MEDIA) == b"x"
