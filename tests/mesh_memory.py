@@ -16,7 +16,7 @@ from nacl.signing import SigningKey
 
 from adapters.ports import Clock, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
-from adapters.transport.listener import Bounds
+from adapters.transport.bounds import Bounds
 from node.api.federation import FederationApi
 from node.config.settings import Config, ExploreConfig
 from node.distrust.distrust import Distrust

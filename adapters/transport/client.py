@@ -15,6 +15,7 @@ from yarl import URL
 
 from adapters.ports import PeerAddress, PeerHandler
 from adapters.transport import answers
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import (
     CERTIFICATE_LIFE_S,
     ChannelIdentity,
@@ -26,7 +27,6 @@ from adapters.transport.channel import Channel, Channels
 from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached, translate
 from adapters.transport.held import Answering, HeldTable
 from adapters.transport.leaf import fetch_leaf
-from adapters.transport.listener import Bounds
 from adapters.transport.signed_client import SignedCalls
 from adapters.transport.visitors import visitor
 from adapters.transport.ways import HELD, Ways

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from adapters.ports import PeerHandler
 from adapters.transport import answers
+from adapters.transport.bounds import Bounds
 from adapters.transport.failures import LostError, NotReachedError
-from adapters.transport.listener import Bounds
 from adapters.transport.quota import Quota
 from protocol import limits
 from protocol.errors import MeshError

@@ -21,9 +21,10 @@ from yarl import URL
 
 from adapters.transport import answers
 from adapters.transport.addresses import ForbiddenAddressError, open_socket
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import ChannelIdentity, pairing_client_context, pairing_server_context, signer_of
 from adapters.transport.leaf import fetch_leaf
-from adapters.transport.listener import Bounds, Connection, Listener
+from adapters.transport.listener import Connection, Listener
 from adapters.transport.server import url_of
 from protocol import limits
 from protocol.errors import MeshError

@@ -13,10 +13,12 @@ from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
 from adapters.transport import answers
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
 from adapters.transport.held import HeldLink, HeldTable
-from adapters.transport.listener import Bounds, Connection, Listener, Masks
+from adapters.transport.listener import Connection, Listener
+from adapters.transport.masks import Masks
 from adapters.transport.quota import Quota
 from adapters.transport.visitors import VISITOR, VISITOR_KEY, Visitors
 from adapters.transport.websocket import HOLD_PATH, accept

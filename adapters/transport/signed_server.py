@@ -11,7 +11,8 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.transport.listener import Bounds, Connection, Listener
+from adapters.transport.bounds import Bounds
+from adapters.transport.listener import Connection, Listener
 from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
 from protocol.errors import MeshError
 from protocol.messages import request_bytes_max

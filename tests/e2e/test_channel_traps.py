@@ -17,8 +17,8 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import Credentials, pairing_client_context, signer_of
-from adapters.transport.listener import Bounds
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer
 from protocol.errors import MeshError

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
-from adapters.transport.listener import Bounds
+from adapters.transport.bounds import Bounds
 from adapters.transport.visitors import VISITOR, VISITOR_KEY, visitor
 from node.trust.calls import PATH_PREFIX
 from protocol import limits
