@@ -34,8 +34,9 @@ from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.ids import short
-from protocol.messages import INTRODUCE, KIND_MESSAGE
+from protocol.messages import KIND_MESSAGE
 from protocol.refusals import Refusals
+from protocol.routes import INTRODUCE
 from protocol.wire.address import parse_peer_address
 from protocol.wire.clocks import apart_in_words
 from protocol.wire.envelope import content_type

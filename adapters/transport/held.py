@@ -19,8 +19,8 @@ from adapters.transport.failures import LostError, NotReachedError
 from adapters.transport.quota import Quota
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import request_bytes_max
 from protocol.refusals import Refusals
+from protocol.routes import request_bytes_max
 from protocol.wire import frames
 from protocol.wire.frames import AnswerFrame, CallFrame
 

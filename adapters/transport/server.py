@@ -24,8 +24,8 @@ from adapters.transport.visitors import VISITOR, VISITOR_KEY, Visitors
 from adapters.transport.websocket import HOLD_PATH, accept
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import INTRODUCE, request_bytes_max
 from protocol.refusals import Refusals
+from protocol.routes import INTRODUCE, request_bytes_max
 
 PATH_PREFIX: Final = "/peer/v1/"
 PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")

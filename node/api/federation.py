@@ -16,8 +16,9 @@ from node.trust import PATH_PREFIX, ClockMark, TrustChanges
 from node.verbs import Caller, CallerKind, Handler, called_by
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
-from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
+from protocol.messages import KIND_MESSAGE, Done
 from protocol.refusals import Refusals
+from protocol.routes import INTRODUCE, ROUTES
 from protocol.wire import cbor
 from protocol.wire.envelope import ReplayWindow, route_binding, verify_message
 

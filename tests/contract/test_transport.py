@@ -16,7 +16,7 @@ from adapters.transport.held import HeldTable
 from adapters.transport.server import MeshServer
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.messages import INTRODUCE, ROUTES
+from protocol.routes import INTRODUCE, ROUTES
 from protocol.wire.envelope import content_type
 from tests.twins.transport import Leg, MemoryNetwork
 

@@ -17,8 +17,8 @@ from adapters.transport.held import Answering, HeldLink, HeldTable
 from adapters.transport.server import MeshServer
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import request_bytes_max
 from protocol.refusals import Refusals
+from protocol.routes import request_bytes_max
 from protocol.wire import frames
 from protocol.wire.frames import AnswerFrame, CallFrame
 from tests.e2e.channel import (

@@ -17,7 +17,8 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
-from protocol.messages import INTRODUCE, KIND_MESSAGE, Done, KeysPush, StatusAsk
+from protocol.messages import KIND_MESSAGE, Done, KeysPush, StatusAsk
+from protocol.routes import INTRODUCE
 from protocol.trust.trust_set import TrustedPeer, TrustSet
 from protocol.wire.envelope import content_type
 from tests.e2e.channel import ALICE, BOB, Bench, Raw, drip, request, tls, until

@@ -23,7 +23,8 @@ from protocol.keys.keylog import KeyLog
 from protocol.log import log_proof, note, witness_log
 from protocol.log.merkle_growth import Frontier
 from protocol.log.witness_log import Checkpoint, entry_hash
-from protocol.messages import ROUTES, BranchAssign, BranchReturn, DeltaBatch, DeltaPush, LogSync, SearchOpen
+from protocol.messages import BranchAssign, BranchReturn, DeltaBatch, DeltaPush, LogSync, SearchOpen
+from protocol.routes import ROUTES
 from protocol.wire import cbor, envelope
 from tests.twins.transport import Leg
 

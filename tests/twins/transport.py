@@ -21,7 +21,7 @@ from adapters.transport.visitors import Visitors
 from adapters.transport.ways import HELD, Ways
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import INTRODUCE, request_bytes_max
+from protocol.routes import INTRODUCE, request_bytes_max
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):

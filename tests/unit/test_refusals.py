@@ -18,7 +18,6 @@ from protocol.goal.condition import Condition
 from protocol.log.merkle import PROOF_HASHES_MAX
 from protocol.log.witness_log import TAG_BYTES
 from protocol.messages import (
-    ROUTES,
     Assignment,
     BranchAssign,
     BranchLimits,
@@ -43,6 +42,7 @@ from protocol.messages import (
 )
 from protocol.recording.session import Profile
 from protocol.refusals import OTHERS, Refusals
+from protocol.routes import ROUTES
 from protocol.trust.grants import GRANTABLE
 from tests.mesh_memory import MemoryNode, memory_mesh
 from tests.twins.clock import ManualClock
