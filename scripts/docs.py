@@ -176,7 +176,9 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/cli.md": cli_page,
     "docs/verbs.md": lambda: verbs_page(_NOTICE.format(source="`node/verbs/`")),
     "docs/protocol/limits.md": limits_page,
-    "docs/protocol/messages.md": lambda: messages_page(_NOTICE.format(source="`protocol/messages.py` or `protocol/routes.py`")),
+    "docs/protocol/messages.md": lambda: messages_page(
+        _NOTICE.format(source="`protocol/messages.py` or `protocol/routes.py`")
+    ),
 }
 """Path below the root of the repository, and what writes it."""
 

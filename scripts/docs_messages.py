@@ -1,4 +1,4 @@
-"""Writes ``docs/protocol/messages.md`` from ``protocol/messages.py`` and ``protocol/routes.py``: routes, records, fields and their bounds."""
+"""Writes ``docs/protocol/messages.md`` from ``protocol/messages.py`` and ``protocol/routes.py``: routes, records, their bounds."""
 
 from __future__ import annotations
 
