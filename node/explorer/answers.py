@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Clock, SearchRecord, Store
+from adapters.ports import Clock, SearchRecord, SearchStore
 from node.config import Config
 from node.explorer.kept import put_search
 from node.explorer.open_searches import DECLINED, Open, OpenSearches
@@ -48,7 +48,7 @@ from protocol.wire import cbor, envelope
 class Answers:
     """One method a route."""
 
-    def __init__(self, config: Config, store: Store, clock: Clock, peers: Peers, searches: OpenSearches) -> None:
+    def __init__(self, config: Config, store: SearchStore, clock: Clock, peers: Peers, searches: OpenSearches) -> None:
         self._config = config
         self._store = store
         self._clock = clock

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, MetaStore
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import cbor
@@ -38,7 +38,7 @@ _NOTHING = _Mark(until_s=0)
 class ClockMark:
     """The mark of one node. ``load`` comes first."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: MetaStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._kept = self._exact = _NOTHING

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
+from adapters.ports import Clock, LeaseRecord, SearchRecord, SearchStore
 from node.base import Tasks, either
 from node.config import Config
 from node.explorer.coordinating.claims import Claims, VerifyClaim
@@ -66,7 +66,7 @@ class Coordinator:
         *,
         witness: Witness,
         calls: Calls,
-        store: Store,
+        store: SearchStore,
         clock: Clock,
         config: Config,
         verify_claim: VerifyClaim,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, Store
+from adapters.ports import Clock, LeaseRecord, SearchStore
 from node.base import either
 from node.config import Config
 from node.explorer.kept import put_lease
@@ -51,7 +51,7 @@ class BranchWork:
         spec: SearchSpec,
         witness: Witness,
         calls: Calls,
-        store: Store,
+        store: SearchStore,
         clock: Clock,
         config: Config,
         proofs: LogProofs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, SessionStore
 from node.config import Config
 from node.explorer.progress import Verified
 from node.explorer.sharing.replica import Replica
@@ -29,7 +29,7 @@ _CLAIM_WAIT_S = 10
 class PageWork:
     """Pages of one node, always under its own policy, whichever node asked for the work."""
 
-    def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers) -> None:
+    def __init__(self, witness: Witness, config: Config, store: SessionStore, clock: Clock, browsers: Browsers) -> None:
         self._witness = witness
         self._config = config
         self._store = store
