@@ -25,7 +25,8 @@ from node.live.policy import guard_for
 from node.live.recorder import Recording
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
-from node.verbs.live import LiveSummary, Opened, OpenParams, Recorded
+from node.verbs.live import LiveSummary, Opened, Recorded
+from node.verbs.live_params import OpenParams
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
