@@ -19,7 +19,7 @@ from adapters.transport.certificates import ChannelIdentity, client_context
 from benchmarks.live_mesh import LiveNode, live_mesh
 from benchmarks.registry import benchmark
 from node.explorer.open_searches import Open
-from node.explorer.visit import Visit
+from node.explorer.sharing.visit import Visit
 from protocol import ids, limits
 from protocol.goal.heuristics import Candidate
 from protocol.messages import KIND_SEARCH, Done, SearchSpec
@@ -82,7 +82,7 @@ async def _contribute(peer: LiveNode, search: Open) -> None:
         parents += [node_key(parent, encode_action(action)) for action in actions]
         named += _FANOUT
     for key in parents:
-        replica.own.record(Visit(trail=(key,), value=0.5, cost_ms=1))
+        replica.own.record(Visit(path=(key,), value=0.5, cost_ms=1))
     await replica.flush()
 
 

@@ -25,14 +25,14 @@ def check_ratio() -> float:
 
     def sealed() -> Iterator[bytes]:
         for number in range(_ROUNDS):
-            claims = envelope.Claims(
+            header = envelope.Header(
                 issuer=issuer,
                 issued_s=_NOW_S,
                 unique=number.to_bytes(16, "big"),
                 audience=audience,
                 expires_s=_NOW_S + 60,
             )
-            yield envelope.seal(payload, kind="delta", key=key, claims=claims, binding=binding)
+            yield envelope.seal(payload, kind="delta", key=key, header=header, binding=binding)
 
     messages = iter(list(sealed()))
     window = envelope.ReplayWindow(_NOW_S - 10)

@@ -15,7 +15,7 @@ from typing import Final
 
 from adapters.browser.browser import ChromiumBrowser
 from adapters.browser.chromium import launcher
-from adapters.browser.home import browser_processes
+from adapters.browser.profile_directory import browser_processes
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser
 from benchmarks.registry import benchmark
@@ -46,23 +46,23 @@ async def _opened_ms() -> float:
 
 
 async def _closed_s() -> float:
-    homes: list[Path] = []
+    directories: list[Path] = []
 
     async def start() -> Browser:
         browser = await launcher(SETTINGS)()
         assert isinstance(browser, ChromiumBrowser)
-        homes.append(browser.home)
+        directories.append(browser.profile_directory)
         return browser
 
     browsers = Browsers(start, idle_s=IDLE_S)
     try:
         context = await browsers.context(Profile(), GuardPolicy())
         await context.page()
-        assert browser_processes(homes[0]), "a browser without processes measures nothing"
+        assert browser_processes(directories[0]), "a browser without processes measures nothing"
         await context.close()
         began = time.perf_counter()
         async with asyncio.timeout(GONE_TIMEOUT_S):
-            while browser_processes(homes[0]) or homes[0].exists():  # noqa: ASYNC110  (nobody tells of it)
+            while browser_processes(directories[0]) or directories[0].exists():  # noqa: ASYNC110  (nobody tells of it)
                 await asyncio.sleep(0.01)
         return time.perf_counter() - began - IDLE_S
     finally:

@@ -20,9 +20,9 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import ChannelIdentity, Credentials, client_context, server_context
 from adapters.transport.client import MeshClient
-from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from benchmarks.loop import longest_block
 from benchmarks.registry import benchmark
@@ -55,10 +55,10 @@ def _crowd(count: int) -> dict[str, bytes]:
 
 def _message() -> bytes:
     now_s = int(time.time())
-    claims = envelope.Claims(
+    header = envelope.Header(
         issuer=BOB_ID, issued_s=now_s, unique=secrets.token_bytes(16), audience=ALICE_ID, expires_s=now_s + 60
     )
-    return envelope.seal(PAYLOAD, kind=KIND, key=BOB, claims=claims, binding=BINDING)
+    return envelope.seal(PAYLOAD, kind=KIND, key=BOB, header=header, binding=BINDING)
 
 
 def _checked() -> Callable[[str, str, bytes], Awaitable[bytes]]:

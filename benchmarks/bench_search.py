@@ -13,9 +13,9 @@ from adapters.ports import DeltaRecord
 from adapters.search.writer import TreeWriter
 from benchmarks.live_mesh import LiveNode, serving
 from benchmarks.registry import benchmark
-from node.explorer.exchange import Exchange
-from node.explorer.log_proofs import LogProofs
-from node.explorer.replica import Replica
+from node.explorer.sharing.exchange import Exchange
+from node.explorer.sharing.log_proofs import LogProofs
+from node.explorer.sharing.replica import Replica
 from protocol import ids
 from protocol.goal.condition import Condition
 from protocol.messages import DeltaPull, SearchSpec

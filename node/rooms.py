@@ -19,7 +19,6 @@ from adapters.ports import (
     PeerServer,
     Store,
 )
-from adapters.refusals import Refusals
 from node.audit import Audit
 from node.base import LoopWatch, Serving
 from node.config import Config
@@ -33,6 +32,7 @@ from node.sessions import Sessions
 from node.signing import Identity, Witness
 from node.trust import Calls, ClockMark, OwnKeys, Peers, Reach, RefusalBook, TrustChanges
 from protocol import ids
+from protocol.refusals import Refusals
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,14 +17,14 @@ from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import KIND_MESSAGE, KeysPush
 from protocol.wire import cbor, envelope
-from protocol.wire.envelope import Claims
+from protocol.wire.envelope import Header
 
 
 class Introduction(NamedTuple):
     """A node whose identity is verified."""
 
     log: KeyLog
-    claims: Claims
+    header: Header
 
 
 def open_introduction(data: bytes, *, binding: bytes, audience: str, now_s: int) -> Introduction:
@@ -48,6 +48,6 @@ def open_introduction(data: bytes, *, binding: bytes, audience: str, now_s: int)
         bytes_max=size_max,
         fresh_s=now_s,
     )
-    if opened.claims.audience != audience:
+    if opened.header.audience != audience:
         raise MeshError("envelope.audience", "the introduction is addressed to another node")
-    return Introduction(log, opened.claims)
+    return Introduction(log, opened.header)

@@ -1,4 +1,4 @@
-"""Every record that nodes send each other, every route, and the scope that a route requires.
+"""Every record that nodes send each other. Which route carries which: ``protocol.routes``.
 
 A message is the payload of a signed envelope bound to its route and its reader. Artefacts (kinds ``search``, ``delta``,
 ``assignment``, ``result``, ``session``, ``replay-report``, ``distrust-notice``, ``log-opening``) are envelopes that stand on
@@ -8,7 +8,7 @@ their own and travel inside messages as bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -17,7 +17,7 @@ from protocol.goal.condition import Condition
 from protocol.ids import LeaseId, NodeId, SearchId
 from protocol.log.witness_log import TAG_BYTES, Hash, Hashes, NoteBytes
 from protocol.recording.session import Profile
-from protocol.trust.grants import GRANTABLE, Grants, Scope
+from protocol.trust.grants import GRANTABLE
 from protocol.wire.line import LINE_PATTERN
 
 PROTOCOL_VERSION: Final = 1
@@ -375,62 +375,3 @@ class LogProven(_Record, frozen=True, kw_only=True):
 
 class Done(_Record, frozen=True, kw_only=True):
     """Understood and done."""
-
-
-class Route(NamedTuple):
-    """One route of the peer API."""
-
-    scope: str | None
-    """The scope the caller needs here; None for any peer."""
-    request: type[msgspec.Struct]
-    answer: type[msgspec.Struct]
-    bytes_max: int = limits.MESSAGE_BYTES_MAX
-    """Of the request, in its envelope; no more of it is ever read."""
-    keeps: bool = False
-    """Whether what the caller sends is stored: it is put down to the caller's account of disk."""
-
-
-ROUTES: Final[dict[str, Route]] = {
-    "status": Route(None, StatusAsk, StatusTell),
-    "reach/echo": Route(None, EchoAsk, EchoTell),
-    "grants/push": Route(None, GrantsPush, Done, limits.GRANTS_MESSAGE_BYTES_MAX),
-    "keys/push": Route(None, KeysPush, Done, limits.KEYS_MESSAGE_BYTES_MAX),
-    "keys/pull": Route(None, KeysAsk, KeysTell),
-    "notices/push": Route(None, NoticePush, Done),
-    "search/open": Route("branch:assign", SearchOpen, Done, limits.SEARCH_MESSAGE_BYTES_MAX, keeps=True),
-    "search/close": Route("branch:assign", SearchClose, Done),
-    "branch/assign": Route("branch:assign", BranchAssign, Done, limits.BRANCH_MESSAGE_BYTES_MAX, keeps=True),
-    "branch/revoke": Route("branch:assign", BranchRevoke, Done),
-    "branch/renew": Route("branch:accept", BranchRenew, BranchRenewed),
-    "branch/return": Route("branch:accept", BranchReturn, Done, limits.BRANCH_MESSAGE_BYTES_MAX),
-    "deltas/push": Route("deltas:write", DeltaPush, DeltaHave, limits.PEER_BODY_BYTES_MAX, keeps=True),
-    "deltas/pull": Route("deltas:read", DeltaPull, DeltaBatch, limits.DELTA_PULL_MESSAGE_BYTES_MAX),
-    "deltas/show": Route("deltas:read", DeltaShow, DeltaShown),
-    "deltas/proof": Route("deltas:write", DeltaProof, Done, limits.PEER_BODY_BYTES_MAX),
-    "log/checkpoint": Route(None, LogSync, LogSync, limits.LOG_MESSAGE_BYTES_MAX),
-    "log/consistency": Route(None, LogConsistencyAsk, LogConsistency),
-    "log/prove": Route(None, LogProveAsk, LogProven),
-}
-
-
-VERSIONLESS: Final = frozenset({"status"})
-"""The routes between nodes of different protocol versions (docs/protocol/versioning.md): they learn of it by asking."""
-
-
-INTRODUCE: Final = "keys/introduce"
-"""The one path for callers whose key nobody here knows (``protocol.introduction``): ``KeysPush``, answered by ``Done``."""
-
-
-_ASKED: Final = frozenset(route.scope for route in ROUTES.values()) | {Scope.PEERS_READ}
-"""The scopes that something needs: a route, or, for ``peers:read``, being told of notices (``node.notices``)."""
-
-
-def unasked(grants: Grants) -> list[str]:
-    """The scopes of ``grants`` that nothing asks for yet: having them changes nothing today."""
-    return sorted(grants.keys() - _ASKED)
-
-
-def request_bytes_max(route: str) -> int:
-    """The most bytes a request over ``route`` has in its envelope; what no route is may be as large as any."""
-    known = ROUTES.get(route)
-    return known.bytes_max if known else limits.PEER_BODY_BYTES_MAX

@@ -46,7 +46,7 @@ def open_notice(sealed: bytes, find_key: envelope.KeyFinder, *, sender: str, now
     neither signed nor begun in the future. Errors: ``envelope.*``, ``peer.distrusted``, ``keylog.*``, ``message.invalid``.
     """
     opened = envelope.verify(sealed, kinds=frozenset({KIND_DISTRUST_NOTICE}), find_key=find_key)
-    if opened.claims.issuer != sender:
+    if opened.header.issuer != sender:
         raise MeshError("envelope.issuer", "a notice is sent by its signer only")
     signed = _signed(opened, sealed)
     try:
@@ -69,7 +69,7 @@ def read_notice(sealed: bytes) -> SignedNotice:
 
 def _signed(opened: envelope.Envelope, sealed: bytes) -> SignedNotice:
     notice = cbor.decode_as(opened.payload, DistrustNotice)
-    return SignedNotice(by=opened.claims.issuer, issued_s=opened.claims.issued_s, notice=notice, envelope=sealed)
+    return SignedNotice(by=opened.header.issuer, issued_s=opened.header.issued_s, notice=notice, envelope=sealed)
 
 
 def keep(kept: Iterable[SignedNotice], new: SignedNotice) -> tuple[SignedNotice, ...]:

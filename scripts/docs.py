@@ -2,7 +2,7 @@
 
 ``docs/errors.md`` comes from ``protocol.errors.CODES``, ``docs/cli.md`` from the help texts of the commands,
 ``docs/verbs.md`` from the declarations in ``node/verbs/``, ``docs/protocol/limits.md`` from ``protocol/limits.py``,
-``docs/protocol/messages.md`` from ``protocol/messages.py``.
+``docs/protocol/messages.md`` from ``protocol/messages.py`` and ``protocol/routes.py``.
 """
 
 from __future__ import annotations
@@ -176,7 +176,9 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/cli.md": cli_page,
     "docs/verbs.md": lambda: verbs_page(_NOTICE.format(source="`node/verbs/`")),
     "docs/protocol/limits.md": limits_page,
-    "docs/protocol/messages.md": lambda: messages_page(_NOTICE.format(source="`protocol/messages.py`")),
+    "docs/protocol/messages.md": lambda: messages_page(
+        _NOTICE.format(source="`protocol/messages.py` or `protocol/routes.py`")
+    ),
 }
 """Path below the root of the repository, and what writes it."""
 

@@ -1,4 +1,4 @@
-"""Writes ``docs/protocol/messages.md`` from ``protocol/messages.py``: routes, records, fields and their bounds."""
+"""Writes ``docs/protocol/messages.md`` from ``protocol/messages.py`` and ``protocol/routes.py``: routes, records, their bounds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from protocol import messages
 from protocol.keys.key_event import Genesis, Recover, Revoke, Rotate
 from protocol.limits import KIB
 from protocol.log.witness_log import Opening
-from protocol.messages import ROUTES
 from protocol.page.action import Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
 from protocol.recording.session import ReplayReport, Session, Step
+from protocol.routes import ROUTES
 from protocol.search.delta import Delta
 from protocol.search.entry import LeaseEntry, NodeEntry
 from protocol.wire.frames import AnswerFrame, CallFrame

@@ -16,13 +16,13 @@ from nacl.signing import SigningKey
 
 from adapters.ports import Clock, Outcome, PeerRecord
 from adapters.search.writer import TreeWriter
-from adapters.transport.listener import Bounds
+from adapters.transport.bounds import Bounds
 from node.api.federation import FederationApi
 from node.config.settings import Config, ExploreConfig
 from node.distrust.distrust import Distrust
 from node.distrust.notices import Notices
 from node.explorer.explorer import Explorer
-from node.explorer.replica import Replica
+from node.explorer.sharing.replica import Replica
 from node.live.browsers import Browsers
 from node.log.checkpoints import LogExchange
 from node.signing.identity import Identity

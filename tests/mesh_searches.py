@@ -40,7 +40,7 @@ async def lease_has_status(node: MemoryNode, lease: str, status: str) -> bool:
 async def have_visited(node: MemoryNode, search: str, nodes: list[MemoryNode]) -> bool:
     """Whether ``node`` has heard that all of ``nodes`` visited something."""
     tree = (await node.replica(search)).tree
-    return all(tree.spend(other.id).visits > 0 for other in nodes)
+    return all(tree.effort(other.id).visits > 0 for other in nodes)
 
 
 def scripted(node: MemoryNode) -> Script:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 import zlib
 
-from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow
-from node.explorer.tree_picture import TreeNode
+from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow
+from node.explorer.showing.tree_picture import TreeNode
 from protocol import ids
 from protocol.recording.replay import not_performed, verdict
 from protocol.recording.session import ReplayReport, StepMatch

@@ -88,9 +88,9 @@ def sample_session(steps: Sequence[Step], *, title: str = "Mugs under ten pounds
 
 
 def sign(manifest: bytes, *, key: SigningKey = KEY, issuer: str = NODE, kind: str = KIND) -> bytes:
-    """The envelope over a manifest, always with the same claims."""
-    claims = envelope.Claims(issuer=issuer, issued_s=1_700_000_001, unique=bytes(16))
-    return envelope.seal(hashlib.sha256(manifest).digest(), kind=kind, key=key, claims=claims)
+    """The envelope over a manifest, always with the same header."""
+    header = envelope.Header(issuer=issuer, issued_s=1_700_000_001, unique=bytes(16))
+    return envelope.seal(hashlib.sha256(manifest).digest(), kind=kind, key=key, header=header)
 
 
 def sample_manifest(steps: Sequence[Step], blobs: dict[bytes, bytes]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapters.browser.home import PROFILE_ARGUMENT
+from adapters.browser.profile_directory import PROFILE_ARGUMENT
 from adapters.browser.settings import BrowserSettings
 from protocol.errors import MeshError
 
@@ -103,8 +103,8 @@ def network_args(settings: BrowserSettings, tunnel_port: int) -> tuple[str, ...]
     return (f"--proxy-server={proxies}", "--proxy-bypass-list=<-loopback>")
 
 
-def launch_args(settings: BrowserSettings, *, home: str, tunnel_port: int = 0) -> list[str]:
-    """Every argument. home: the directory of its profile. tunnel_port: 0 for none.
+def launch_args(settings: BrowserSettings, *, profile_directory: str, tunnel_port: int = 0) -> list[str]:
+    """Every argument. profile_directory: its path. tunnel_port: 0 for none.
 
     Errors: ``config.invalid`` for one that is not on the list.
     """
@@ -113,7 +113,7 @@ def launch_args(settings: BrowserSettings, *, home: str, tunnel_port: int = 0) -
             raise MeshError("config.invalid", f"browser argument {argument.partition('=')[0]} is not allowed")
     return [
         *DRIVEN_ARGS,
-        f"{PROFILE_ARGUMENT}{home}",
+        f"{PROFILE_ARGUMENT}{profile_directory}",
         *(HEADLESS_ARGS if settings.headless else ()),
         *(() if settings.sandbox else ("--no-sandbox",)),
         *HARDENING_ARGS,

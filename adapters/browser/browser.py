@@ -55,10 +55,10 @@ class ChromiumBrowser:
         return self._info
 
     @property
-    def home(self) -> Path:
-        """The directory of a launched browser."""
+    def profile_directory(self) -> Path:
+        """Where a launched browser keeps its files."""
         assert self._ground is not None, "an attached browser has a directory of its owner's choice"
-        return self._ground.home
+        return self._ground.profile_directory
 
     @property
     def contexts(self) -> int:

@@ -13,7 +13,7 @@ from adapters.browser import leash
 from adapters.browser.arguments import launch_args, own_way
 from adapters.browser.browser import ChromiumBrowser, connected
 from adapters.browser.ground import Ground
-from adapters.browser.home import environment
+from adapters.browser.profile_directory import environment
 from adapters.browser.settings import BrowserSettings, find_executable
 from adapters.ports import OpenBrowser
 
@@ -34,20 +34,20 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
     """
 
     async def launch() -> ChromiumBrowser:
-        launch_args(settings, home="")  # refuses before anything is made
+        launch_args(settings, profile_directory="")  # refuses before anything is made
         ground = await Ground.made(tunnel=not own_way(settings))
 
         async def connect(driver: Playwright) -> Browser:
             program, *arguments = leashed(
                 find_executable(settings, driver.chromium.executable_path),
-                *launch_args(settings, home=str(ground.home), tunnel_port=ground.tunnel_port),
+                *launch_args(settings, profile_directory=str(ground.profile_directory), tunnel_port=ground.tunnel_port),
             )
             return await driver.chromium.launch(
                 executable_path=program,
                 headless=settings.headless,
                 ignore_default_args=True,
                 args=arguments,
-                env=environment(ground.home),
+                env=environment(ground.profile_directory),
                 timeout=settings.launch_timeout_ms,
                 handle_sigint=False,
                 handle_sigterm=False,

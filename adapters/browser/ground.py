@@ -8,7 +8,12 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from adapters.browser.home import make_home, own_home, remove_abandoned, remove_home
+from adapters.browser.profile_directory import (
+    lock_profile_directory,
+    make_profile_directory,
+    remove_abandoned,
+    remove_profile_directory,
+)
 from adapters.browser.tunnel import Tunnel
 from protocol.errors import MeshError
 
@@ -16,8 +21,8 @@ from protocol.errors import MeshError
 class Ground:
     """Ends with the browser."""
 
-    def __init__(self, home: Path, lock: FileLock, tunnel: Tunnel | None, tunnel_port: int) -> None:
-        self.home = home
+    def __init__(self, profile_directory: Path, lock: FileLock, tunnel: Tunnel | None, tunnel_port: int) -> None:
+        self.profile_directory = profile_directory
         self._lock = lock
         self._tunnel = tunnel
         self.tunnel_port = tunnel_port
@@ -28,9 +33,9 @@ class Ground:
         """A fresh one. Errors: ``browser.launch``."""
         await asyncio.to_thread(remove_abandoned)
         with contextlib.ExitStack() as undo:
-            home = make_home()
-            undo.callback(remove_home, home)
-            lock = own_home(home)
+            profile_directory = make_profile_directory()
+            undo.callback(remove_profile_directory, profile_directory)
+            lock = lock_profile_directory(profile_directory)
             undo.callback(lock.release)
             opened = Tunnel() if tunnel else None
             try:
@@ -38,7 +43,7 @@ class Ground:
             except OSError as error:
                 raise MeshError("browser.launch", "its way to the network cannot be made", reason="tunnel") from error
             undo.pop_all()
-        return cls(home, lock, opened, port)
+        return cls(profile_directory, lock, opened, port)
 
     def cut(self) -> None:
         """From now on Chromium sends nothing, if its way leads through the tunnel."""
@@ -49,5 +54,5 @@ class Ground:
         """Remove it. Never raises; twice is once."""
         if self._tunnel is not None:
             await self._tunnel.close()
-        await asyncio.to_thread(remove_home, self.home)
+        await asyncio.to_thread(remove_profile_directory, self.profile_directory)
         self._lock.release()

@@ -26,6 +26,14 @@ from protocol.feed import Change, News
 from protocol.recording.session import Session, Step
 
 
+class MetaStore(Protocol):
+    """Single values by key: what is small, and not queried."""
+
+    async def get_meta(self, key: str) -> bytes | None: ...
+
+    async def put_meta(self, key: str, value: bytes) -> None: ...
+
+
 class PeerStore(Protocol):
     """Peers and open invites."""
 
@@ -295,6 +303,7 @@ class ScheduleStore(Protocol):
 
 
 class Store(
+    MetaStore,
     PeerStore,
     SessionStore,
     LiveStore,
@@ -320,10 +329,6 @@ class Store(
     @property
     def waiting(self) -> int:
         """How many calls have begun and not ended."""
-
-    async def get_meta(self, key: str) -> bytes | None: ...
-
-    async def put_meta(self, key: str, value: bytes) -> None: ...
 
     async def usage(self) -> dict[str, int]:
         """Bytes that are kept of each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""

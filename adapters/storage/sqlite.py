@@ -34,15 +34,16 @@ from adapters.storage import (
     feed_table,
     live_table,
     log_tables,
+    peer_tables,
     records,
     removal,
     schedule_tables,
     search_tables,
+    session_tables,
 )
 from adapters.storage.blobs import Blobs
 from adapters.storage.database import Database
 from adapters.storage.feed_table import told
-from adapters.storage.records import pack, unpack
 from adapters.storage.usage import usage_of
 from protocol.audit import Draft, Head
 from protocol.errors import MeshError
@@ -87,90 +88,42 @@ class SqliteStore:
     # --- meta, peers, invites ---
 
     async def get_meta(self, key: str) -> bytes | None:
-        def work(db: sqlite3.Connection) -> bytes | None:
-            row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            return records.blob(row[0]) if row else None
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: peer_tables.get_meta(db, key))
 
     async def put_meta(self, key: str, value: bytes) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            sql = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            db.execute(sql, (key, value))
-
-        await self._database.write(work)
+        await self._database.write(lambda db: peer_tables.put_meta(db, key, value))
 
     async def put_peer(self, peer: PeerRecord, *, news: News | None = None) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            db.execute(
-                "INSERT INTO peers (node, paired_ms, body) VALUES (?, ?, ?)"
-                " ON CONFLICT (node) DO UPDATE SET paired_ms = excluded.paired_ms, body = excluded.body",
-                (peer.node, peer.paired_ms, pack(peer)),
-            )
-
-        await self._database.write(told(work, news))
+        await self._database.write(told(lambda db: peer_tables.put_peer(db, peer), news))
 
     async def peers(self) -> list[PeerRecord]:
-        def work(db: sqlite3.Connection) -> list[PeerRecord]:
-            rows = db.execute("SELECT body FROM peers ORDER BY paired_ms, node")
-            return [unpack(body, PeerRecord) for (body,) in rows]
-
-        return await self._database.read(work)
+        return await self._database.read(peer_tables.peers)
 
     async def remove_peer(self, node: str) -> bool:
-        return await self._database.write(
-            lambda db: db.execute("DELETE FROM peers WHERE node = ?", (node,)).rowcount > 0
-        )
+        return await self._database.write(lambda db: peer_tables.remove_peer(db, node))
 
     async def put_invite(self, invite: InviteRecord) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            db.execute(
-                "INSERT INTO invites (token_hash, expires_s, body) VALUES (?, ?, ?)"
-                " ON CONFLICT (token_hash) DO UPDATE SET expires_s = excluded.expires_s, body = excluded.body",
-                (invite.token_hash, invite.expires_s, pack(invite)),
-            )
-
-        await self._database.write(work)
+        await self._database.write(lambda db: peer_tables.put_invite(db, invite))
 
     async def invites(self) -> list[InviteRecord]:
-        def work(db: sqlite3.Connection) -> list[InviteRecord]:
-            rows = db.execute("SELECT body FROM invites ORDER BY expires_s, seq")
-            return [unpack(body, InviteRecord) for (body,) in rows]
-
-        return await self._database.read(work)
+        return await self._database.read(peer_tables.invites)
 
     async def take_invite(self, token_hash: bytes) -> InviteRecord | None:
-        def work(db: sqlite3.Connection) -> InviteRecord | None:
-            rows = db.execute("DELETE FROM invites WHERE token_hash = ? RETURNING body", (token_hash,)).fetchall()
-            return unpack(rows[0][0], InviteRecord) if rows else None
-
-        return await self._database.write(work)
+        return await self._database.write(lambda db: peer_tables.take_invite(db, token_hash))
 
     # --- sessions, artefacts ---
 
     async def put_session(self, session: Session) -> None:
-        await self._database.write(lambda db: _put_session(db, session))
+        await self._database.write(lambda db: session_tables.put(db, session))
 
     async def append_step(self, session_id: str, step: Step) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            if not db.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone():
-                raise records.no_session(session_id)
-            last = db.execute("SELECT max(number) FROM steps WHERE session = ?", (session_id,)).fetchone()[0]
-            records.check_next(session_id, last or 0, step)
-            _add_step(db, session_id, step)
-
-        await self._database.write(work)
+        await self._database.write(lambda db: session_tables.append_step(db, session_id, step))
         await self._named({step.snapshot, step.screenshot})
 
     async def commit_session(
         self, session: Session, artefacts: Sequence[ArtefactRecord], *, news: News | None = None
     ) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            _put_session(db, session)
-            for artefact in artefacts:
-                artefact_table.put(db, artefact)
-
-        await self._database.write(told(work, news))
+        await self._database.write(told(lambda db: session_tables.commit(db, session, artefacts), news))
         await self._named(removal.manifests(artefact.envelope for artefact in artefacts))
 
     async def import_session(
@@ -181,16 +134,7 @@ class SqliteStore:
         *,
         news: News | None = None,
     ) -> None:
-        def work(db: sqlite3.Connection) -> None:
-            records.check_whole(session, steps)
-            _put_session(db, session)
-            db.execute("DELETE FROM steps WHERE session = ?", (session.id,))
-            for step in steps:
-                _add_step(db, session.id, step)
-            for artefact in artefacts:
-                artefact_table.put(db, artefact)
-
-        await self._database.write(told(work, news))
+        await self._database.write(told(lambda db: session_tables.take_in(db, session, steps, artefacts), news))
         named = {digest for step in steps for digest in (step.snapshot, step.screenshot)}
         await self._named(named | removal.manifests(artefact.envelope for artefact in artefacts))
 
@@ -204,32 +148,16 @@ class SqliteStore:
         )
 
     async def session(self, session_id: str) -> Session | None:
-        def work(db: sqlite3.Connection) -> Session | None:
-            row = db.execute("SELECT body FROM sessions WHERE id = ?", (session_id,)).fetchone()
-            return unpack(row[0], Session) if row else None
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: session_tables.one(db, session_id))
 
     async def steps(self, session_id: str) -> list[Step]:
-        def work(db: sqlite3.Connection) -> list[Step]:
-            rows = db.execute("SELECT body FROM steps WHERE session = ? ORDER BY number", (session_id,))
-            return [unpack(body, Step) for (body,) in rows]
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: session_tables.steps_of(db, session_id))
 
     async def sessions(self, *, text: str = "", limit: int = 100) -> list[Session]:
-        def work(db: sqlite3.Connection) -> list[Session]:
-            where = " WHERE instr(search_text, ?)" if text else ""
-            rows = db.execute(
-                f"SELECT body FROM sessions{where} ORDER BY created_ms DESC, seq DESC LIMIT ?",  # noqa: S608 (a constant)
-                ((text.casefold(),) if text else ()) + (records.check_limit(limit),),
-            )
-            return [unpack(body, Session) for (body,) in rows]
-
-        return await self._database.read(work)
+        return await self._database.read(lambda db: session_tables.some(db, text, limit))
 
     async def count_sessions(self) -> int:
-        return await self._database.read(lambda db: int(db.execute("SELECT count(*) FROM sessions").fetchone()[0]))
+        return await self._database.read(session_tables.count)
 
     async def put_artefact(self, artefact: ArtefactRecord, *, news: News | None = None) -> None:
         await self._database.write(told(lambda db: artefact_table.put(db, artefact), news))
@@ -451,18 +379,3 @@ class SqliteStore:
         if not self._database.closed:
             await self._database.run(self._blobs.close)
         await self._database.close()
-
-
-def _put_session(db: sqlite3.Connection, session: Session) -> None:
-    db.execute(
-        "INSERT INTO sessions (id, created_ms, search_text, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
-        " SET created_ms = excluded.created_ms, search_text = excluded.search_text, body = excluded.body",
-        (session.id, session.created_ms, records.search_text(session), pack(session)),
-    )
-
-
-def _add_step(db: sqlite3.Connection, session_id: str, step: Step) -> None:
-    db.execute(
-        "INSERT INTO steps (session, number, snapshot, screenshot, body) VALUES (?, ?, ?, ?, ?)",
-        (session_id, step.index, step.snapshot, step.screenshot, pack(step)),
-    )

@@ -12,7 +12,7 @@ import msgspec
 from adapters.ports import PeerHandler
 from protocol import ids, limits
 from protocol.errors import CODES, Blame, MeshError, PeerError
-from protocol.messages import INTRODUCE
+from protocol.routes import INTRODUCE
 from protocol.wire import cbor
 
 MEDIA_TYPE: Final = "application/cbor"

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import io
 import re
 import time
 from collections.abc import Callable
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import aiohttp
 from nacl.signing import SigningKey
 from yarl import URL
 
 from adapters.ports import PeerAddress, PeerHandler
-from adapters.refusals import Refusals
 from adapters.transport import answers
-from adapters.transport.addresses import open_socket
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import (
     CERTIFICATE_LIFE_S,
     ChannelIdentity,
     Credentials,
-    client_context,
     clock_apart_s,
     signer_of,
 )
+from adapters.transport.channel import Channel, Channels
 from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached, translate
 from adapters.transport.held import Answering, HeldTable
 from adapters.transport.leaf import fetch_leaf
-from adapters.transport.listener import Bounds
 from adapters.transport.signed_client import SignedCalls
 from adapters.transport.visitors import visitor
 from adapters.transport.ways import HELD, Ways
@@ -37,57 +34,14 @@ from adapters.transport.websocket import HOLD_PATH, WebSocketPipe, connect
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.ids import short
-from protocol.messages import INTRODUCE, KIND_MESSAGE
+from protocol.messages import KIND_MESSAGE
+from protocol.refusals import Refusals
+from protocol.routes import INTRODUCE
 from protocol.wire.address import parse_peer_address
 from protocol.wire.clocks import apart_in_words
 from protocol.wire.envelope import content_type
 
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
-_IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
-"""How long an idle connection is kept: shorter than any server keeps it, so that calls do not meet a closing one."""
-_ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
-
-
-async def _follow_nothing(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Follow no redirects: a peer must not choose where this node connects to."""
-    response = await send(request)
-    if 300 <= response.status < 400:
-        response.close()
-        raise MeshError("peer.protocol", "a redirect")
-    return response
-
-
-class _Channel:
-    """The way to one peer under one of our certificates: a TLS context and a session of its own.
-
-    Sessions are not shared between peers: a connection pool would hand one peer's connection to another at the same
-    address.
-    """
-
-    def __init__(self, peer: PeerAddress, credentials: Credentials, connect_timeout_s: float) -> None:
-        self.node, self.public_key = peer.node, peer.public_key
-        self.credentials = credentials
-        self.calls = 0
-        self.deadlines: set[asyncio.Timeout] = set()
-        """Of the calls that run: moved to now, they end."""
-        self.dropped = False
-        self.places = asyncio.Semaphore(limits.PEER_CONCURRENT_REQUESTS_MAX)
-        connector = aiohttp.TCPConnector(
-            ssl=client_context(credentials, peer.node, peer.public_key),
-            socket_factory=open_socket,
-            limit=0,  # ``places`` counts, so that waiting in line is not taken for a slow connect
-            keepalive_timeout=_IDLE_S,
-            use_dns_cache=False,
-        )
-        self.session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout_s),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept-Encoding": "identity"},
-            auto_decompress=False,
-            trust_env=False,
-            middlewares=(_follow_nothing,),
-        )
 
 
 class MeshClient:
@@ -127,9 +81,7 @@ class MeshClient:
         )
         self._connect_timeout_s = connect_timeout_s
         self._request_timeout_s = request_timeout_s
-        self._answer_bytes_max = answer_bytes_max
-        self._channels: dict[str, _Channel] = {}
-        self._retired: set[_Channel] = set()
+        self._channels = Channels(lambda: self._identity.credentials(), connect_timeout_s, answer_bytes_max)
 
     def renew(self) -> None:
         """Present a new channel certificate from the next call on.
@@ -170,9 +122,7 @@ class MeshClient:
 
     async def introduce(self, peer: PeerAddress, body: bytes) -> None:
         """As ``PeerClient.introduce``: over the first address that takes it; through no proxy, which would not know us either."""
-        channel = _Channel(peer, self._visitor.credentials(), self._connect_timeout_s)
-        channel.calls = 1
-        self._retire(channel)
+        channel = self._channels.for_once(peer, self._visitor.credentials())
         missed: list[MeshError] = []
         try:
             async with asyncio.timeout(self._request_timeout_s) as deadline:
@@ -188,16 +138,16 @@ class MeshClient:
             raise MeshError("peer.unreachable", "no answer in time", peer=peer.node) from error
         finally:
             channel.calls = 0
-            await self._close_retired()
+            await self._channels.close_retired()
         raise not_reached(peer.node, missed)
 
-    async def _show(self, channel: _Channel, peer: PeerAddress, address: str, body: bytes) -> None:
+    async def _show(self, channel: Channel, peer: PeerAddress, address: str, body: bytes) -> None:
         """One try of ``introduce``. Errors: ``NotReachedError``, ``LostError``, ``MeshError``."""
         host, port, signed = _parse(address)
         if signed:
             raise NotReachedError(MeshError("peer.unreachable", "a key log cannot be presented through a proxy"))
         url, headers = _url(host, port, f"/peer/v1/{INTRODUCE}"), {"Content-Type": content_type(KIND_MESSAGE)}
-        status, answer = await self._exchange(channel, peer, "POST", url, body, headers)
+        status, answer = await channel.exchange("POST", url, body, headers)
         if status != 200:
             raise answers.decode_error(answer, peer.node)
 
@@ -217,7 +167,7 @@ class MeshClient:
         if not _ROUTE.fullmatch(route):
             raise MeshError("input.invalid", "a route has lower case letters, digits, dashes and slashes")
         limit_s = timeout_s or self._request_timeout_s
-        channel = await self._channel(peer)
+        channel = self._channels.to(peer)
         channel.calls += 1
         deadline = asyncio.timeout(limit_s)
         try:
@@ -231,7 +181,7 @@ class MeshClient:
         finally:
             channel.deadlines.discard(deadline)
             channel.calls -= 1
-            await self._close_retired()
+            await self._channels.close_retired()
 
     def way(self, node: str) -> str:
         """The address that took the last call to ``node``, or ``held``; empty if nothing did."""
@@ -269,56 +219,19 @@ class MeshClient:
             for task in serving:
                 task.cancel()
             await asyncio.gather(*serving, return_exceptions=True)
-            await self._close_retired()
+            await self._channels.close_retired()
 
     async def drop(self, node: str) -> None:
         """End every connection that was opened to ``node``, at once; calls that run fail with ``peer.unreachable``."""
-        self._retire(self._channels.pop(node, None))
-        for channel in [channel for channel in self._retired if channel.node == node]:
-            channel.dropped = True
-            now_s = asyncio.get_running_loop().time()
-            for deadline in channel.deadlines:
-                # Not by closing under them: what is merely lost would be looked into, over a new connection.
-                if not deadline.expired():
-                    deadline.reschedule(now_s)
-            self._retired.discard(channel)
-            await channel.session.close()
+        await self._channels.drop(node)
 
     async def close(self) -> None:
         """Close every connection; calls that run fail. Twice is once."""
         await self._answering.close()
         await self._signed.close()
-        channels = [*self._channels.values(), *self._retired]
-        self._channels.clear()
-        self._retired.clear()
-        for channel in channels:
-            await channel.session.close()
+        await self._channels.close()
 
-    async def _channel(self, peer: PeerAddress) -> _Channel:
-        """The channel to ``peer``: a new one if its key or our certificate has changed."""
-        credentials = self._identity.credentials()
-        known = self._channels.pop(peer.node, None)
-        if known is None or known.credentials is not credentials or known.public_key != peer.public_key:
-            self._retire(known)
-            known = _Channel(peer, credentials, self._connect_timeout_s)
-        self._channels[peer.node] = known  # last in order: the first is the one that was not used for longest
-        if len(self._channels) > limits.PEERS_MAX:
-            self._retire(self._channels.pop(next(iter(self._channels))))
-        return known
-
-    def _retire(self, channel: _Channel | None) -> None:
-        if channel is not None:
-            self._retired.add(channel)
-
-    async def _close_retired(self) -> None:
-        """Close the channels that were replaced, once their last call has ended."""
-        for channel in [channel for channel in self._retired if not channel.calls]:
-            self._retired.discard(channel)
-            await channel.session.close()
-
-    async def _try_ways(
-        self, channel: _Channel, peer: PeerAddress, route: str, body: bytes, content_type: str
-    ) -> bytes:
+    async def _try_ways(self, channel: Channel, peer: PeerAddress, route: str, body: bytes, content_type: str) -> bytes:
         missed: list[MeshError] = []
         for way in self._ways.order(peer.node, peer.addresses, held=self._held.has(peer.node)):
             try:
@@ -336,7 +249,7 @@ class MeshClient:
         raise not_reached(peer.node, missed)
 
     async def _post(
-        self, channel: _Channel, peer: PeerAddress, address: str, route: str, body: bytes, content_type: str
+        self, channel: Channel, peer: PeerAddress, address: str, route: str, body: bytes, content_type: str
     ) -> bytes:
         host, port, signed = _parse(address)
         path = f"/peer/v1/{route}"
@@ -347,7 +260,7 @@ class MeshClient:
             raise answers.decode_error(answer, peer.node)
         url = _url(host, port, path)
         try:
-            status, answer = await self._exchange(channel, peer, "POST", url, body, {"Content-Type": content_type})
+            status, answer = await channel.exchange("POST", url, body, {"Content-Type": content_type})
         except NotReachedError as missed:
             raise NotReachedError(
                 await self._clock_error(peer, url) or missed.error if missed.clock else missed.error
@@ -360,7 +273,7 @@ class MeshClient:
 
     async def _open_hold(self, peer: PeerAddress, handler: PeerHandler) -> asyncio.Task[MeshError]:
         """A connection for calls of ``peer``, over the first address that takes it, and the task that answers them."""
-        channel = await self._channel(peer)
+        channel = self._channels.to(peer)
         channel.calls += 1
         try:
             pipe = await self._connect_hold(channel, peer)
@@ -375,7 +288,7 @@ class MeshClient:
         task.add_done_callback(over)
         return task
 
-    async def _connect_hold(self, channel: _Channel, peer: PeerAddress) -> WebSocketPipe:
+    async def _connect_hold(self, channel: Channel, peer: PeerAddress) -> WebSocketPipe:
         missed: list[MeshError] = []
         for address in self._ways.order(peer.node, peer.addresses, held=False):
             try:
@@ -402,43 +315,16 @@ class MeshClient:
                 return pipe
         raise not_reached(peer.node, missed)
 
-    async def _exchange(
-        self, channel: _Channel, peer: PeerAddress, method: str, url: URL, body: bytes, headers: dict[str, str]
-    ) -> tuple[int, bytes]:
-        """One request, one answer: status and body. Errors: ``NotReachedError``, ``LostError``, ``MeshError``."""
-        try:
-            async with channel.session.request(
-                method, url, data=_payload(body), headers=headers, allow_redirects=False
-            ) as response:
-                if "Content-Encoding" in response.headers:
-                    raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
-                if response.headers.get("Content-Type", "") != answers.MEDIA_TYPE:
-                    raise MeshError("peer.protocol", "an answer of another media type", peer=peer.node)
-                return response.status, await self._read(response, peer.node)
-        except aiohttp.ClientError as error:
-            raise translate(error, peer.node) from error
-
-    async def _read(self, response: aiohttp.ClientResponse, node: str) -> bytes:
-        length = response.content_length
-        if length is not None and length <= self._answer_bytes_max and response.content.is_eof():
-            return response.content.read_nowait()  # it came along with its header
-        answer = bytearray()
-        async for chunk in response.content.iter_any():
-            answer += chunk
-            if len(answer) > self._answer_bytes_max:
-                raise MeshError("peer.protocol", f"an answer of more than {self._answer_bytes_max} bytes", peer=node)
-        return bytes(answer)
-
-    async def _why_lost(self, channel: _Channel, peer: PeerAddress, url: URL) -> MeshError:
+    async def _why_lost(self, channel: Channel, peer: PeerAddress, url: URL) -> MeshError:
         """Distinguish a peer that no longer trusts this node from a peer that went away.
 
         Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
         request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.
         """
         # On a connection of its own: one from the pool may be as dead as the one that was lost.
-        probe = _Channel(peer, channel.credentials, self._connect_timeout_s)
+        probe = self._channels.probe(peer, channel)
         try:
-            await self._exchange(probe, peer, "GET", url, b"", {"Connection": "close"})
+            await probe.exchange("GET", url, b"", {"Connection": "close"})
         except LostError:
             # With clocks too far apart, it is the times of our certificate that the peer refuses.
             return await self._clock_error(peer, url) or answers.disconnect_reason(peer.node)
@@ -463,11 +349,6 @@ class MeshClient:
             return None
         words = apart_in_words(short(peer.node), apart_s * 1000, at_least=True)
         return MeshError("peer.clock", words, peer=peer.node, apart_s=apart_s)
-
-
-def _payload(body: bytes) -> bytes | io.BytesIO:
-    """Small bodies leave in one piece with their header; large ones are sent in pieces that let the loop turn."""
-    return body if len(body) <= _ONE_PIECE_BYTES_MAX else io.BytesIO(body)
 
 
 @functools.lru_cache(maxsize=limits.PEERS_MAX)

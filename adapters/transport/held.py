@@ -13,14 +13,14 @@ from collections.abc import Callable
 from typing import Protocol
 
 from adapters.ports import PeerHandler
-from adapters.refusals import Refusals
 from adapters.transport import answers
+from adapters.transport.bounds import Bounds
 from adapters.transport.failures import LostError, NotReachedError
-from adapters.transport.listener import Bounds
 from adapters.transport.quota import Quota
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import request_bytes_max
+from protocol.refusals import Refusals
+from protocol.routes import request_bytes_max
 from protocol.wire import frames
 from protocol.wire.frames import AnswerFrame, CallFrame
 

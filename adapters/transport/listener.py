@@ -18,40 +18,20 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, cast
 
-import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from adapters.refusals import Refusals
 from adapters.transport import answers
-from protocol import limits
+from adapters.transport.bounds import Bounds
+from adapters.transport.masks import Masks
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 
 _ACCEPT_PAUSE_S: Final = 0.2
 _TLS_CLOSE_TIMEOUT_S: Final = 1.0
 _LINGER_S: Final = 1.0
 _GRACE_S: Final = 1.0
 _BACKLOG: Final = 128
-
-
-class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What a listener allows. Tests shorten the waits; nobody else changes them."""
-
-    handshake_timeout_s: float = limits.HANDSHAKE_TIMEOUT_S
-    header_timeout_s: float = limits.HEADER_TIMEOUT_S
-    body_timeout_s: float = limits.BODY_TIMEOUT_S
-    """For reading a body, and again for writing an answer."""
-    keepalive_timeout_s: float = limits.KEEPALIVE_TIMEOUT_S
-    connections_max: int = limits.CONNECTIONS_TOTAL_MAX
-    connections_per_address_max: int = limits.CONNECTIONS_PER_ADDRESS_MAX
-    """Of callers that nobody knows yet; a peer's connections count for the peer instead."""
-    connections_per_peer_max: int = limits.CONNECTIONS_PER_PEER_MAX
-    body_bytes_max: int = limits.PEER_BODY_BYTES_MAX
-    requests_per_s: int = limits.PEER_REQUESTS_PER_S
-    requests_burst: int = limits.PEER_REQUESTS_BURST
-    concurrent_requests_max: int = limits.PEER_CONCURRENT_REQUESTS_MAX
-    held_keepalive_s: float = limits.HELD_KEEPALIVE_S
-    """How often a held connection is asked whether its other end is still there."""
 
 
 class _ClosedOnce:
@@ -192,37 +172,6 @@ class Connection(web.RequestHandler):
         if self._header_timer is not None:
             self._header_timer.cancel()
             self._header_timer = None
-
-
-class Masks:
-    """Follows the headers of WebSocket frames: those of a client are masked (RFC 6455, 5.1), which aiohttp does not check."""
-
-    def __init__(self) -> None:
-        self._header = bytearray()
-        self._left = 0
-        """Bytes of the frame at hand that are still to come."""
-
-    def follow(self, data: bytes) -> bool:
-        """Whether every frame that begins in ``data`` is masked."""
-        place = 0
-        while place < len(data):
-            if self._left:
-                taken = min(self._left, len(data) - place)
-                self._left, place = self._left - taken, place + taken
-                continue
-            self._header.append(data[place])
-            place += 1
-            if len(self._header) < 2:
-                continue
-            if not self._header[1] & 0x80:
-                return False
-            short = self._header[1] & 0x7F
-            extended = {126: 2, 127: 8}.get(short, 0)
-            if len(self._header) == 2 + extended:
-                payload = int.from_bytes(self._header[2:], "big") if extended else short
-                self._left = 4 + payload  # behind the masking key
-                self._header.clear()
-        return True
 
 
 Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes | web.StreamResponse]]

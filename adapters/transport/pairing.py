@@ -19,15 +19,16 @@ from aiohttp import web
 from nacl.signing import SigningKey
 from yarl import URL
 
-from adapters.refusals import Refusals
 from adapters.transport import answers
 from adapters.transport.addresses import ForbiddenAddressError, open_socket
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import ChannelIdentity, pairing_client_context, pairing_server_context, signer_of
 from adapters.transport.leaf import fetch_leaf
-from adapters.transport.listener import Bounds, Connection, Listener
+from adapters.transport.listener import Connection, Listener
 from adapters.transport.server import url_of
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 from protocol.wire.address import parse_address
 
 PAIRING_PATH: Final = "/pair/v1"

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from aiolimiter import AsyncLimiter
 
-from adapters.transport.listener import Bounds
+from adapters.transport.bounds import Bounds
 from protocol.errors import MeshError
 
 

@@ -12,18 +12,20 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.refusals import Refusals
 from adapters.transport import answers
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import CERTIFICATE_LIFE_S, ChannelIdentity, signer_of
 from adapters.transport.contexts import Contexts
 from adapters.transport.held import HeldLink, HeldTable
-from adapters.transport.listener import Bounds, Connection, Listener, Masks
+from adapters.transport.listener import Connection, Listener
+from adapters.transport.masks import Masks
 from adapters.transport.quota import Quota
 from adapters.transport.visitors import VISITOR, VISITOR_KEY, Visitors
 from adapters.transport.websocket import HOLD_PATH, accept
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import INTRODUCE, request_bytes_max
+from protocol.refusals import Refusals
+from protocol.routes import INTRODUCE, request_bytes_max
 
 PATH_PREFIX: Final = "/peer/v1/"
 PATH: Final = re.compile(r"/peer/v1/([a-z0-9][a-z0-9/_-]{0,127})")

@@ -11,11 +11,12 @@ from aiohttp import web
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerHandler
-from adapters.refusals import Refusals
-from adapters.transport.listener import Bounds, Connection, Listener
+from adapters.transport.bounds import Bounds
+from adapters.transport.listener import Connection, Listener
 from adapters.transport.server import MEDIA_TYPE_OF_BODY, PATH, PATH_PREFIX, MeshServer
 from protocol.errors import MeshError
-from protocol.messages import request_bytes_max
+from protocol.refusals import Refusals
+from protocol.routes import request_bytes_max
 from protocol.wire import http_signature as signed
 from protocol.wire.envelope import ReplayWindow
 

@@ -19,13 +19,13 @@ from typing import Final
 import msgspec
 
 from adapters.ports import AgentRecord, Clock, Store
-from adapters.refusals import Refusals
 from node.base import interruptible
 from node.verbs import Bound, Caller, CallerKind, current_caller
 from node.verbs import agent as verbs
 from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Removed, State
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 from protocol.trust.agent_token import make_token, token_hash
 from protocol.trust.origin import ANY, parse_pattern, widest
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 
 from adapters.ports import Clock
-from adapters.refusals import Refusals
 from node.api import routes
 from node.trust import PATH_PREFIX, ClockMark, TrustChanges
 from node.verbs import Caller, CallerKind, Handler, called_by
 from protocol.errors import MeshError
 from protocol.introduction import open_introduction
-from protocol.messages import INTRODUCE, KIND_MESSAGE, ROUTES, Done
+from protocol.messages import KIND_MESSAGE, Done
+from protocol.refusals import Refusals
+from protocol.routes import INTRODUCE, ROUTES
 from protocol.wire import cbor
 from protocol.wire.envelope import ReplayWindow, route_binding, verify_message
 
@@ -68,8 +69,8 @@ class FederationApi:
         said = await asyncio.to_thread(open_introduction, body, binding=binding, audience=me, now_s=now_s)
         if not self._peers.knows(said.log.node):
             raise MeshError("peer.unknown", node=said.log.node)
-        self._window.admit(said.claims, now_s)
-        await self._mark.heard(said.claims, now_s)
+        self._window.admit(said.header, now_s)
+        await self._mark.heard(said.header, now_s)
         await self._changes.learn(said.log)
         return cbor.encode(Done())
 
@@ -92,9 +93,9 @@ class FederationApi:
             now_s=now_s,
             window=self._window,
         )
-        if opened.claims.issuer != caller:
+        if opened.header.issuer != caller:
             raise MeshError("envelope.issuer", "signed by another node than the one that called")
-        await self._mark.heard(opened.claims, now_s)
+        await self._mark.heard(opened.header, now_s)
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
         await self._changes.saw(caller)
         await self._charge(caller, route, len(body) if known.keeps else 0)

@@ -122,7 +122,7 @@ class Audit:
     def _open(self, sealed: bytes) -> tuple[str, HeadStatement]:
         """Who signed a head, and what it says. Errors: ``envelope.*``, ``message.invalid``."""
         opened = envelope.verify(sealed, kinds=frozenset({KIND_AUDIT_HEAD}), find_key=self._peers.find_key)
-        return opened.claims.issuer, cbor.decode_as(opened.payload, HeadStatement)
+        return opened.header.issuer, cbor.decode_as(opened.payload, HeadStatement)
 
     # --- handing over ------------------------------------------------------------------------------------------------
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from adapters.ports import ArtefactRecord, DeltaRecord, SearchRecord, Store
+from adapters.ports import ArtefactRecord, ArtefactStore, DeltaRecord, SearchRecord, SearchStore
 
 
-async def every_artefact(store: Store, *, subject: str = "", kind: str = "") -> AsyncIterator[ArtefactRecord]:
+async def every_artefact(store: ArtefactStore, *, subject: str = "", kind: str = "") -> AsyncIterator[ArtefactRecord]:
     """Oldest first, as ``Store.artefacts``. Errors: ``store.*``."""
     page = await store.artefacts(subject=subject, kind=kind)
     while page:
@@ -16,7 +16,7 @@ async def every_artefact(store: Store, *, subject: str = "", kind: str = "") -> 
         page = await store.artefacts(subject=subject, kind=kind, after=page[-1])
 
 
-async def every_search(store: Store, *, status: str = "") -> AsyncIterator[SearchRecord]:
+async def every_search(store: SearchStore, *, status: str = "") -> AsyncIterator[SearchRecord]:
     """Newest first, as ``Store.searches``. Errors: ``store.*``."""
     page = await store.searches(status=status)
     while page:
@@ -25,7 +25,7 @@ async def every_search(store: Store, *, status: str = "") -> AsyncIterator[Searc
         page = await store.searches(status=status, after=page[-1])
 
 
-async def every_delta(store: Store, search_id: str, *, peer: str = "") -> AsyncIterator[DeltaRecord]:
+async def every_delta(store: SearchStore, search_id: str, *, peer: str = "") -> AsyncIterator[DeltaRecord]:
     """By peer, epoch and sequence number, as ``Store.deltas``. Errors: ``store.*``."""
     page = await store.deltas(search_id, peer=peer)
     while page:

@@ -12,7 +12,7 @@ from protocol.errors import MeshError
 
 def read_condition(text: str) -> Any:
     """The plain data of a condition given as YAML or ``@FILE``. Errors: ``condition.invalid``."""
-    from node.config import load
+    from node.config import load_yaml
 
     try:
         if text.startswith("@"):
@@ -20,7 +20,7 @@ def read_condition(text: str) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise MeshError("condition.invalid", f"{text[1:]} cannot be read") from error
     try:
-        return load(text).plain()
+        return load_yaml(text).plain()
     except MeshError as error:
         raise MeshError("condition.invalid", error.message, **error.detail) from error
 

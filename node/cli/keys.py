@@ -17,13 +17,13 @@ from protocol.errors import MeshError
 @common_options
 def show_id(home: str | None, as_json: bool) -> None:
     """Say who this node is: full id, short form, and six words to compare over the telephone."""
-    from node.config import source
+    from node.config import passphrase_source
     from node.process.wiring import fingerprint_words, open_key_store
     from node.trust import describe
 
     owner_only("node id")
     path = home_path(home)
-    result = describe(path, open_key_store(path, source(None)).form, fingerprint_words)
+    result = describe(path, open_key_store(path, passphrase_source(None)).form, fingerprint_words)
 
     def text(r: Result) -> None:
         state = f"revoked since {moment(r['revoked_s'] * 1000)} UTC" if r["revoked_s"] is not None else "active"

@@ -13,9 +13,10 @@ from node.base import LineFormatter
 from node.cli.build import given, parameter
 from node.cli.common import acting_as, fail, home_path, run_async
 from node.verbs import live as verbs
+from node.verbs.live_params import OpenParams
 from protocol.errors import MeshError
 
-_OPENING: Final = tuple(name for name in verbs.OpenParams.__struct_fields__ if name != "url")
+_OPENING: Final = tuple(name for name in OpenParams.__struct_fields__ if name != "url")
 """What the person who sets up the client decides for every live session; the client says where it begins."""
 
 

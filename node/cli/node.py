@@ -79,7 +79,7 @@ def init(
     Example:
       trailmesh node init --name laptop --listen 192.168.1.20:7443 --recovery-out /media/stick/laptop-recovery.txt
     """
-    from node.config import new_source
+    from node.config import new_passphrase_source
     from node.process.setup import init_home
 
     result = init_home(
@@ -88,7 +88,7 @@ def init(
         listen=listen,
         config_file=config_file,
         recovery_out=recovery_out,
-        passphrase=None if keyring and not passphrase_file else new_source(passphrase_file),
+        passphrase=None if keyring and not passphrase_file else new_passphrase_source(passphrase_file),
         keyring=keyring,
     )
     words = result.pop("recovery_words")
@@ -117,7 +117,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
     when the node last stopped are resumed. A sealed witness key is opened once.
     """
-    from node.config import source
+    from node.config import passphrase_source
     from node.process.runtime import serve as run
 
     owner_only("node serve")
@@ -134,7 +134,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
         )
 
     try:
-        run_async(run(home_path(home), ready, source(passphrase_file)))
+        run_async(run(home_path(home), ready, passphrase_source(passphrase_file)))
     except KeyboardInterrupt:  # being stopped is how it ends
         click.echo("stopped", err=True)
 
@@ -251,11 +251,11 @@ def metrics(home: str | None, as_json: bool) -> None:
 @passphrase_option
 @common_options
 def doctor(home: str | None, passphrase_file: str | None, as_json: bool, **typed: Any) -> None:
-    from node.config import source
+    from node.config import passphrase_source
     from node.process.client import examine
 
     owner_only("node doctor")
-    result = run_async(examine(home_path(home), source(passphrase_file), **given(verbs.DOCTOR, typed)))
+    result = run_async(examine(home_path(home), passphrase_source(passphrase_file), **given(verbs.DOCTOR, typed)))
     emit(result, as_json=as_json, text=_show_doctor)
     if not result["healthy"]:
         raise SystemExit(1)

@@ -5,24 +5,24 @@ Owns ``config.yaml`` and knows where a passphrase comes from. Never acts on what
 """
 
 from node.config import settings
-from node.config.forms import in_words
-from node.config.passphrase import Ask, new_source, remembered, source
-from node.config.safe_yaml import Node, load
+from node.config.forms import invalid_in_words
+from node.config.passphrase import AskPassphrase, asked_once, new_passphrase_source, passphrase_source
+from node.config.safe_yaml import YamlValue, load_yaml
 from node.config.settings import CONFIG_FILE, BrowserConfig, Config, ControlConfig, PolicyConfig, home_directory
 
 __all__ = [
     "CONFIG_FILE",
-    "Ask",
+    "AskPassphrase",
     "BrowserConfig",
     "Config",
     "ControlConfig",
-    "Node",
     "PolicyConfig",
+    "YamlValue",
+    "asked_once",
     "home_directory",
-    "in_words",
-    "load",
-    "new_source",
-    "remembered",
+    "invalid_in_words",
+    "load_yaml",
+    "new_passphrase_source",
+    "passphrase_source",
     "settings",
-    "source",
 ]

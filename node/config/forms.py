@@ -25,7 +25,7 @@ _WORDS: Final[Mapping[str, str]] = {
 _PATTERN: Final = re.compile(r"""`str` matching regex ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
 
-def in_words(error: msgspec.ValidationError) -> str:
+def invalid_in_words(error: msgspec.ValidationError) -> str:
     """What ``error`` says, with every pattern in words."""
     said = str(error)
     for pattern, words in _WORDS.items():

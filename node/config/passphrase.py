@@ -12,22 +12,22 @@ from node.config.settings import passphrase_file_from_environment
 from protocol import limits
 from protocol.errors import MeshError
 
-Ask = Callable[[], bytes]
+AskPassphrase = Callable[[], bytes]
 """Returns the passphrase. Errors: ``key.locked``, ``input.invalid``."""
 
 
-def source(file: str | None) -> Ask:
+def passphrase_source(file: str | None) -> AskPassphrase:
     """The passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
     path = file or passphrase_file_from_environment()
     return (lambda: read(path)) if path else _prompt
 
 
-def remembered(ask: Ask) -> Ask:
+def asked_once(ask: AskPassphrase) -> AskPassphrase:
     """``ask``, which is not asked again once it has answered."""
     return functools.cache(ask)
 
 
-def new_source(file: str | None) -> Ask | None:
+def new_passphrase_source(file: str | None) -> AskPassphrase | None:
     """The passphrase for a new key, or None for a key without one: ``file``, else the file the environment names."""
     path = file or passphrase_file_from_environment()
     return (lambda: _strong(read(path))) if path else None

@@ -15,10 +15,10 @@ from protocol import limits
 from protocol.errors import MeshError
 
 
-class Node(msgspec.Struct, frozen=True):
+class YamlValue(msgspec.Struct, frozen=True):
     """One value and the line (from 1) it begins on."""
 
-    value: str | list[Node] | dict[str, Node]
+    value: str | list[YamlValue] | dict[str, YamlValue]
     line: int
 
     def plain(self) -> Any:
@@ -32,7 +32,7 @@ class Node(msgspec.Struct, frozen=True):
                 return text
 
 
-def load(text: str) -> Node:
+def load_yaml(text: str) -> YamlValue:
     """The one document in ``text``. Errors: ``input.invalid``, with the line."""
     try:
         # First as a stream of events, within limits: composing would already follow aliases and nesting.
@@ -75,21 +75,21 @@ def check_events(text: str) -> None:
             raise _bad(line, f"nested deeper than {limits.YAML_DEPTH_MAX}, or more than {limits.YAML_NODES_MAX} values")
 
 
-def _plain(node: yaml.Node) -> Node:
+def _plain(node: yaml.Node) -> YamlValue:
     line = node.start_mark.line + 1
     match node:
         case yaml.ScalarNode():
-            return Node(node.value, line)
+            return YamlValue(node.value, line)
         case yaml.SequenceNode():
-            return Node([_plain(item) for item in node.value], line)
+            return YamlValue([_plain(item) for item in node.value], line)
         case yaml.MappingNode():
-            pairs: dict[str, Node] = {}
+            pairs: dict[str, YamlValue] = {}
             for key, item in node.value:
                 if not isinstance(key, yaml.ScalarNode):
                     raise _bad(line, "a key must be text")
                 if key.value in pairs:
                     raise _bad(key.start_mark.line + 1, f"the key “{key.value[:40]}” stands twice")
                 pairs[key.value] = _plain(item)
-            return Node(pairs, line)
+            return YamlValue(pairs, line)
         case _:
             raise _bad(line, "a value of unknown kind")

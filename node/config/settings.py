@@ -10,7 +10,7 @@ import msgspec
 import platformdirs
 import yaml
 
-from node.config.forms import NAME_PATTERN, ORIGIN_PATTERN, in_words
+from node.config.forms import NAME_PATTERN, ORIGIN_PATTERN, invalid_in_words
 from node.config.safe_yaml import check_events
 from protocol import limits
 from protocol.errors import MeshError
@@ -170,7 +170,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
     except msgspec.ValidationError as error:
-        raise MeshError("config.invalid", f"{source}: {in_words(error)}", source=source) from error
+        raise MeshError("config.invalid", f"{source}: {invalid_in_words(error)}", source=source) from error
     except (yaml.YAMLError, ValueError) as error:  # a date that is none, a number without end
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""

@@ -1,14 +1,15 @@
 """Federated exploration: a coordinator leases branches of a search, workers explore them, and deltas carry the results.
 
-``explorer`` starts, resumes and stops searches. ``coordinator`` grants leases (``lease_desk``) and has claims judged
-(``claims``). ``branch_work`` accepts leases from other coordinators; a ``worker`` explores them with a ``walker``. ``replica`` is
-this node's copy of a search tree, and ``exchange`` sends and receives its deltas. ``show`` summarises a search.
+``explorer`` starts, resumes and stops searches; ``open_searches`` holds those that run here, and ``answers`` hears the peers.
+``coordinating`` leads a search of this node: it grants leases and has claims judged. ``working`` accepts leases of other
+coordinators and explores them. ``sharing`` holds this node's copy of a search tree and exchanges deltas. ``showing`` summarises a
+search for people.
 
 Owns every search of this node. Never accepts a claim that this node has not replayed itself.
 """
 
 from node.explorer.explorer import Explorer
-from node.explorer.show import Parts, show_search
+from node.explorer.showing.show import Parts, show_search
 from node.explorer.verbs import ExploreVerbs
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Clock, SearchRecord, Store
+from adapters.ports import Clock, SearchRecord, SearchStore
 from node.config import Config
 from node.explorer.kept import put_search
 from node.explorer.open_searches import DECLINED, Open, OpenSearches
@@ -48,7 +48,7 @@ from protocol.wire import cbor, envelope
 class Answers:
     """One method a route."""
 
-    def __init__(self, config: Config, store: Store, clock: Clock, peers: Peers, searches: OpenSearches) -> None:
+    def __init__(self, config: Config, store: SearchStore, clock: Clock, peers: Peers, searches: OpenSearches) -> None:
         self._config = config
         self._store = store
         self._clock = clock
@@ -183,7 +183,7 @@ class Answers:
     async def on_return(self, caller: str, ask: BranchReturn) -> Done:
         """A worker of ours has ended. Errors: ``envelope.*``, ``lease.unknown``, ``peer.scope``."""
         opened = envelope.verify(ask.result, kinds=frozenset({KIND_RESULT}), find_key=self._peers.find_key)
-        if opened.claims.issuer != caller:
+        if opened.header.issuer != caller:
             raise MeshError("envelope.issuer", "a result is sent by its worker only")
         result = cbor.decode_as(opened.payload, BranchResult)
         search = self._searches.get(result.search)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from typing import Any
 
 import msgspec
 
@@ -13,29 +11,26 @@ from adapters.ports import Clock, LeaseRecord, NewTreeWriter, SearchRecord, Stor
 from node.base import Tasks, every_search, find_stored
 from node.config import Config
 from node.explorer.answers import Answers
-from node.explorer.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
-from node.explorer.log_proofs import Demand, LogProofs
+from node.explorer.new_search import check_told, checked, participants
 from node.explorer.open_searches import Open, OpenSearches
-from node.explorer.page_work import AfterIteration, PageWork
-from node.explorer.progress import Progress, Verified
-from node.explorer.replica import Replica
+from node.explorer.progress import Progress
+from node.explorer.sharing.log_proofs import Demand, LogProofs
+from node.explorer.sharing.replica import Replica
+from node.explorer.working.page_work import PageWork
 from node.live import Browsers
 from node.signing import Witness
 from node.trust import Calls
-from node.verbs import OWNER as THE_OWNER
-from node.verbs import Caller, CallerKind, Tell, called_by, current_caller
+from node.verbs import CallerKind, Tell, current_caller
 from protocol import ids
 from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.goal.condition import Condition, check
-from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
-from protocol.page.redaction import redact_url
+from protocol.messages import KIND_SEARCH, SearchSpec
 from protocol.trust.grants import Scope
 from protocol.wire import cbor
-from protocol.wire.line import one_line
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +98,7 @@ class Explorer:
                     continue
                 search = await self._searches.enter(found)
                 if own:
-                    self._coordinate(search, found)
+                    self._searches.coordinate(search, found)
                 log.info("search %s goes on", found.id)
             except MeshError as error:
                 log.error("search %s cannot go on: %s", found.id, error)
@@ -138,16 +133,12 @@ class Explorer:
         ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
         self._searches.check_open()
-        if redact_url(start_url) != start_url:
-            told = "every peer of a search is told its start address, and this one holds what looks like a secret"
-            raise MeshError("input.invalid", told)
-        if one_line(goal) != goal:
-            raise MeshError("input.invalid", "a goal is one line, without control characters")
-        chosen = self._participants(_alone(peers), start_url)
+        check_told(goal, start_url)
+        chosen = participants(self._peers, peers, start_url)
         now_ms = self._clock.now_ms()
         search_id = search_id or ids.make_id("sea", self._clock.random(ids.ID_RANDOM_BYTES))
         self._witness.trail.about(search_id)
-        spec = _checked(
+        spec = checked(
             SearchSpec(
                 id=search_id,
                 coordinator=self._witness.node,
@@ -280,7 +271,7 @@ class Explorer:
         """
         search.watchers.append(tell)
         owns = search.task is None
-        task = search.task or self._coordinate(search, found)
+        task = search.task or self._searches.coordinate(search, found)
         me = asyncio.current_task()
         assert me is not None, "coroutines run in tasks"
         try:
@@ -311,13 +302,6 @@ class Explorer:
             raise MeshError("input.not_found", f"no search {search_id}", id=search_id)
         return found
 
-    def _participants(self, names: list[str] | None, start_url: str) -> list[str]:
-        if names is None:
-            able = [record.node for record in self._peers.records() if self._peers.acts(record.node)]
-            able = [node for node in able if node not in self._peers.frozen]
-            return [node for node in able if self._peers.lets_us(node, Scope.BRANCH_ASSIGN, start_url)]
-        return list(dict.fromkeys(self._peers.find(name).node for name in names))
-
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:
         """Everything there is to show of a search. Errors: ``input.not_found``."""
         found = await self._record(search_id)
@@ -329,56 +313,6 @@ class Explorer:
             replica = await self._searches.read(found.spec)
             progress = cbor.decode_as(found.state, Progress) if found.state else Progress()
         return found, replica.spec, progress, replica, await self._store.leases(found.id)
-
-    # --- coordinating ------------------------------------------------------------------------------------------------
-
-    def _coordinate(self, search: Open, found: SearchRecord) -> asyncio.Task[SearchRecord]:
-        def tell(event: dict[str, Any]) -> None:
-            for watcher in list(search.watchers):
-                watcher(event)
-
-        caller = _for_whom()
-
-        # Whoever brings the claim, or frees the place for the work: a browser runs for the one whose search it is.
-        async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
-            with called_by(caller):
-                return await self._pages.replay_claim(search.spec, path, peer)
-
-        async def work_locally(assignment: Assignment, after: AfterIteration) -> BranchResult:
-            with called_by(caller):
-                return await self._pages.explore(search.replica, assignment, after)
-
-        search.coordinator = Coordinator(
-            found,
-            search.spec,
-            search.replica,
-            witness=self._witness,
-            calls=self._calls,
-            store=self._store,
-            clock=self._clock,
-            config=self._config,
-            verify_claim=verify_claim,
-            work_locally=work_locally,
-            proofs=self._searches.proofs,
-            tell=tell,
-        )
-        search.task = asyncio.create_task(self._conduct(search), name=f"search {found.id}")
-        # Nobody need follow it; how it ended is in the store and in the log.
-        search.task.add_done_callback(lambda task: task.cancelled() or task.exception())
-        return search.task
-
-    async def _conduct(self, search: Open) -> SearchRecord:
-        assert search.coordinator is not None
-        try:
-            return await search.coordinator.run()
-        except Exception as error:
-            # Resumable, and not taken up again by itself at the next start: what failed would fail again.
-            log.error("search %s stops: %s", search.spec.id, error)
-            with contextlib.suppress(MeshError):
-                await self._mark_stopped(search.spec.id)
-            raise
-        finally:
-            await self._searches.leave(search)
 
     async def _mark_stopped(self, search_id: str) -> SearchRecord:
         return await self._searches.mark(search_id, "stopped", before=("running",))
@@ -421,26 +355,3 @@ class Explorer:
             if search.coordinator is None and silent_ms > (search.spec.seconds + _GRACE_S) * 1000:
                 await self._searches.leave(search)
                 await self._mark_stopped(search.spec.id)
-
-
-def _for_whom() -> Caller:
-    """For whom a search runs: who calls now, or, when the node itself goes on with it after a restart, its owner."""
-    caller = current_caller()
-    return caller if caller.kind is not CallerKind.NODE else THE_OWNER
-
-
-def _alone(peers: list[str] | None) -> list[str] | None:
-    """``peers``, or nobody for a caller who may visit some origins only: no peer would know of them. Errors: ``caller.refused``."""
-    if not current_caller().origins:
-        return peers
-    if peers:
-        raise MeshError("caller.refused", "peers know nothing of your origins: search without them")
-    return []
-
-
-def _checked(spec: SearchSpec) -> SearchSpec:
-    """``spec`` as every participant will read it. Errors: ``input.invalid``."""
-    try:
-        return cbor.decode_as(cbor.encode(spec), SearchSpec)
-    except MeshError as error:
-        raise MeshError("input.invalid", error.message) from error

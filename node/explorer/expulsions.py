@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from adapters.ports import Store
+from adapters.ports import MetaStore
 from protocol.wire import cbor
 
 _PENDING_KEY = "explorer/dropping"
@@ -19,7 +19,7 @@ class _Expelled(msgspec.Struct, frozen=True, kw_only=True):
 class Expulsions:
     """The lists of all searches, and of the peers that are being taken out of every one."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MetaStore) -> None:
         self._store = store
         self._writing = asyncio.Lock()
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from adapters.ports import LeaseRecord, SearchRecord, Store
+from adapters.ports import LeaseRecord, SearchRecord, SearchStore
 from node.feed import Feed
 from protocol.feed import Kind
 
 
 async def put_search(
-    store: Store, feed: Feed, found: SearchRecord, kind: Literal[Kind.SEARCH_STARTED, Kind.SEARCH_ENDED]
+    store: SearchStore, feed: Feed, found: SearchRecord, kind: Literal[Kind.SEARCH_STARTED, Kind.SEARCH_ENDED]
 ) -> None:
     """Keep a search that has just started, or ended. Errors: ``store.*``."""
     await feed.along(lambda news: store.put_search(found, news=news), kind, found.id, found.coordinator)
 
 
 async def put_lease(
-    store: Store, feed: Feed, lease: LeaseRecord, kind: Literal[Kind.LEASE_GRANTED, Kind.LEASE_ENDED]
+    store: SearchStore, feed: Feed, lease: LeaseRecord, kind: Literal[Kind.LEASE_GRANTED, Kind.LEASE_ENDED]
 ) -> None:
     """Keep a lease that was just granted, or has ended. Errors: ``store.*``."""
     await feed.along(lambda news: store.put_lease(lease, news=news), kind, lease.id, lease.search, lease.worker)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from adapters.ports import Clock, NewTreeWriter, SearchRecord, Store
 from node.config import Config
-from node.explorer.branch_work import AfterIteration, BranchWork
-from node.explorer.coordinator import Coordinator
-from node.explorer.exchange import Exchange
+from node.explorer.coordinating.coordinator import Coordinator
 from node.explorer.expulsions import Expulsions
 from node.explorer.kept import put_search
-from node.explorer.log_proofs import LogProofs
-from node.explorer.page_work import PageWork
-from node.explorer.replica import Replica
+from node.explorer.progress import Verified
+from node.explorer.sharing.exchange import Exchange
+from node.explorer.sharing.log_proofs import LogProofs
+from node.explorer.sharing.replica import Replica
+from node.explorer.working.branch_work import AfterIteration, BranchWork
+from node.explorer.working.page_work import PageWork
 from node.signing import Witness
 from node.trust import Calls
-from node.verbs import Tell
+from node.verbs import OWNER, Caller, CallerKind, Tell, called_by, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -27,6 +31,8 @@ from protocol.goal.condition import check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 from protocol.trust.grants import Scope
 from protocol.wire import cbor, envelope
+
+log = logging.getLogger(__name__)
 
 DECLINED = "declined"
 """Status of a search of a peer that the owner of this node stopped: only the owner lifts it."""
@@ -112,7 +118,7 @@ class OpenSearches:
         """The search in a signed specification. Errors: ``envelope.*``, ``message.invalid``, ``condition.invalid``."""
         opened = envelope.verify(sealed, kinds=frozenset({KIND_SEARCH}), find_key=self._peers.find_key)
         spec = cbor.decode_as(opened.payload, SearchSpec)
-        if spec.coordinator != opened.claims.issuer:
+        if spec.coordinator != opened.header.issuer:
             raise MeshError("envelope.issuer", "a search is signed by its coordinator")
         if spec.coordinator not in spec.participants or len(set(spec.participants)) != len(spec.participants):
             raise MeshError("message.invalid", "the participants are different nodes, the coordinator among them")
@@ -214,6 +220,56 @@ class OpenSearches:
         spec = replica.spec
         peer = self._peers.require(spec.coordinator, Scope.BRANCH_ASSIGN, spec.start_url)
         return await self._pages.explore(replica, assignment, after, within=peer.grants[Scope.BRANCH_ASSIGN])
+
+    def coordinate(self, search: Open, found: SearchRecord) -> asyncio.Task[SearchRecord]:
+        """Lead a search of this node from now on, for whoever calls now; the task that ends with it."""
+
+        def tell(event: dict[str, Any]) -> None:
+            for watcher in list(search.watchers):
+                watcher(event)
+
+        caller = _for_whom()
+
+        # Whoever brings the claim, or frees the place for the work: a browser runs for the one whose search it is.
+        async def verify_claim(path: tuple[bytes, ...], peer: str) -> Verified | None:
+            with called_by(caller):
+                return await self._pages.replay_claim(search.spec, path, peer)
+
+        async def work_locally(assignment: Assignment, after: AfterIteration) -> BranchResult:
+            with called_by(caller):
+                return await self._pages.explore(search.replica, assignment, after)
+
+        search.coordinator = Coordinator(
+            found,
+            search.spec,
+            search.replica,
+            witness=self._witness,
+            calls=self._calls,
+            store=self._store,
+            clock=self._clock,
+            config=self._config,
+            verify_claim=verify_claim,
+            work_locally=work_locally,
+            proofs=self.proofs,
+            tell=tell,
+        )
+        search.task = asyncio.create_task(self._conduct(search), name=f"search {found.id}")
+        # Nobody need follow it; how it ended is in the store and in the log.
+        search.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return search.task
+
+    async def _conduct(self, search: Open) -> SearchRecord:
+        assert search.coordinator is not None
+        try:
+            return await search.coordinator.run()
+        except Exception as error:
+            # Resumable, and not taken up again by itself at the next start: what failed would fail again.
+            log.error("search %s stops: %s", search.spec.id, error)
+            with contextlib.suppress(MeshError):
+                await self.mark(search.spec.id, "stopped", before=("running",))
+            raise
+        finally:
+            await self.leave(search)
 
     async def leave(self, search: Open) -> None:
         """Stop everything about a search and wait until it has ended. A search that is being left already is left once."""
@@ -324,3 +380,9 @@ class OpenSearches:
             await self.leave(search)
         while self._leaving:
             await next(iter(self._leaving.values())).wait()
+
+
+def _for_whom() -> Caller:
+    """For whom a search runs: who calls now, or, when the node itself goes on with it after a restart, its owner."""
+    caller = current_caller()
+    return caller if caller.kind is not CallerKind.NODE else OWNER

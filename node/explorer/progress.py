@@ -29,7 +29,7 @@ class Progress(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     claims_checked: list[str] = msgspec.field(default_factory=list)
     """Leases whose claim was replayed, whatever came of it; the others are replayed after a restart."""
     leases_empty: dict[str, int] = msgspec.field(default_factory=dict)
-    """Leases in a row that a worker returned without a delta; by node id (``node.explorer.diligence``)."""
+    """Leases in a row that a worker returned without a delta; by node id (``node.explorer.coordinating.diligence``)."""
     deltas_seen: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Epoch and number of the newest delta of a worker when it last returned a lease; by node id."""
     verified: Verified | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from node.base import Serving
-from node.explorer.show import Parts, show_search, summarise
+from node.explorer.showing.show import Parts, show_search, summarise
 from node.log import LogExchange
 from node.verbs import Bound, Tell
 from node.verbs import explore as verbs

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from adapters.feed_records import FeedPage
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, FeedStore
 from node.verbs import Bound
 from node.verbs import events as verbs
 from node.verbs.events import Listed, ListParams
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Feed:
     """What changes on this node, in its order."""
 
-    def __init__(self, store: Store, clock: Clock, who: Callable[[], str]) -> None:
+    def __init__(self, store: FeedStore, clock: Clock, who: Callable[[], str]) -> None:
         """who: for whom this task works, as the audit trail calls them."""
         self._store, self._clock, self._who = store, clock, who
         self._grown = asyncio.Event()

@@ -14,12 +14,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from adapters.refusals import OTHERS
 from node import __version__
 from node.rooms import Rooms
 from node.verbs.node import Measured, RefusalCounts, Sample
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.refusals import OTHERS
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -16,7 +16,7 @@ import msgspec
 
 from adapters.ports import Clock, LiveRecord, Store
 from node.base import Serving, Tasks, either, to_its_end
-from node.config import Config, in_words
+from node.config import Config, invalid_in_words
 from node.live.acting import Gate
 from node.live.browsers import Browsers
 from node.live.live_session import LiveSession, Means, Plan, ended
@@ -25,7 +25,8 @@ from node.live.policy import guard_for
 from node.live.recorder import Recording
 from node.signing import Witness
 from node.verbs import CallerKind, current_caller
-from node.verbs.live import LiveSummary, Opened, OpenParams, Recorded
+from node.verbs.live import LiveSummary, Opened, Recorded
+from node.verbs.live_params import OpenParams
 from protocol import ids, limits
 from protocol.audit import NODE
 from protocol.errors import MeshError
@@ -273,5 +274,5 @@ def _profile(given: dict[str, Any], usual: Profile) -> Profile:
         # Not strict: a command gives numbers and truth values as text.
         made: Profile = msgspec.convert({**msgspec.to_builtins(usual), **given}, Profile, strict=False)
     except msgspec.ValidationError as error:
-        raise MeshError("input.invalid", f"profile: {in_words(error)}") from error
+        raise MeshError("input.invalid", f"profile: {invalid_in_words(error)}") from error
     return made

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
+from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
 from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
@@ -75,7 +75,13 @@ class Recorder:
     """One open session on one page. Made by ``record``."""
 
     def __init__(
-        self, store: Store, page: Page, clock: Clock, signer: Signer, plan: Recording, on_step: Progress | None = None
+        self,
+        store: SessionStore,
+        page: Page,
+        clock: Clock,
+        signer: Signer,
+        plan: Recording,
+        on_step: Progress | None = None,
     ) -> None:
         self._store = store
         self._page = page
@@ -244,7 +250,7 @@ class Recorder:
 
 @contextlib.asynccontextmanager
 async def record(
-    store: Store, page: Page, clock: Clock, signer: Signer, plan: Recording, *, on_step: Progress | None = None
+    store: SessionStore, page: Page, clock: Clock, signer: Signer, plan: Recording, *, on_step: Progress | None = None
 ) -> AsyncIterator[Recorder]:
     """An open session on ``page``: committed and signed at the end of the block, also when an action in it failed.
 

@@ -10,22 +10,15 @@ from node.base import to_its_end, write_atomic
 from node.live.live_sessions import LiveSessions, ReadStep
 from node.verbs import Bound, Tell
 from node.verbs import live as verbs
-from node.verbs.live import (
-    Acted,
+from node.verbs.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Opened, PageList, Pictured
+from node.verbs.live_params import (
     ActParams,
     ClickParams,
     ListParams,
-    LiveClosed,
-    LiveList,
     LiveParams,
-    LiveShown,
     NavigateParams,
-    Observed,
-    Opened,
     OpenParams,
-    PageList,
     PagesParams,
-    Pictured,
     PressParams,
     ScreenshotParams,
     SelectParams,

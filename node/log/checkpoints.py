@@ -130,7 +130,7 @@ class LogExchange:
                 await self.peer_logs.watch.note(node, heard)
             raise
         await self.peer_logs.watch.note(node, heard, told)
-        await self.peer_logs.settle_claims(node)
+        await self.peer_logs.settle_unconnected(node)
         frozen = self._peers.frozen.get(node)
         if frozen is not None:
             raise MeshError(frozen, node=node)
@@ -311,7 +311,7 @@ class LogExchange:
         for data in said.proofs:
             await self.peer_logs.hear_proof(data)
         for data in said.notes:
-            await self.peer_logs.hear_claim(data)
+            await self.peer_logs.hear_from_others(data)
         return shown
 
     async def _hear_of_us(self, node: str, data: bytes) -> None:

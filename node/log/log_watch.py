@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, MetaStore
 from node.trust import Peers
 from protocol import ids
 from protocol.audit import NODE
@@ -62,7 +62,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Suspended (``log.unproven``), also after a restart and after it has opened another log."""
     by_owner: bool = False
     """Only the owner of this node lifts the suspension: ``node trust``."""
-    claims: tuple[bytes, ...] = ()
+    unconnected: tuple[bytes, ...] = ()
     """The checkpoints it was suspended for, as signed notes."""
     past: tuple[bytes, ...] = ()
     """The last known checkpoints of its former logs, as signed notes, oldest first."""
@@ -71,7 +71,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class LogWatch:
     """The records of all peers, and the policy about silence."""
 
-    def __init__(self, peers: Peers, store: Store, clock: Clock) -> None:
+    def __init__(self, peers: Peers, store: MetaStore, clock: Clock) -> None:
         self._peers, self._store, self._clock = peers, store, clock
         self._known: dict[str, Watched] = {}
         self.current_ms: dict[str, int] = {}

@@ -53,7 +53,7 @@ class PeerLogs:
         self.watch = LogWatch(self._peers, store, clock)
         """What each peer showed, and since when."""
         self._held: dict[str, Signed] = {}
-        self._claims: dict[str, dict[tuple[int, int, bytes], Signed]] = {}
+        self._unconnected: dict[str, dict[tuple[int, int, bytes], Signed]] = {}
         """Checkpoints that others showed us and that their own node has not connected yet with what we hold."""
         self._proofs: dict[str, bytes] = {}
         self._judging = asyncio.Lock()
@@ -65,8 +65,8 @@ class PeerLogs:
         for node in self._peers.everybody():
             if self.watch.of(node).suspended:
                 self._peers.freeze(node, "log.unproven")
-                for claim in self._still_its_own(node, self.watch.of(node).claims):
-                    self._keep_claim(node, claim)
+                for other in self._still_its_own(node, self.watch.of(node).unconnected):
+                    self._keep_unconnected(node, other)
         for found in await self._store.equivocations():
             self._proofs[found.node] = found.proof
             self._peers.freeze(found.node, "log.equivocation")
@@ -89,7 +89,7 @@ class PeerLogs:
     def forget(self, node: str) -> None:
         """Hold nothing of ``node`` any more. Its checkpoint stays in the store."""
         self._held.pop(node, None)
-        self._claims.pop(node, None)
+        self._unconnected.pop(node, None)
 
     def held(self, node: str) -> Signed | None:
         """The checkpoint held of a peer's log; none any more if the key that signed it was disowned since, as a thief's is."""
@@ -117,8 +117,8 @@ class PeerLogs:
 
     def later(self, node: str, number: int) -> Signed | None:
         """A checkpoint of a later log of ``node`` than ``number``, shown to us by others."""
-        later = [claim for claim in self._claims.get(node, {}).values() if claim[0].number > number]
-        return max(later, key=lambda claim: (claim[0].number, claim[0].size), default=None)
+        later = [other for other in self._unconnected.get(node, {}).values() if other[0].number > number]
+        return max(later, key=lambda other: (other[0].number, other[0].size), default=None)
 
     # --- what the node itself says -----------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class PeerLogs:
             if not self.watch.of(node).suspended:
                 return
             held = self._held.pop(node, None)
-            self._claims.pop(node, None)
+            self._unconnected.pop(node, None)
             past = (*self.watch.of(node).past, *([held[1].encode()] if held else ()))
             await self.watch.change(node, by_owner=False, past=tuple(dict.fromkeys(past))[-limits.LOG_PAST_KEPT_MAX :])
             await self._thaw(node)
@@ -208,16 +208,18 @@ class PeerLogs:
         head = HeadRecord(node=told.node, checkpoint=kept.encode(), seen_ms=self._clock.now_ms())
         await self._store.put_head(head)
         self._held[told.node] = (told, kept)
-        claims = self._claims.get(told.node, {})
-        open_claims = {key: claim for key, claim in claims.items() if claim[0] != told}
-        self._claims[told.node] = open_claims
-        if not open_claims:
+        unconnected = self._unconnected.get(told.node, {})
+        left = {key: other for key, other in unconnected.items() if other[0] != told}
+        self._unconnected[told.node] = left
+        if not left:
             await self._thaw(told.node)
 
     async def _suspend(self, node: str, *, by_owner: bool = False) -> None:
         log.warning("the log of %s could not be shown to continue what was seen of it", ids.short(node))
-        claims = tuple(signed.encode() for _, signed in self._claims.get(node, {}).values())
-        await self.watch.change(node, suspended=True, by_owner=by_owner or self.watch.of(node).by_owner, claims=claims)
+        unconnected = tuple(signed.encode() for _, signed in self._unconnected.get(node, {}).values())
+        await self.watch.change(
+            node, suspended=True, by_owner=by_owner or self.watch.of(node).by_owner, unconnected=unconnected
+        )
         await self._freeze(node, "log.unproven")
 
     async def _freeze(self, node: str, code: str) -> None:
@@ -230,7 +232,7 @@ class PeerLogs:
     async def _thaw(self, node: str) -> None:
         if self.watch.of(node).by_owner:
             return
-        await self.watch.change(node, suspended=False, claims=())
+        await self.watch.change(node, suspended=False, unconnected=())
         if self._peers.frozen.get(node) == "log.unproven":
             await self._peers.trail.write("peer.thawed", who=NODE, subject=node)
             self._peers.thaw(node)
@@ -269,7 +271,7 @@ class PeerLogs:
         if self._peers.knows(proof.signer.node) and proof.signer.node not in self._proofs:
             await self._convict(proof)
 
-    async def hear_claim(self, data: bytes) -> None:
+    async def hear_from_others(self, data: bytes) -> None:
         """A checkpoint of a node we know, shown by another peer. Errors: ``log.invalid``, ``log.equivocation``."""
         node = witness_log.peek(note.parse(data)).node
         if not self._peers.knows(node) or node in self._proofs:
@@ -277,28 +279,28 @@ class PeerLogs:
         try:
             # By any of its keys: who tells us may hold what the node signed before it changed its key, and a node that lies
             # would otherwise be rid of what it said.
-            claim = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
+            other = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
         except MeshError as error:
             log.debug("a checkpoint of %s is left aside: %s", ids.short(node), error)
             return  # by a key that we have not heard of yet, or that was disowned
         async with self._judging:
             held = self.held(node)
-            former = held is not None and claim[0].number < held[0].number
-            known = self._of_log(node, claim[0].number)
-            if claim[0] in (one for one, _ in known) or (former and not known):
+            former = held is not None and other[0].number < held[0].number
+            known = self._of_log(node, other[0].number)
+            if other[0] in (one for one, _ in known) or (former and not known):
                 return
-            against = next((one for one in known if one[0].size == claim[0].size), None)
+            against = next((one for one in known if one[0].size == other[0].size), None)
             if against is not None:
                 try:
-                    await self._found(node, against, claim, _NO_LINK)
+                    await self._found(node, against, other, _NO_LINK)
                 except MeshError:
                     return  # of a third node: who told us is not to blame
-            self._keep_claim(node, claim)
+            self._keep_unconnected(node, other)
 
-    def _keep_claim(self, node: str, claim: Signed) -> None:
-        claims = self._claims.setdefault(node, {})
-        if len(claims) < limits.LOG_CLAIMS_PER_NODE_MAX:
-            claims[claim[0].number, claim[0].size, claim[0].root] = claim
+    def _keep_unconnected(self, node: str, other: Signed) -> None:
+        unconnected = self._unconnected.setdefault(node, {})
+        if len(unconnected) < limits.LOG_UNCONNECTED_PER_NODE_MAX:
+            unconnected[other[0].number, other[0].size, other[0].root] = other
 
     def _of_log(self, node: str, number: int) -> list[Signed]:
         """What is held or was last known of log ``number`` of a peer, by size."""
@@ -306,25 +308,25 @@ class PeerLogs:
         known = [*self.past(node), *([held] if held else ())]
         return sorted((one for one in known if one[0].number == number), key=lambda one: one[0].size)
 
-    async def settle_claims(self, node: str) -> None:
+    async def settle_unconnected(self, node: str) -> None:
         """Have ``node`` connect what others showed of its log with what it showed us.
 
         Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
         """
-        for key, claim in list(self._claims.get(node, {}).items()):
-            held, known = self.held(node), self._of_log(node, claim[0].number)
-            if held is None or claim[0].number > held[0].number:
+        for key, other in list(self._unconnected.get(node, {}).items()):
+            held, known = self.held(node), self._of_log(node, other[0].number)
+            if held is None or other[0].number > held[0].number:
                 continue
-            if not known or claim[0] in (one for one, _ in known):
-                self._claims.get(node, {}).pop(key, None)
+            if not known or other[0] in (one for one, _ in known):
+                self._unconnected.get(node, {}).pop(key, None)
                 continue
-            await self._connect(node, known[-1], claim)
+            await self._connect(node, known[-1], other)
             if self.held(node) is None:
                 return
-            self._claims.get(node, {}).pop(key, None)
+            self._unconnected.get(node, {}).pop(key, None)
         held = self.held(node)
-        # Claims alone are settled here: whose own head was not connected stays suspended until one is.
-        if held is not None and not self._claims.get(node) and self.watch.of(node).shown is Shown.CURRENT:
+        # Only what others showed is settled here: whose own head was not connected stays suspended until one is.
+        if held is not None and not self._unconnected.get(node) and self.watch.of(node).shown is Shown.CURRENT:
             await self._thaw(node)
 
     async def connect(self, node: str, data: bytes) -> None:
@@ -339,12 +341,12 @@ class PeerLogs:
         if shown[0] not in (one for one, _ in known):
             await self._connect(node, known[-1], shown)
 
-    async def _connect(self, node: str, known: Signed, claim: Signed) -> None:
-        """Have ``node`` show that ``claim`` belongs with what is known of that log; the larger one is held.
+    async def _connect(self, node: str, known: Signed, other: Signed) -> None:
+        """Have ``node`` show that ``other`` belongs with what is known of that log; the larger one is held.
 
         Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
         """
-        first, second = sorted((known, claim), key=lambda signed: signed[0].size)
+        first, second = sorted((known, other), key=lambda signed: signed[0].size)
         link = await self._ask_link(node, first[0], second[0])
         async with self._judging:
             held = self.held(node)
@@ -352,8 +354,8 @@ class PeerLogs:
                 return  # meanwhile its key was disowned, or the peer itself
             if link.base_root != first[0].root:
                 await self._found(node, first, second, link)
-            if second is claim and known is held:
-                await self._hold(*claim)
+            if second is other and known is held:
+                await self._hold(*other)
 
     async def _ask_link(self, node: str, first: Checkpoint, second: Checkpoint) -> Link:
         """How ``node`` says the first became the second; the proof holds, the root may be another. Errors: ``log.unproven``, …"""

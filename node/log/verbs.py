@@ -154,7 +154,7 @@ class Logs:
         try:
             with path.open("rb") as file:
                 bundle = open_bundle(file, self._peers.find_key)
-                return log_proof.artefact_digest(bundle.signature), bundle.claims.issuer
+                return log_proof.artefact_digest(bundle.signature), bundle.header.issuer
         except OSError as error:
             raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
 

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 
-from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, Store
+from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, PeerStore
 from node.config import Config
 from node.pairing.sas_desk import SasDesk
 from node.signing import Identity
@@ -25,7 +25,7 @@ class PairingDesk:
         self,
         identity: Identity,
         config: Config,
-        store: Store,
+        store: PeerStore,
         clock: Clock,
         changes: TrustChanges,
         new_server: Callable[[], PairingServer],

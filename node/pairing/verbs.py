@@ -28,9 +28,9 @@ from node.verbs.pairing import (
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.keys import recovery
-from protocol.messages import unasked
 from protocol.pairing.by_invite import Paired
 from protocol.pairing.invite import Invite
+from protocol.routes import unasked
 from protocol.trust.grants import Grants, granted, parse_grants, replaced, withdrawn
 
 

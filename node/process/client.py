@@ -26,7 +26,7 @@ from node.base import (
     plain,
     socket_path,
 )
-from node.config import Ask, remembered
+from node.config import AskPassphrase, asked_once
 from node.verbs import Tell
 from protocol import limits
 from protocol.errors import MeshError
@@ -78,7 +78,7 @@ async def call(
     verb: str,
     params: dict[str, Any],
     tell: Tell,
-    passphrase: Ask | None = None,
+    passphrase: AskPassphrase | None = None,
     *,
     agent: AsAgent | None = None,
 ) -> Any:
@@ -141,12 +141,12 @@ async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
         return plain(await node.dispatch("node.recover", msgspec.json.encode(params), tell))
 
 
-async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
+async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> Any:
     """What the doctor finds; at a node that does not open for want of its key or store, what the parts say by themselves.
 
     Errors: those of ``call``.
     """
-    ask = remembered(passphrase)
+    ask = asked_once(passphrase)
     try:
         return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)
     except MeshError as error:

@@ -16,7 +16,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api import ControlServer, MetricsServer, Node
 from node.base import LineFormatter
-from node.config import Ask
+from node.config import AskPassphrase
 from node.health import metrics
 from node.process.wiring import open_node
 from node.rooms import Rooms
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 _SWEEP_EVERY_S = 30
 
 
-async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: Ask | None = None) -> None:
+async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase: AskPassphrase | None = None) -> None:
     """Serve until cancelled. passphrase: asked once, if the witness key is sealed.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.

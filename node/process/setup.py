@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from node.base import write_atomic, write_private
-from node.config import Ask
+from node.config import AskPassphrase
 from node.config import settings as configuration
 from node.process.wiring import advertised_host, new_key_store, recovery_words, system_clock
 from node.signing import check_recovery_file, default_recovery_file, identity
@@ -25,7 +25,7 @@ def init_home(
     listen: str | None,
     config_file: str | None,
     recovery_out: str | None = None,
-    passphrase: Ask | None = None,
+    passphrase: AskPassphrase | None = None,
     keyring: bool = False,
 ) -> dict[str, Any]:
     """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash leaves

@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from adapters.browser.home import remove_abandoned
+from adapters.browser.profile_directory import remove_abandoned
 from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.discovery.multicast import MulticastDiscovery
@@ -20,7 +20,6 @@ from adapters.keys.passphrase import PassphraseKeyStore
 from adapters.keys.seeds import read_lines
 from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Browser, Clock, KeyStore, OpenBrowser, Store
-from adapters.refusals import Refusals
 from adapters.search.writer import TreeWriter
 from adapters.storage.lock import locked
 from adapters.storage.sqlite import SqliteStore
@@ -31,13 +30,14 @@ from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node.api import Node
 from node.base import write_private
-from node.config import Ask, source
+from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor
 from node.rooms import Ports, assemble, open_browsers
 from node.signing import identity
 from node.verbs.node import Health
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 from protocol.wire.address import parse_peer_address
 from protocol.wire.http_signature import authority_of
 
@@ -50,7 +50,7 @@ def system_clock() -> Clock:
     return SystemClock()
 
 
-def new_key_store(home: Path, *, passphrase: Ask | None = None, keyring: bool = False) -> KeyStore:
+def new_key_store(home: Path, *, passphrase: AskPassphrase | None = None, keyring: bool = False) -> KeyStore:
     """Where the witness key of a new node will be kept: in the open (mode 0600), sealed, or in the user's keyring.
 
     Errors: ``input.invalid`` (sealed and in the keyring at once).
@@ -65,7 +65,7 @@ def new_key_store(home: Path, *, passphrase: Ask | None = None, keyring: bool = 
     return FileKeyStore(path, write_private)
 
 
-def open_key_store(home: Path, passphrase: Ask) -> KeyStore:
+def open_key_store(home: Path, passphrase: AskPassphrase) -> KeyStore:
     """Where the witness key of the node in ``home`` is kept, as its key file says.
 
     Errors: ``node.not_initialised``, ``store.corrupt``.
@@ -86,7 +86,7 @@ fingerprint_words = words.fingerprint
 @contextlib.asynccontextmanager
 async def open_node(
     home: Path,
-    passphrase: Ask | None = None,
+    passphrase: AskPassphrase | None = None,
     *,
     clock: Clock | None = None,
     open_browser: OpenBrowser | None = None,
@@ -107,7 +107,7 @@ async def open_node(
             keys: KeyStore = new_key_store(home)
             own = identity.without_key(home, clock)
         else:
-            keys = open_key_store(home, passphrase or source(None))
+            keys = open_key_store(home, passphrase or passphrase_source(None))
             own = identity.load(home, clock, keys)
         await asyncio.to_thread(remove_abandoned)
         store = await SqliteStore.open(home)
@@ -126,7 +126,7 @@ async def open_node(
             await rooms.close()
 
 
-async def examine_apart(home: Path, error: MeshError, passphrase: Ask, *, browser: bool) -> Health:
+async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase, *, browser: bool) -> Health:
     """What the doctor finds at the node of ``home``, which did not open because of ``error``: each part by itself.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``.

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from node.config import Node, in_words, load
+from node.config import YamlValue, invalid_in_words, load_yaml
 from node.live import Arrival
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
@@ -82,7 +82,7 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
                 notes=recording.notes,
             )
         )
-    return _checked(_from_yaml(load(text), title, profile))
+    return _checked(_from_yaml(load_yaml(text), title, profile))
 
 
 def read_step(text: str, named: Callable[[str], Locator]) -> Action:
@@ -90,7 +90,7 @@ def read_step(text: str, named: Callable[[str], Locator]) -> Action:
 
     Errors: ``input.invalid``, those of ``named``.
     """
-    root = load(text)
+    root = load_yaml(text)
     fields = _mapping(root, "a step", None)
     verb, body = next(iter(fields.items())) if len(fields) == 1 else ("", root)
     if not verb or not isinstance(body.value, dict) or "ref" not in body.value:
@@ -99,8 +99,8 @@ def read_step(text: str, named: Callable[[str], Locator]) -> Action:
     if verb not in _TARGETED or others.keys() & _LOCATOR_KEYS:
         raise _bad(body, "`ref` names an element by itself" if verb in _TARGETED else f"{verb[:40]} takes no `ref`")
     # Read as if it named some element, then given the one it names: the words of a page are not read as YAML.
-    placed = Node({**others, "role": Node("generic", body.line)}, body.line)
-    action = _step(Node({verb: placed}, root.line))
+    placed = YamlValue({**others, "role": YamlValue("generic", body.line)}, body.line)
+    action = _step(YamlValue({verb: placed}, root.line))
     return with_target(action, named(_text(body.value["ref"], "ref")))
 
 
@@ -121,11 +121,11 @@ def _start(actions: tuple[Action, ...]) -> str:
 # --- YAML ------------------------------------------------------------------------------------------------------------
 
 
-def _bad(node: Node, reason: str) -> MeshError:
+def _bad(node: YamlValue, reason: str) -> MeshError:
     return MeshError("input.invalid", f"line {node.line}: {reason}", line=node.line)
 
 
-def _from_yaml(root: Node, title: str, default: Profile) -> ActionFile:
+def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
     fields = _mapping(root, "the file", {"title", "start", "profile", "steps"})
     if "steps" not in fields:
         raise _bad(root, "`steps:` is missing")
@@ -143,7 +143,7 @@ def _from_yaml(root: Node, title: str, default: Profile) -> ActionFile:
     return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions)
 
 
-def _step(node: Node) -> Action:
+def _step(node: YamlValue) -> Action:
     fields = _mapping(node, "a step", None)
     if len(fields) != 1:
         raise _bad(node, "a step has exactly one action, such as `- click: {role: link, name: Mugs}`")
@@ -154,16 +154,16 @@ def _step(node: Node) -> Action:
     return _convert(body, builder(body))
 
 
-def _convert(node: Node, plain: dict[str, Any]) -> Action:
+def _convert(node: YamlValue, plain: dict[str, Any]) -> Action:
     try:
         # Not strict: the file's numbers and truth values arrive as the text that was written.
         action: Action = msgspec.convert(plain, Action, strict=False)
     except msgspec.ValidationError as error:
-        raise _bad(node, in_words(error)) from error
+        raise _bad(node, invalid_in_words(error)) from error
     return action
 
 
-def _mapping(node: Node, what: str, known: set[str] | None) -> dict[str, Node]:
+def _mapping(node: YamlValue, what: str, known: set[str] | None) -> dict[str, YamlValue]:
     if not isinstance(node.value, dict):
         raise _bad(node, f"{what} must be `key: value` pairs")
     for key in node.value:
@@ -172,23 +172,23 @@ def _mapping(node: Node, what: str, known: set[str] | None) -> dict[str, Node]:
     return node.value
 
 
-def _text(node: Node, what: str) -> str:
+def _text(node: YamlValue, what: str) -> str:
     if not isinstance(node.value, str):
         raise _bad(node, f"`{what}` must be text")
     return node.value
 
 
-def _profile(node: Node, default: Profile) -> Profile:
+def _profile(node: YamlValue, default: Profile) -> Profile:
     known = set(Profile.__struct_fields__)
     plain = {key: _value(value, key) for key, value in _mapping(node, "profile", known).items()}
     try:
         profile: Profile = msgspec.convert({**msgspec.to_builtins(default), **plain}, Profile, strict=False)
     except msgspec.ValidationError as error:
-        raise _bad(node, in_words(error)) from error
+        raise _bad(node, invalid_in_words(error)) from error
     return profile
 
 
-def _locator(fields: dict[str, Node]) -> dict[str, Any]:
+def _locator(fields: dict[str, YamlValue]) -> dict[str, Any]:
     """The locator among the fields of an action."""
     plain: dict[str, Any] = {}
     for key in _LOCATOR_KEYS & fields.keys():
@@ -204,7 +204,7 @@ def _locator(fields: dict[str, Node]) -> dict[str, Any]:
     return plain
 
 
-def _check_role(node: Node, role: str) -> None:
+def _check_role(node: YamlValue, role: str) -> None:
     """Refuse what no element has, before anything is driven."""
     if role in ROLES:
         return
@@ -217,14 +217,14 @@ def _check_role(node: Node, role: str) -> None:
     raise _bad(node, f"unknown role “{role[:40]}”: {hint}")
 
 
-def _selector(node: Node) -> str:
+def _selector(node: YamlValue) -> str:
     text = _text(node, "selector")
     if not text.startswith(_SELECTOR_PREFIXES):
         raise _bad(node, "a selector starts with css=, xpath= or text=")
     return text
 
 
-def _targeted(node: Node, type_: str, others: set[str], *, required: bool = True) -> dict[str, Any]:
+def _targeted(node: YamlValue, type_: str, others: set[str], *, required: bool = True) -> dict[str, Any]:
     """An action whose body is a locator and its own fields; a plain selector will do as a locator."""
     if isinstance(node.value, str):
         return {"type": type_, "target": {"selectors": [_selector(node)]}}
@@ -240,24 +240,24 @@ def _targeted(node: Node, type_: str, others: set[str], *, required: bool = True
     return plain
 
 
-def _value(node: Node, key: str) -> Any:
+def _value(node: YamlValue, key: str) -> Any:
     if key == "value" and isinstance(node.value, dict):
         return {"secret": _text(_mapping(node, "value", {"secret"})["secret"], "secret")} if node.value else {}
     text = _text(node, key)
     return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion") else text
 
 
-def _fill(node: Node) -> dict[str, Any]:
+def _fill(node: YamlValue) -> dict[str, Any]:
     return _targeted(node, "fill", {"value"})
 
 
-def _press(node: Node) -> dict[str, Any]:
+def _press(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "press", "key": node.value}
     return _targeted(node, "press", {"key"}, required=False)
 
 
-def _scroll(node: Node) -> dict[str, Any]:
+def _scroll(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "scroll", "direction": node.value or "down"}
     return {
@@ -266,7 +266,7 @@ def _scroll(node: Node) -> dict[str, Any]:
     }
 
 
-def _wait(node: Node) -> dict[str, Any]:
+def _wait(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "wait", "text": node.value}
     return {
@@ -275,7 +275,7 @@ def _wait(node: Node) -> dict[str, Any]:
     }
 
 
-def _extract(node: Node) -> dict[str, Any]:
+def _extract(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "extract", "name": node.value}
     # The locator's name is taken, so the name of what is read is given as `as`.

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from node.config import in_words
+from node.config import invalid_in_words
 from node.live import Arrival
 from node.sessions.devtools_keys import Keys
 from protocol import limits
@@ -129,7 +129,7 @@ class _Reader:
                 # The constructors do not check lengths and ranges; the conversion does.
                 msgspec.convert(msgspec.to_builtins(action), Action)
             except msgspec.ValidationError as error:
-                raise self._bad(in_words(error)) from error
+                raise self._bad(invalid_in_words(error)) from error
         self.actions += actions
         if arrival is not None:
             self._assert(kind, step, arrival, done=bool(actions))

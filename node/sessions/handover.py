@@ -62,7 +62,7 @@ async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     if hashlib.sha256(manifest).digest() != bundle.manifest_digest:
         raise MeshError("bundle.element", "the file changed while it was read", element="manifest.cbor")
     await store.put_blob(manifest)
-    signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.claims)
+    signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.header)
     await feed.along(
         lambda news: store.import_session(bundle.session, steps, [signature], news=news),
         Changed.SESSION_IMPORTED,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
+from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
 from node.live import Driver, Gate, Signer
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -92,7 +92,7 @@ class _Run:
     """One replay on one page."""
 
     def __init__(
-        self, store: Store, page: Page, clock: Clock, plan: ReplayPlan, mapping: Rebase, *, explains: bool
+        self, store: SessionStore, page: Page, clock: Clock, plan: ReplayPlan, mapping: Rebase, *, explains: bool
     ) -> None:
         self._store = store
         self._page = page
@@ -208,7 +208,7 @@ class _Run:
 
 async def replay(
     recorded: Recorded,
-    store: Store,
+    store: SessionStore,
     page: Page,
     clock: Clock,
     signer: Signer,
@@ -267,7 +267,7 @@ def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayR
         report = decode_as(signed.payload, ReplayReport, bytes_max=limits.ARTEFACT_BYTES_MAX)
     except MeshError as error:
         raise MeshError("report.invalid", error.message) from error
-    if report.node != signed.claims.issuer:
-        raise MeshError("envelope.issuer", f"a report of {report.node[:7]} signed by {signed.claims.issuer[:7]}")
+    if report.node != signed.header.issuer:
+        raise MeshError("envelope.issuer", f"a report of {report.node[:7]} signed by {signed.header.issuer[:7]}")
     check_report(report, session=recorded.session, manifest_digest=recorded.manifest, steps=recorded.steps)
     return report

@@ -284,9 +284,9 @@ class Sessions:
             what=what,
             id=bundle.session.id,
             session=bundle.session.id,
-            signer=bundle.claims.issuer,
-            signer_name=self._name(bundle.claims.issuer),
-            issued_s=bundle.claims.issued_s,
+            signer=bundle.header.issuer,
+            signer_name=self._name(bundle.header.issuer),
+            issued_s=bundle.header.issued_s,
             manifest=bundle.manifest_digest.hex(),
             steps=bundle.session.steps,
             verdict=bundle.session.verdict,
@@ -298,14 +298,14 @@ class Sessions:
         session_id = msgspec.convert(_field(opened.payload, "session"), str)
         recorded = await self._recorded(session_id)
         report = open_report(sealed, self._peers.find_key, recorded)
-        await self._store.put_artefact(artefact_record(sealed, KIND_REPLAY_REPORT, session_id, claimed.claims))
+        await self._store.put_artefact(artefact_record(sealed, KIND_REPLAY_REPORT, session_id, claimed.header))
         return Verified(
             what="replay-report",
             id=report.id,
             session=session_id,
             signer=report.node,
             signer_name=self._name(report.node),
-            issued_s=claimed.claims.issued_s,
+            issued_s=claimed.header.issued_s,
             manifest=report.manifest.hex(),
             steps=len(report.steps),
             matched=report.matched,

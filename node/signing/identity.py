@@ -120,15 +120,15 @@ class Identity:
         # A clock that was set back does not make the key younger than it is: nobody would ever believe what it signed then.
         issued_s = min(max(self._clock.now_ms() // 1000, self.log.since_s), self._ends_s)
         self.latest_s = max(self.latest_s, issued_s)
-        claims = envelope.Claims(
+        header = envelope.Header(
             issuer=self.node, issued_s=issued_s, unique=self._clock.random(envelope.UNIQUE_ID_BYTES)
         )
-        return artefact_record(envelope.seal(payload, kind=kind, key=self.key, claims=claims), kind, subject, claims)
+        return artefact_record(envelope.seal(payload, kind=kind, key=self.key, header=header), kind, subject, header)
 
     def message(self, record: msgspec.Struct, *, audience: str, path: str) -> bytes:
         """``record`` signed as a message to ``audience`` over ``POST path``."""
         issued_s = self._clock.now_ms() // 1000
-        claims = envelope.Claims(
+        header = envelope.Header(
             issuer=self.node,
             audience=audience,
             issued_s=issued_s,
@@ -136,17 +136,17 @@ class Identity:
             unique=self._clock.random(envelope.UNIQUE_ID_BYTES),
         )
         binding = envelope.route_binding("POST", path)
-        return envelope.seal(cbor.encode(record), kind=KIND_MESSAGE, key=self._speaks, claims=claims, binding=binding)
+        return envelope.seal(cbor.encode(record), kind=KIND_MESSAGE, key=self._speaks, header=header, binding=binding)
 
 
-def artefact_record(sealed: bytes, kind: str, subject: str, claims: envelope.Claims) -> ArtefactRecord:
+def artefact_record(sealed: bytes, kind: str, subject: str, header: envelope.Header) -> ArtefactRecord:
     """The stored form of a signed artefact."""
     return ArtefactRecord(
         digest=hashlib.sha256(sealed).digest(),
         kind=kind,
         subject=subject,
-        issuer=claims.issuer,
-        issued_s=claims.issued_s,
+        issuer=header.issuer,
+        issued_s=header.issued_s,
         envelope=sealed,
     )
 

@@ -37,12 +37,12 @@ async def own_artefacts(store: Store, node: str) -> list[ArtefactRecord]:
 def _described(kind: str, subject: str, sealed: bytes) -> ArtefactRecord | None:
     """The record of a stored envelope; None for an empty place, or for what is no envelope: the store's check is not ours."""
     try:
-        claims = envelope.peek(sealed).claims
+        header = envelope.peek(sealed).header
     except MeshError:
         return None
     digest = hashlib.sha256(sealed).digest()
     return ArtefactRecord(
-        digest=digest, kind=kind, subject=subject, issuer=claims.issuer, issued_s=claims.issued_s, envelope=sealed
+        digest=digest, kind=kind, subject=subject, issuer=header.issuer, issued_s=header.issued_s, envelope=sealed
     )
 
 

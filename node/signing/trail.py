@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from adapters.audit_records import AuditLine
-from adapters.ports import Clock, Store
+from adapters.ports import AuditStore, Clock
 from node.signing.identity import Identity
 from node.verbs import Row
 from protocol import audit
@@ -94,7 +94,7 @@ _doing: ContextVar[Doing | None] = ContextVar("doing", default=None)
 class Trail:
     """This node's audit trail. Rows say which witness key was current when they were written."""
 
-    def __init__(self, identity: Identity, store: Store, clock: Clock) -> None:
+    def __init__(self, identity: Identity, store: AuditStore, clock: Clock) -> None:
         self._identity, self._store, self._clock = identity, store, clock
 
     def doing(

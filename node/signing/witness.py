@@ -378,6 +378,6 @@ def _order(checkpoint: Checkpoint) -> tuple[int, int]:
 def open_opening(sealed: bytes, node: str, find_key: envelope.KeyFinder) -> Opening:
     """The opening in ``sealed``, once it is verified and signed by ``node``. Errors: ``envelope.*``, ``message.invalid``."""
     opened = envelope.verify(sealed, kinds=frozenset({KIND_OPENING}), find_key=find_key)
-    if opened.claims.issuer != node:
+    if opened.header.issuer != node:
         raise MeshError("envelope.issuer", f"an opening of {ids.short(node)} signed by another node")
     return cbor.decode_as(opened.payload, Opening)

@@ -21,10 +21,8 @@ from protocol import ids, limits
 from protocol.errors import MeshError, PeerError
 from protocol.keys.keylog import KeyLog
 from protocol.messages import (
-    INTRODUCE,
     KIND_DELTA,
     KIND_MESSAGE,
-    VERSIONLESS,
     DeltaPush,
     Done,
     GrantsPush,
@@ -34,6 +32,7 @@ from protocol.messages import (
     StatusAsk,
     StatusTell,
 )
+from protocol.routes import INTRODUCE, VERSIONLESS
 from protocol.wire import cbor
 from protocol.wire.address import parse_address
 from protocol.wire.envelope import content_type

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, MetaStore
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.wire import cbor
-from protocol.wire.envelope import Claims
+from protocol.wire.envelope import Header
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _NOTHING = _Mark(until_s=0)
 class ClockMark:
     """The mark of one node. ``load`` comes first."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: MetaStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._kept = self._exact = _NOTHING
@@ -71,18 +71,18 @@ class ClockMark:
         if 0 < left_s <= limits.CLOCK_MARK_AHEAD_S:
             await self._clock.sleep(left_s)
 
-    async def heard(self, claims: Claims, now_s: int) -> None:
+    async def heard(self, header: Header, now_s: int) -> None:
         """Keep that a message was admitted, before it is acted on. Errors: ``store.*``."""
         if self._was_wrong(now_s):
             self._exact = _NOTHING
-        if not _covers(self._exact, claims):
-            self._exact = _including(self._exact, claims, now_s)
-        if not self._due(claims, now_s):
+        if not _covers(self._exact, header):
+            self._exact = _including(self._exact, header, now_s)
+        if not self._due(header, now_s):
             return
         async with self._writing:
-            if self._due(claims, now_s):
+            if self._due(header, now_s):
                 before = _NOTHING if self._was_wrong(now_s) else self._kept
-                await self._keep(_including(before, claims, now_s, ahead_s=limits.CLOCK_MARK_AHEAD_S))
+                await self._keep(_including(before, header, now_s, ahead_s=limits.CLOCK_MARK_AHEAD_S))
 
     async def close(self) -> None:
         """Keep the mark as it is, not ahead. Never raises; twice is once."""
@@ -92,8 +92,8 @@ class ClockMark:
             except MeshError as error:  # then it stays ahead, by seconds
                 log.warning("the mark of the clock is not kept: %s", error)
 
-    def _due(self, claims: Claims, now_s: int) -> bool:
-        return self._was_wrong(now_s) or not _covers(self._kept, claims)
+    def _due(self, header: Header, now_s: int) -> bool:
+        return self._was_wrong(now_s) or not _covers(self._kept, header)
 
     def _was_wrong(self, now_s: int) -> bool:
         """Whether the clock was so far ahead when the mark was made that the mark no longer applies."""
@@ -107,14 +107,14 @@ class ClockMark:
         return self._clock.now_ms() // 1000
 
 
-def _covers(mark: _Mark, claims: Claims) -> bool:
-    return claims.issued_s < max(mark.until_s, mark.later.get(claims.issuer, 0))
+def _covers(mark: _Mark, header: Header) -> bool:
+    return header.issued_s < max(mark.until_s, mark.later.get(header.issuer, 0))
 
 
-def _including(mark: _Mark, claims: Claims, now_s: int, *, ahead_s: int = 1) -> _Mark:
+def _including(mark: _Mark, header: Header, now_s: int, *, ahead_s: int = 1) -> _Mark:
     """``mark`` moved forward to cover a message accepted at ``now_s``, and messages in the ``ahead_s`` after that."""
     until_s = max(mark.until_s, now_s + ahead_s)
     later = {issuer: issued_s for issuer, issued_s in mark.later.items() if issued_s > until_s}
-    if claims.issued_s >= max(until_s, later.get(claims.issuer, 0)):
-        later[claims.issuer] = claims.issued_s + ahead_s
+    if header.issued_s >= max(until_s, later.get(header.issuer, 0)):
+        later[header.issuer] = header.issued_s + ahead_s
     return _Mark(until_s=until_s, later=later)

@@ -17,7 +17,8 @@ from node.trust.usage import Usage
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
-from protocol.messages import PROTOCOL_VERSION, VERSIONLESS
+from protocol.messages import PROTOCOL_VERSION
+from protocol.routes import VERSIONLESS
 from protocol.trust.grants import Scope
 from protocol.trust.origin import fits, origin_of
 from protocol.trust.trust_set import TrustedPeer, TrustSet

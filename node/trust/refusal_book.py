@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from adapters.ports import Clock, Store
-from adapters.refusals import Counts, Refusals
+from adapters.ports import Clock, MetaStore
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.refusals import Counts, Refusals
 from protocol.wire import cbor
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ _NAMED_MAX: Final = 8
 class RefusalBook:
     """The stored counts of one node. ``load`` comes first."""
 
-    def __init__(self, refusals: Refusals, store: Store, clock: Clock) -> None:
+    def __init__(self, refusals: Refusals, store: MetaStore, clock: Clock) -> None:
         self._refusals, self._store, self._clock = refusals, store, clock
         self._kept = Counts()
         self.since_ms = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from adapters.ports import Clock, PeerRecord, Store
+from adapters.ports import Clock, PeerRecord, PeerStore
 from node.base import to_its_end
 from node.trust.peers import Peers
 from protocol import ids, limits
@@ -31,7 +31,7 @@ _SEEN_EVERY_MS = 60_000
 class TrustChanges:
     """Changes the records of peers."""
 
-    def __init__(self, peers: Peers, store: Store, clock: Clock) -> None:
+    def __init__(self, peers: Peers, store: PeerStore, clock: Clock) -> None:
         self.peers = peers
         self._store = store
         self._clock = clock

@@ -19,7 +19,7 @@ from protocol.goal.labels import (
     url_stems,
     verdict,
 )
-from protocol.goal.reading import RESULT_COVERAGE_MIN, Page
+from protocol.goal.reading import RESULT_COVERAGE_MIN, Reading
 from protocol.goal.weights import ANSWER_WORDS, BACK_WORDS, BOILERPLATE, MACHINE_WORDS, MORE_WORDS, WEIGHTS
 from protocol.goal.words import tokens, word_set
 from protocol.page.action import Check, Click, Fill, Press, Select
@@ -50,49 +50,49 @@ def one_per_address(drafts: list[Draft]) -> list[Draft]:
     ]
 
 
-def drafts_of(page: Page, item: Element) -> Iterator[Draft]:
+def drafts_of(reading: Reading, item: Element) -> Iterator[Draft]:
     match item.role:
         case "textbox" | "searchbox" | "spinbutton":
-            yield from _fills(page, item)
+            yield from _fills(reading, item)
         case "combobox" | "listbox" if item.options:
-            yield from _selects(page, item)
+            yield from _selects(reading, item)
         case "combobox" if item.traits.tag == "input":
-            yield from _fills(page, item)
+            yield from _fills(reading, item)
         case "checkbox" | "radio" | "switch":
             if not is_applied(item):
-                yield Draft(Check, item, "", _choice(page, item, item.name, item.url))
+                yield Draft(Check, item, "", _choice(reading, item, item.name, item.url))
         case "option" | "slider":
             # Options are chosen through their list; a slider has no value that words could give.
             return
         case _:
-            yield Draft(Click, item, "", _click(page, item))
+            yield Draft(Click, item, "", _click(reading, item))
 
 
 # --- links and buttons -----------------------------------------------------------------------------------------------
 
 
-def _click(page: Page, item: Element) -> dict[str, float]:
-    found = _aboutness(page, item)
-    words = page.stems[item.ref]
+def _click(reading: Reading, item: Element) -> dict[str, float]:
+    found = _aboutness(reading, item)
+    words = reading.stems[item.ref]
     named = found.get("words", 0.0) + found.get("slot", 0.0) > 0
-    found["sort"] = _ordering(page, item.name, item.url)
-    found["bound"] = threshold_match(page.goal, item.name, page.section(item))
+    found["sort"] = _ordering(reading, item.name, item.url)
+    found["bound"] = threshold_match(reading.goal, item.name, reading.section(item))
     if item.role == "link":
-        found |= _link(page, item, named=named)
+        found |= _link(reading, item, named=named)
     else:
         found["button"] = 1.0
         if item.traits.submits or item.traits.input_type == "submit":
-            ready = page.filled_search or _pending(page, item)
+            ready = reading.filled_search or _pending(reading, item)
             found["submit_ready" if ready else "submit_early"] = 1.0
-    if words & set(page.goal.kinds) and not words <= page.shown:
+    if words & set(reading.goal.kinds) and not words <= reading.shown:
         found["kind"] = 1.0
     if is_applied(item):
         found["applied"] = 1.0
-    if page.goal.question and not words.isdisjoint(ANSWER_WORDS) and not words <= page.shown:
+    if reading.goal.question and not words.isdisjoint(ANSWER_WORDS) and not words <= reading.shown:
         found["answers"] = 1.0
-    if not named and words & BOILERPLATE and words.isdisjoint(tokens(page.goal.text)):
+    if not named and words & BOILERPLATE and words.isdisjoint(tokens(reading.goal.text)):
         found["boilerplate"] = 1.0
-    if page.landmark(item) in ("banner", "contentinfo"):
+    if reading.landmark(item) in ("banner", "contentinfo"):
         found["frame"] = 1.0
     if not named and (words & MACHINE_WORDS or split_url(item.url)[0].path.rpartition(".")[2].lower() in MACHINE_WORDS):
         found["machine"] = 1.0
@@ -105,30 +105,30 @@ def _click(page: Page, item: Element) -> dict[str, float]:
     return found
 
 
-def _ordering(page: Page, label: str, url: str) -> float:
+def _ordering(reading: Reading, label: str, url: str) -> float:
     """How well a control brings the list into the wanted order; one that is in it already needs none."""
     # An address that only carries the page's order along does not bring it about.
-    url = "" if order_of(url) == order_of(page.observation.url) else url
-    match = max((sort_match(wanted, label, url) for wanted in page.goal.sorts), default=0.0)
-    return min(match, 0.0) if page.sorted_as_wanted else match
+    url = "" if order_of(url) == order_of(reading.observation.url) else url
+    match = max((sort_match(wanted, label, url) for wanted in reading.goal.sorts), default=0.0)
+    return min(match, 0.0) if reading.sorted_as_wanted else match
 
 
-def _link(page: Page, item: Element, *, named: bool) -> dict[str, float]:
-    here, there = page.parts, split_url(item.url)[0]
+def _link(reading: Reading, item: Element, *, named: bool) -> dict[str, float]:
+    here, there = reading.parts, split_url(item.url)[0]
     found: dict[str, float] = {}
-    if item.url and same_address(item.url, page.observation.url):
+    if item.url and same_address(item.url, reading.observation.url):
         found["here"] = 1.0
     if there.netloc and there.netloc != here.netloc:
         found["elsewhere"] = 1.0
     elif there.path in ("", "/") and not there.query and not named:
         found["home"] = 1.0
-    found["undo"] = _undo(page, item)
+    found["undo"] = _undo(reading, item)
     return found
 
 
-def _undo(page: Page, item: Element) -> float:
+def _undo(reading: Reading, item: Element) -> float:
     """How much of what the goal wanted and the address shows is missing from a link within the same list."""
-    here, pairs = split_url(page.observation.url)
+    here, pairs = split_url(reading.observation.url)
     there, their_pairs = split_url(item.url)
     if not pairs or there.path != here.path:
         return 0.0
@@ -137,12 +137,13 @@ def _undo(page: Page, item: Element) -> float:
         for key, value in pairs
         if (key, value) not in their_pairs and not any(k == key and v for k, v in their_pairs)
     ]
-    if any(_wanted_text(page.goal, value) for value in lost):
+    if any(_wanted_text(reading.goal, value) for value in lost):
         return 1.0
     return (
         1.0
-        if page.sorted_as_wanted
-        and sort_match(page.goal.sorts[0], "", page.observation.url) > sort_match(page.goal.sorts[0], "", item.url)
+        if reading.sorted_as_wanted
+        and sort_match(reading.goal.sorts[0], "", reading.observation.url)
+        > sort_match(reading.goal.sorts[0], "", item.url)
         else 0.0
     )
 
@@ -155,39 +156,41 @@ def _wanted_text(goal: Goal, value: str) -> bool:
     )
 
 
-def _aboutness(page: Page, item: Element) -> dict[str, float]:
+def _aboutness(reading: Reading, item: Element) -> dict[str, float]:
     """What every candidate is asked first: how much its words, its surroundings and its address share with the goal."""
-    words = page.stems[item.ref] or frozenset(tokens(" ".join(item.traits.tokens)))
-    hits = page.goal_words & words
-    found = {"words": page.coverage(words), "slot": _slot_match(page.goal, item.name)}
+    words = reading.stems[item.ref] or frozenset(tokens(" ".join(item.traits.tokens)))
+    hits = reading.goal_words & words
+    found = {"words": reading.coverage(words), "slot": _slot_match(reading.goal, item.name)}
     if hits:
         found["exact"] = len(hits) / len(words)
         # Not for the results of a list, which say more than what they have in common.
-        found["known"] = float(hits == words and words <= page.shown)
-    in_address = page.coverage(url_stems(unquote_plus(item.url)) - url_stems(page.observation.url)) if item.url else 0.0
+        found["known"] = float(hits == words and words <= reading.shown)
+    in_address = (
+        reading.coverage(url_stems(unquote_plus(item.url)) - url_stems(reading.observation.url)) if item.url else 0.0
+    )
     found["address"] = max(0.0, in_address - found["words"] / 2)
-    card = page.card(item)
+    card = reading.card(item)
     if hits or in_address:
-        found["around"] = page.coverage(frozenset(tokens(card)) - words)
+        found["around"] = reading.coverage(frozenset(tokens(card)) - words)
     if item.role == "link":
-        found |= {"common": 1.0} if item.url in page.shared else _as_result(page, card, words)
+        found |= {"common": 1.0} if item.url in reading.shared else _as_result(reading, card, words)
     return {name: amount for name, amount in found.items() if amount}
 
 
-def _as_result(page: Page, card: str, words: frozenset[str]) -> dict[str, float]:
+def _as_result(reading: Reading, card: str, words: frozenset[str]) -> dict[str, float]:
     """A link whose card states facts is one of the results of the list."""
-    stated = page.facts(card)
-    if not stated or page.coverage(words | frozenset(tokens(card))) < RESULT_COVERAGE_MIN:
+    stated = reading.facts(card)
+    if not stated or reading.coverage(words | frozenset(tokens(card))) < RESULT_COVERAGE_MIN:
         return {}
-    fits = verdict(page.goal, stated)
+    fits = verdict(reading.goal, stated)
     found = {"fits": fits}
-    if not page.goal.sorts:
+    if not reading.goal.sorts:
         return found
-    if not page.sorted_as_wanted:
+    if not reading.sorted_as_wanted:
         found["unsorted"] = 1.0
-    if page.leader == card:
+    if reading.leader == card:
         # Of several links on the card the one that carries its name.
-        found["leads"] = (0.5 + 0.5 * page.coverage(words)) * (1.0 if page.sorted_as_wanted else 0.25)
+        found["leads"] = (0.5 + 0.5 * reading.coverage(words)) * (1.0 if reading.sorted_as_wanted else 0.25)
     return found
 
 
@@ -206,12 +209,12 @@ def _slot_match(goal: Goal, name: str) -> float:
 # --- fields ----------------------------------------------------------------------------------------------------------
 
 
-def _fills(page: Page, item: Element) -> Iterator[Draft]:
+def _fills(reading: Reading, item: Element) -> Iterator[Draft]:
     if item.traits.input_type in ("password", "file", "hidden") or "readonly" in item.states:
         return
-    shown = {value.casefold() for _, value in page.pairs}
+    shown = {value.casefold() for _, value in reading.pairs}
     search = is_search(item)
-    for value, features in _values(page, item, search=search):
+    for value, features in _values(reading, item, search=search):
         if value == item.value:
             continue
         found = {**features}
@@ -220,21 +223,21 @@ def _fills(page: Page, item: Element) -> Iterator[Draft]:
         if value.casefold() in shown:
             found["applied"] = 1.0
         yield Draft(Fill, item, value, found)
-    if item.value and (search or (item.traits.form_method == "get" and _wanted_text(page.goal, item.value))):
+    if item.value and (search or (item.traits.form_method == "get" and _wanted_text(reading.goal, item.value))):
         found = {"enter": 1.0}
         if item.value.casefold() in shown:
             found["applied"] = 1.0
         yield Draft(Press, item, "Enter", found)
 
 
-def _values(page: Page, item: Element, *, search: bool) -> Iterator[tuple[str, dict[str, float]]]:
+def _values(reading: Reading, item: Element, *, search: bool) -> Iterator[tuple[str, dict[str, float]]]:
     """What could be typed into a field, each once, with what speaks for it."""
-    goal, label = page.goal, page.stems[item.ref] | frozenset(tokens(" ".join(item.traits.tokens)))
+    goal, label = reading.goal, reading.stems[item.ref] | frozenset(tokens(" ".join(item.traits.tokens)))
     seen: dict[str, dict[str, float]] = {}
     for slot in goal.slots:
         seen.setdefault(slot.value.lstrip("#@") if search else slot.value, _slot_fill(slot, item, label, search=search))
     for bound in goal.thresholds:
-        fit = _bound_field(bound, f"{item.name} {' '.join(item.traits.tokens)}", page.section(item))
+        fit = _bound_field(bound, f"{item.name} {' '.join(item.traits.tokens)}", reading.section(item))
         if fit > 0:
             seen.setdefault(short_number(bound), {"bound": fit})
     if search and goal.query:
@@ -277,35 +280,35 @@ def short_number(bound: Threshold) -> str:
     return f"{bound.number:g}"
 
 
-def _selects(page: Page, item: Element) -> Iterator[Draft]:
+def _selects(reading: Reading, item: Element) -> Iterator[Draft]:
     for option in item.options:
         if option == item.value:
             continue
-        features = _choice(page, item, option, "")
+        features = _choice(reading, item, option, "")
         if "irrelevant_choice" not in features:
             yield Draft(Select, item, option, features)
 
 
-def _choice(page: Page, item: Element, label: str, url: str) -> dict[str, float]:
+def _choice(reading: Reading, item: Element, label: str, url: str) -> dict[str, float]:
     """Features of an option or a box: what is chosen narrows, so it must share something with the goal."""
     words = frozenset(tokens(label))
-    hits = words & frozenset(page.goal.words)
+    hits = words & frozenset(reading.goal.words)
     found = {
-        "words": page.coverage(words),
+        "words": reading.coverage(words),
         "exact": len(hits) / len(words) if words else 0.0,
-        "slot": _slot_match(page.goal, label),
-        "bound": threshold_match(page.goal, label, f"{page.section(item)} {item.name}"),
-        "sort": _ordering(page, label, url),
+        "slot": _slot_match(reading.goal, label),
+        "bound": threshold_match(reading.goal, label, f"{reading.section(item)} {item.name}"),
+        "sort": _ordering(reading, label, url),
     }
     found = {name: amount for name, amount in found.items() if amount}
     return found if any(amount > 0 for amount in found.values()) else {**found, "irrelevant_choice": 1.0}
 
 
-def _pending(page: Page, button: Element) -> bool:
+def _pending(reading: Reading, button: Element) -> bool:
     """Whether a field of the button's form holds something that the address does not show yet."""
-    shown = {value for _, value in page.pairs}
-    keys = {key for key, _ in page.pairs}
-    for item in page.observation.elements:
+    shown = {value for _, value in reading.pairs}
+    keys = {key for key, _ in reading.pairs}
+    for item in reading.observation.elements:
         traits = item.traits
         if (traits.form_action, traits.form_method) != (
             button.traits.form_action,
@@ -316,20 +319,20 @@ def _pending(page: Page, button: Element) -> bool:
             item.role in ("textbox", "searchbox", "spinbutton")
             and item.value
             and item.value not in shown
-            and _wanted_text(page.goal, item.value)
+            and _wanted_text(reading.goal, item.value)
         ):
             return True
-        if item.options and item.value and _wanted_choice(page, item) and keys.isdisjoint(traits.tokens):
+        if item.options and item.value and _wanted_choice(reading, item) and keys.isdisjoint(traits.tokens):
             return True
         if (
             item.role in ("checkbox", "radio")
             and is_applied(item)
-            and _wanted_choice(page, item)
+            and _wanted_choice(reading, item)
             and keys.isdisjoint(traits.tokens)
         ):
             return True
     return False
 
 
-def _wanted_choice(page: Page, item: Element) -> bool:
-    return "irrelevant_choice" not in _choice(page, item, item.value if item.options else item.name, "")
+def _wanted_choice(reading: Reading, item: Element) -> bool:
+    return "irrelevant_choice" not in _choice(reading, item, item.value if item.options else item.name, "")

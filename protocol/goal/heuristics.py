@@ -20,7 +20,7 @@ from protocol import limits
 from protocol.goal.features import Draft, drafts_of, one_per_address, short_number
 from protocol.goal.goal import Goal, Threshold
 from protocol.goal.labels import speaks_of, threshold_match, url_stems, verdict
-from protocol.goal.reading import SORTED_RUN_MIN, Page
+from protocol.goal.reading import SORTED_RUN_MIN, Reading
 from protocol.goal.weights import WEIGHTS
 from protocol.goal.words import tokens
 from protocol.page.action import Action, Check, Click, Fill, Locator, Press, Select
@@ -68,9 +68,9 @@ def candidates(
 
     At most ``CANDIDATES_PER_STATE_MAX``, of these at most ``MASKED_SHOWN_MAX`` that need an approval, at the end.
     """
-    page = Page(goal, observation)
+    reading = Reading(goal, observation)
     drafts = one_per_address(
-        [draft for item in observation.elements if item.interactive for draft in drafts_of(page, item)]
+        [draft for item in observation.elements if item.interactive for draft in drafts_of(reading, item)]
     )
     places = _places(observation)
     scored = sorted(
@@ -145,60 +145,62 @@ def value(goal: Goal, observation: Observation, *, reached: bool, visits_of_stat
     """
     if reached:
         return 1.0
-    page = Page(goal, observation)
-    similar = similarity(page)
-    met = demands(page)
+    reading = Reading(goal, observation)
+    similar = similarity(reading)
+    met = demands(reading)
     share = sum(met) / len(met) if met else similar
     novelty = 1.0 / math.sqrt(1 + max(0, visits_of_state))
     # Where one thing is wanted out of many, a page about one of them that is not the answer leads no further.
-    ends = dead_end(page) or bool(goal.sorts and page.about_one)
+    ends = dead_end(reading) or bool(goal.sorts and reading.about_one)
     raw = _COVERAGE * share + _SIMILARITY * similar + _NOVELTY * novelty - _DEAD_END * ends
     return round(min(VALUE_UNPROVEN_MAX, max(0.0, raw)), PRIOR_DIGITS)
 
 
-def similarity(page: Page) -> float:
+def similarity(reading: Reading) -> float:
     """How much of what the goal is about the page names: title, heading, address, chosen filters before text."""
-    chosen = frozenset(tokens(" ".join(item.value if item.options else item.name for item in page.applied)))
-    prominent = page.headline | chosen | url_stems(unquote_plus(page.observation.url))
+    chosen = frozenset(tokens(" ".join(item.value if item.options else item.name for item in reading.applied)))
+    prominent = reading.headline | chosen | url_stems(unquote_plus(reading.observation.url))
     return (
-        0.6 * page.coverage(prominent)
-        + 0.25 * page.coverage(page.headline)
-        + 0.15 * page.coverage(frozenset(tokens(page.observation.text)))
+        0.6 * reading.coverage(prominent)
+        + 0.25 * reading.coverage(reading.headline)
+        + 0.15 * reading.coverage(frozenset(tokens(reading.observation.text)))
     )
 
 
-def demands(page: Page) -> list[float]:
+def demands(reading: Reading) -> list[float]:
     """For each slot, order and bound of the goal, how far the page meets it: 0 to 1."""
-    goal, text = page.goal, page.observation.text.casefold()
-    prominent = f"{page.observation.title} {unquote_plus(page.observation.url)}".casefold()
+    goal, text = reading.goal, reading.observation.text.casefold()
+    prominent = f"{reading.observation.title} {unquote_plus(reading.observation.url)}".casefold()
     met = [1.0 if slot.value.casefold() in prominent else 0.5 * (slot.value.casefold() in text) for slot in goal.slots]
-    stated = page.about_one
-    met += [1.0 if page.sorted_as_wanted else 0.0] * len(goal.sorts)
-    return met + [_bound_met(page, bound, stated) for bound in goal.thresholds]
+    stated = reading.about_one
+    met += [1.0 if reading.sorted_as_wanted else 0.0] * len(goal.sorts)
+    return met + [_bound_met(reading, bound, stated) for bound in goal.thresholds]
 
 
-def _bound_met(page: Page, bound: Threshold, stated: dict[str, float]) -> float:
-    alone = msgspec.structs.replace(page.goal, thresholds=(bound,))
+def _bound_met(reading: Reading, bound: Threshold, stated: dict[str, float]) -> float:
+    alone = msgspec.structs.replace(reading.goal, thresholds=(bound,))
     if any(
-        threshold_match(alone, item.value if item.options else item.name, page.section(item)) >= 1
-        for item in page.applied
+        threshold_match(alone, item.value if item.options else item.name, reading.section(item)) >= 1
+        for item in reading.applied
     ):
         return 1.0
     if any(
         value == short_number(bound) and speaks_of(bound.attribute or "price", key.replace("_", " "))
-        for key, value in page.numbers
+        for key, value in reading.numbers
     ):
         return 1.0
-    if len(page.listed) >= SORTED_RUN_MIN and all(verdict(alone, card) > 0 for card in page.listed.values()):
+    if len(reading.listed) >= SORTED_RUN_MIN and all(verdict(alone, card) > 0 for card in reading.listed.values()):
         return 1.0
     return 1.0 if verdict(alone, stated) > 0 else 0.0
 
 
-def dead_end(page: Page) -> bool:
+def dead_end(reading: Reading) -> bool:
     """Whether the page says that there is nothing, or asks for a login before it shows anything."""
-    said = " ".join([page.observation.title, *page.headings]).casefold()
-    text = page.observation.text.casefold()
-    walled = any(item.traits.input_type == "password" for item in page.observation.elements) and similarity(page) < 0.5
+    said = " ".join([reading.observation.title, *reading.headings]).casefold()
+    text = reading.observation.text.casefold()
+    walled = (
+        any(item.traits.input_type == "password" for item in reading.observation.elements) and similarity(reading) < 0.5
+    )
     return (
         walled
         or any(words in said for words in ERROR_WORDS)

@@ -133,7 +133,7 @@ class _Outline:
         return None
 
 
-class Page:
+class Reading:
     """An observation, read once for one goal."""
 
     def __init__(self, goal: Goal, observation: Observation) -> None:

@@ -114,12 +114,12 @@ def read_event(raw: bytes) -> KeyEvent:
     """
     try:
         outer = envelope.peek(raw, bytes_max=limits.KEY_EVENT_BYTES_MAX)
-        _check_claims(outer, KIND_EVENT)
+        _check_header(outer, KIND_EVENT)
         payload, accepted = outer.payload, _is_envelope(outer.payload)
         if accepted:
             inner = envelope.peek(payload, bytes_max=limits.KEY_EVENT_BYTES_MAX)
-            _check_claims(inner, KIND_ACCEPT)
-            if (inner.claims.issuer, inner.claims.issued_s) != (outer.claims.issuer, outer.claims.issued_s):
+            _check_header(inner, KIND_ACCEPT)
+            if (inner.header.issuer, inner.header.issued_s) != (outer.header.issuer, outer.header.issued_s):
                 raise _invalid("the acceptance is about another node or moment than the event")
             payload = inner.payload
         statement: Statement = cbor.convert(
@@ -129,13 +129,13 @@ def read_event(raw: bytes) -> KeyEvent:
         raise error if error.code == "keylog.invalid" else _invalid(error.message) from error
     if accepted != isinstance(statement, Rotate | Recover):
         raise _invalid("a new key is accepted by its own signature, and only a new key is")
-    if isinstance(statement, Genesis) and ids.node_id(statement.key) != outer.claims.issuer:
+    if isinstance(statement, Genesis) and ids.node_id(statement.key) != outer.header.issuer:
         raise _invalid("the node id is not that of the genesis key")
     return KeyEvent(
         raw=raw,
         digest=hashlib.sha256(raw).digest(),
-        node=outer.claims.issuer,
-        issued_s=outer.claims.issued_s,
+        node=outer.header.issuer,
+        issued_s=outer.header.issued_s,
         statement=statement,
     )
 
@@ -167,10 +167,10 @@ def sign_event(
     payload = cbor.encode(statement)
     half = envelope.UNIQUE_ID_BYTES
     if new is not None:
-        claims = envelope.Claims(issuer=node, issued_s=issued_s, unique=random[half:])
-        payload = envelope.seal(payload, kind=KIND_ACCEPT, key=new, claims=claims)
-    claims = envelope.Claims(issuer=node, issued_s=issued_s, unique=random[:half])
-    return envelope.seal(payload, kind=KIND_EVENT, key=signer, claims=claims)
+        header = envelope.Header(issuer=node, issued_s=issued_s, unique=random[half:])
+        payload = envelope.seal(payload, kind=KIND_ACCEPT, key=new, header=header)
+    header = envelope.Header(issuer=node, issued_s=issued_s, unique=random[:half])
+    return envelope.seal(payload, kind=KIND_EVENT, key=signer, header=header)
 
 
 def _is_envelope(payload: bytes) -> bool:
@@ -178,10 +178,10 @@ def _is_envelope(payload: bytes) -> bool:
     return payload[:1] == b"\xd2"
 
 
-def _check_claims(opened: envelope.Envelope, kind: str) -> None:
+def _check_header(opened: envelope.Envelope, kind: str) -> None:
     if opened.kind != kind:
         raise _invalid(f"an envelope of kind {kind} is expected")
-    if opened.claims.audience is not None or opened.claims.expires_s is not None:
+    if opened.header.audience is not None or opened.header.expires_s is not None:
         raise _invalid("a key event has no audience and no expiry")
 
 

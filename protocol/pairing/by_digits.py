@@ -10,7 +10,7 @@ One node opens a window (``SasWindow``), the other joins it by its address (``Sa
     joiner → window   decide  yes or no, signature(joiner, [decide domain, t, word]); asked again until
     window → joiner   decided waiting, agreed or declined, signature(window, [decided domain, t, word])
 
-    L = SHA-256 of the window's TLS leaf     A, B = introductions: key log, name, addresses, grants, asks, nonce
+    L = SHA-256 of the window's TLS leaf     A, B = self-descriptions: key log, name, addresses, grants, asks, nonce
     t = SHA-256(cbor([domain, L, B, A]))     digits(t) = first 8 bytes of SHA-256(digits domain ‖ t), mod 10^7
 
 Why there is a commitment: an attacker in the middle shares one ``t`` with each of the two nodes, and needs both to give the same
@@ -36,8 +36,8 @@ from nacl.signing import SigningKey, VerifyKey
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
-from protocol.pairing.by_invite import LEAF_HASH_BYTES, NONCE_BYTES, Introduction, Paired, check_introduction, paired
-from protocol.pairing.by_invite import read_introduction as read
+from protocol.pairing.by_invite import LEAF_HASH_BYTES, NONCE_BYTES, Paired, SelfDescription, check_description, paired
+from protocol.pairing.by_invite import read_description as read
 from protocol.trust.grants import Grants
 from protocol.wire import cbor
 
@@ -170,17 +170,17 @@ class Party:
         """
         assert log.key == bytes(key.verify_key)
         self.key, self.node, self.grants = key, log.node, grants
-        self._said = Introduction(log=log.encode(), name=name, addresses=addresses, grants=grants, asks=asks)
-        check_introduction(self._said, 0)
+        self._said = SelfDescription(log=log.encode(), name=name, addresses=addresses, grants=grants, asks=asks)
+        check_description(self._said, 0)
 
     def body(self, nonce: bytes) -> bytes:
-        """The encoded introduction. nonce: ``NONCE_BYTES`` random bytes, for one exchange."""
+        """The encoded self-description. nonce: ``NONCE_BYTES`` random bytes, for one exchange."""
         assert len(nonce) == NONCE_BYTES
         return cbor.encode(msgspec.structs.replace(self._said, nonce=nonce))
 
     def meet(self, body: bytes, pin: Pin | None) -> Paired:
-        """Who introduces itself in ``body``, once fields and key log are right and it is neither this node nor another than
-        ``pin``. Errors: several, for the caller to fold; ``peer.identity``.
+        """The node that describes itself in ``body``, once fields and key log are right and it is neither this node nor
+        another than ``pin``. Errors: several, for the caller to fold; ``peer.identity``.
         """
         said, log = read(body, NONCE_BYTES)
         if log.node == self.node:
@@ -216,7 +216,7 @@ class SasJoiner:
         return cbor.encode(Request(ask=Commit(commitment=commitment(leaf_hash, self._body))))
 
     def reveal(self, offer: bytes) -> bytes:
-        """The second bytes to send, once the window has introduced itself.
+        """The second bytes to send, once the window has described itself.
 
         Checks, in order: form; fields and key log; not this node; the pin; its key signed the TLS leaf.
         Errors: ``peer.protocol``, ``peer.identity``, ``pairing.refused``.
@@ -228,7 +228,7 @@ class SasJoiner:
         except MeshError as error:
             if error.code in ("peer.identity", "pairing.refused"):
                 raise
-            raise MeshError("peer.protocol", f"the other node's introduction: {error.message}") from error
+            raise MeshError("peer.protocol", f"what the other node says about itself: {error.message}") from error
         # The node in the offer must own the TLS channel. Otherwise someone could pass on the offer of another node.
         if not hmac.compare_digest(other.public_key, self._signer):
             raise MeshError("peer.identity", "the node that answers did not sign its own channel")

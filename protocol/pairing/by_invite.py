@@ -36,10 +36,10 @@ from protocol.wire.address import parse_peer_address
 _JOIN_DOMAIN, _ANSWER_DOMAIN = "trailmesh-join-v1", "trailmesh-join-answer-v1"
 NONCE_BYTES: Final = 16
 LEAF_HASH_BYTES: Final = 32
-_INTRODUCTION_ITEMS_MAX: Final = 512
+_DESCRIPTION_ITEMS_MAX: Final = 512
 
 
-class Introduction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SelfDescription(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a node says about itself when pairing."""
 
     log: bytes
@@ -86,7 +86,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def check_introduction(said: Introduction, nonce_bytes: int) -> None:
+def check_description(said: SelfDescription, nonce_bytes: int) -> None:
     """Limits of every field. Errors: ``message.invalid``, ``input.invalid``, ``invite.url``."""
     if len(said.nonce) != nonce_bytes:
         raise MeshError("message.invalid", "a nonce of another length")
@@ -99,13 +99,13 @@ def check_introduction(said: Introduction, nonce_bytes: int) -> None:
         parse_peer_address(address)
 
 
-def read_introduction(body: bytes, nonce_bytes: int) -> tuple[Introduction, KeyLog]:
+def read_description(body: bytes, nonce_bytes: int) -> tuple[SelfDescription, KeyLog]:
     """What a node says about itself, and its key log, neither frozen nor revoked.
 
     Errors: ``cbor.*``, ``message.invalid``, ``input.invalid``, ``invite.url``, ``keylog.*``.
     """
-    said = cbor.decode_as(body, Introduction, items_max=_INTRODUCTION_ITEMS_MAX, depth_max=3)
-    check_introduction(said, nonce_bytes)
+    said = cbor.decode_as(body, SelfDescription, items_max=_DESCRIPTION_ITEMS_MAX, depth_max=3)
+    check_description(said, nonce_bytes)
     log = KeyLog.read(said.log)
     log.check_active()
     return said, log
@@ -116,14 +116,14 @@ def _sign(body: bytes, transcript: bytes, token: bytes, key: SigningKey) -> byte
     return cbor.encode(_Signed(body=body, proof=proof, signature=key.sign(transcript).signature))
 
 
-def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) -> tuple[Introduction, KeyLog]:
-    """The introduction in ``signed`` and its key log, once token, fields, log and signature are right.
+def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) -> tuple[SelfDescription, KeyLog]:
+    """The self-description in ``signed`` and its key log, once token, fields, log and signature are right.
 
     Errors: several, for the caller to fold.
     """
     if not hmac.compare_digest(signed.proof, hmac.digest(token, transcript, "sha256")):
         raise MeshError("invite.refused", "the token does not fit")
-    said, log = read_introduction(signed.body, nonce_bytes)
+    said, log = read_description(signed.body, nonce_bytes)
     try:
         VerifyKey(log.key).verify(transcript, signed.signature)
     except (BadSignatureError, ValueError) as error:
@@ -131,8 +131,8 @@ def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) ->
     return said, log
 
 
-def paired(said: Introduction, log: KeyLog, grants: Grants) -> Paired:
-    """Who introduced itself, and may do ``grants`` here."""
+def paired(said: SelfDescription, log: KeyLog, grants: Grants) -> Paired:
+    """The node of ``said``, which may do ``grants`` here."""
     return Paired(
         node=log.node,
         public_key=log.key,
@@ -165,10 +165,10 @@ class Joiner:
         Errors: ``input.invalid``, ``message.invalid``, ``invite.url``, ``invite.refused``.
         """
         assert log.key == bytes(key.verify_key)
-        said = Introduction(
+        said = SelfDescription(
             log=log.encode(), name=name, addresses=addresses, grants=grants or {}, asks=asks or {}, nonce=nonce
         )
-        check_introduction(said, NONCE_BYTES)
+        check_description(said, NONCE_BYTES)
         if log.node == invite.node:
             raise MeshError("invite.refused", "this is an invite of this very node")
         self._invite = invite
@@ -241,11 +241,11 @@ class Inviter:
         """
         assert len(token) == limits.INVITE_TOKEN_BYTES
         assert log.key == bytes(key.verify_key)
-        self._said = Introduction(
+        self._said = SelfDescription(
             log=log.encode(), name=name, addresses=addresses, grants=grants or {}, asks=asks or {}
         )
         self._public_key, self._node = log.key, log.node
-        check_introduction(self._said, 0)
+        check_description(self._said, 0)
         self._key = key
         self._token = token
         self._expires_s = expires_s
@@ -289,7 +289,7 @@ class Inviter:
         transcript = cbor.encode([_ANSWER_DOMAIN, hashlib.sha256(request).digest(), leaf_hash, body])
         return _sign(body, transcript, self._token, self._key), paired(said, log, self._said.grants)
 
-    def _verify(self, request: bytes, leaf_hash: bytes) -> tuple[Introduction, KeyLog]:
+    def _verify(self, request: bytes, leaf_hash: bytes) -> tuple[SelfDescription, KeyLog]:
         signed = cbor.decode_as(request, _Signed, bytes_max=limits.PAIRING_BODY_BYTES_MAX, items_max=16, depth_max=1)
         transcript = cbor.encode([_JOIN_DOMAIN, self._public_key, leaf_hash, signed.body])
         said, log = _open(signed, transcript, self._token, NONCE_BYTES)

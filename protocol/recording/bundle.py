@@ -167,7 +167,7 @@ class Bundle:
         self._entries = entries
         self._elements = {element.path: element for element in manifest.elements}
         self.manifest = manifest
-        self.claims = signed.claims
+        self.header = signed.header
         """Who signed it, and when."""
         self.manifest_digest = signed.payload
         """SHA-256 of ``manifest.cbor``: the name of exactly this recording."""
@@ -288,7 +288,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
     manifest = _parse_manifest(head[_CBOR])
     if [(entry.name, entry.size) for entry in entries[3:]] != [(item.path, item.size) for item in manifest.elements]:
         raise MeshError("bundle.invalid", "the file does not hold exactly the elements of the manifest")
-    _check_session(manifest, signed.claims)
+    _check_session(manifest, signed.header)
     return Bundle(file, {entry.name: entry for entry in entries}, signed, manifest)
 
 
@@ -348,7 +348,7 @@ def _parse_manifest(data: bytes) -> Manifest:
     return manifest
 
 
-def _check_session(manifest: Manifest, claims: envelope.Claims) -> None:
+def _check_session(manifest: Manifest, header: envelope.Header) -> None:
     session = manifest.session
     for kind, text, wanted in (
         ("ses", session.id, True),
@@ -358,8 +358,8 @@ def _check_session(manifest: Manifest, claims: envelope.Claims) -> None:
         if (wanted or text) and not ids.is_id(kind, text):
             raise MeshError("bundle.invalid", f"the session record holds no {kind} id in its canonical form")
     # Otherwise a trusted peer could sign a session as if another node had recorded it.
-    if session.node != claims.issuer:
-        raise MeshError("envelope.issuer", f"recorded by {session.node[:7]}, signed by {claims.issuer[:7]}")
+    if session.node != header.issuer:
+        raise MeshError("envelope.issuer", f"recorded by {session.node[:7]}, signed by {header.issuer[:7]}")
     if session.verdict in (Verdict.OPEN, Verdict.INTERRUPTED):
         raise MeshError("bundle.invalid", "the session was never committed")
     indices = [index for item in manifest.elements if (index := step_index(item.path))]

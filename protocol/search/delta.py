@@ -76,7 +76,7 @@ def check_equivocation(one: bytes, other: bytes, search_id: str, find_key: envel
     signed twice is one. Errors: ``envelope.*``, ``delta.invalid``.
     """
     opened = [envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key) for sealed in (one, other)]
-    writers = {each.claims.issuer for each in opened}
+    writers = {each.header.issuer for each in opened}
     deltas = [decode_delta(each.payload) for each in opened]
     places = {(delta.search, delta.epoch, delta.seq) for delta in deltas}
     if len(writers) != 1 or len(places) != 1 or deltas[0].search != search_id:

@@ -23,15 +23,8 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.search.entry import STATE_UNKNOWN, LeaseEntry, NodeEntry, TreeUpdate, root_key
 from protocol.search.forest import ROOT, Forest
+from protocol.search.share import COST_MS, FIELDS, NAMES, PRIOR, RISK, SUMMED, VISITS, Share, grown
 
-VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES, BEST, CLOSED, PRIOR, RISK = range(9)
-FIELDS: Final = 9
-"""Columns of a share and of the totals. The first ``SUMMED`` are summed over peers, the others are the maximum over
-peers.
-"""
-SUMMED: Final = 5
-_NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
-"""What a register says, in the order of the columns; none of it falls within an epoch."""
 _CAPACITY_MIN: Final = 256
 _DROPPED_AT_ONCE: Final = 2_000
 """Rows that ``dropping`` and ``states`` work on between two turns of the caller: a few milliseconds."""
@@ -51,38 +44,11 @@ class StateVote(msgspec.Struct, frozen=True, kw_only=True):
     """How many peers saw any state."""
 
 
-class Spend(msgspec.Struct, frozen=True, kw_only=True):
-    """What a peer says it has used in a search."""
+class Effort(msgspec.Struct, frozen=True, kw_only=True):
+    """What a peer says it has done in a search."""
 
     visits: int
     cost_ms: int
-
-
-class _Share:
-    """What one peer says, by row."""
-
-    def __init__(self, epoch: int, capacity: int) -> None:
-        self.epoch = epoch
-        self.table: NDArray[np.int64] = np.zeros((capacity, FIELDS), np.int64)
-        self.state: NDArray[np.uint64] = np.zeros((capacity, 2), np.uint64)
-        self.held: NDArray[np.bool_] = np.zeros(capacity, np.bool_)
-        """Rows this peer named or has a register for."""
-        self.fanout: Counter[bytes] = Counter()
-        """Children this peer named, by key of the parent."""
-        self.leases: dict[bytes, LeaseEntry] = {}
-        self.live: set[bytes] = set()
-        """Branches among ``leases`` whose lease is live."""
-
-    def grow(self, capacity: int) -> None:
-        for name in ("table", "state", "held"):
-            setattr(self, name, _grown(getattr(self, name), capacity))
-
-
-def _grown(array: NDArray[Any], capacity: int) -> NDArray[Any]:
-    # Zeros come untouched from the kernel: pages that no row uses cost nothing.
-    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 CheckRoom = Callable[[int], None]
@@ -101,7 +67,7 @@ class SearchTree:
         self.lease_count: NDArray[np.int32] = np.zeros(_CAPACITY_MIN, np.int32)
         """Live leases at or below each row, shape ``(capacity,)``: counted as losses."""
         self._forest = Forest(self.root_key, _CAPACITY_MIN)
-        self._shares: dict[str, _Share] = {}
+        self._shares: dict[str, Share] = {}
         self._sorted: dict[int, Rows] = {}
         self._leased: dict[int, int] = {}
 
@@ -124,7 +90,7 @@ class SearchTree:
         if current is None:
             if share is not None:
                 self._forest.touched.update(self.drop(peer).tolist())
-            current = self._shares[peer] = _Share(epoch, len(self.totals))
+            current = self._shares[peer] = Share(epoch, len(self.totals))
         rows = self._write(current, update)
         self._fold(rows)
         self._forest.touched.update(rows.tolist())
@@ -156,7 +122,7 @@ class SearchTree:
             self._remove(part.tolist(), (share.table[part, RISK] > 0).tolist())
             yield self._changed(recount=not start and bool(share.live))
 
-    def _check(self, current: _Share | None, is_new: bool, update: TreeUpdate) -> int:
+    def _check(self, current: Share | None, is_new: bool, update: TreeUpdate) -> int:
         """How many new rows the update may need, once every check has passed."""
         if is_new and len(self._shares) >= limits.SEARCH_PARTICIPANTS_MAX:
             raise MeshError("peer.limit", "too many peers in one search")
@@ -175,12 +141,12 @@ class SearchTree:
         if current is not None and len(update.stat_keys):
             rows = np.fromiter((index.get(key, -1) for key in update.stat_keys), np.intp, len(update.stat_keys))
             old = current.table[rows[rows >= 0]]
-            for column, name in enumerate(_NAMES):
+            for column, name in enumerate(NAMES):
                 if (update.stats[name][rows >= 0].astype(np.int64) < old[:, column]).any():
                     raise MeshError("delta.invalid", f"{name} fell within an epoch")
         return len(unknown)
 
-    def _names(self, share: _Share | None, key: bytes) -> bool:
+    def _names(self, share: Share | None, key: bytes) -> bool:
         row = self._forest.index.get(key)
         return share is not None and row is not None and bool(share.table[row, RISK])
 
@@ -191,20 +157,20 @@ class SearchTree:
             return
         while capacity < needed:
             capacity *= 2
-        self.totals = _grown(self.totals, capacity)
-        self.lease_count = _grown(self.lease_count, capacity)
+        self.totals = grown(self.totals, capacity)
+        self.lease_count = grown(self.lease_count, capacity)
         self._forest.grow(capacity)
         for share in self._shares.values():
             share.grow(capacity)
 
-    def _row(self, share: _Share, key: bytes) -> int:
+    def _row(self, share: Share, key: bytes) -> int:
         row = self._forest.intern(key)
         if not share.held[row]:
             share.held[row] = True
             self._forest.hold(row)
         return row
 
-    def _write(self, share: _Share, update: TreeUpdate) -> Rows:
+    def _write(self, share: Share, update: TreeUpdate) -> Rows:
         """Put the update into the share; the rows it names."""
         named = []
         for key, entry in update.nodes.items():
@@ -216,7 +182,7 @@ class SearchTree:
             self._sorted.pop(self._forest.parent[row], None)
             named.append(row)
         rows = np.fromiter((self._row(share, key) for key in update.stat_keys), np.intp, len(update.stat_keys))
-        for column, name in enumerate(_NAMES):
+        for column, name in enumerate(NAMES):
             share.table[rows, column] = update.stats[name]
         share.state[rows] = update.stats["state"]
         return np.unique(np.concatenate([rows, np.array(named, np.intp)]))
@@ -345,14 +311,14 @@ class SearchTree:
             return np.zeros((0, len(rows), FIELDS), np.int64)
         return np.stack([share.table[rows] for share in self._shares.values()])
 
-    def spend(self, peer: str) -> Spend:
+    def effort(self, peer: str) -> Effort:
         """The largest numbers the peer reports at any node: numbers are cumulative along paths, so that is the
         whole.
         """
         share = self._shares.get(peer)
         if share is None:
-            return Spend(visits=0, cost_ms=0)
-        return Spend(visits=int(share.table[:, VISITS].max()), cost_ms=int(share.table[:, COST_MS].max()))
+            return Effort(visits=0, cost_ms=0)
+        return Effort(visits=int(share.table[:, VISITS].max()), cost_ms=int(share.table[:, COST_MS].max()))
 
     def agreement(self, row: int) -> StateVote:
         """What the peers saw after the action of ``row``."""

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from protocol import limits
 from protocol.risk.classes import APPROVAL_CLASS
 from protocol.search.entry import SCALE
-from protocol.search.tree import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS, Rows, SearchTree
+from protocol.search.share import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS
+from protocol.search.tree import Rows, SearchTree
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]

@@ -30,18 +30,18 @@ _EMPTY_MAP: Final = b"\xa0"
 _BYTE_STRING: Final = 2
 _SMALLEST: Final = {1: 24, 2: 1 << 8, 4: 1 << 16, 8: 1 << 32}
 """Smallest length that may use a length field of this many bytes; a smaller one has a shorter form."""
-_ALG, _CONTENT_TYPE, _KEY_ID, _CLAIMS = 1, 3, 4, 15
+_ALG, _CONTENT_TYPE, _KEY_ID, _CWT_CLAIMS = 1, 3, 4, 15
 _EDDSA: Final = -8
 _ISS, _AUD, _EXP, _IAT, _CTI = 1, 3, 4, 6, 7
-_HEADERS: Final = frozenset({_ALG, _CONTENT_TYPE, _KEY_ID, _CLAIMS})
-_CLAIM_NAMES: Final = frozenset({_ISS, _AUD, _EXP, _IAT, _CTI})
+_FIELDS: Final = frozenset({_ALG, _CONTENT_TYPE, _KEY_ID, _CWT_CLAIMS})
+_CWT_NAMES: Final = frozenset({_ISS, _AUD, _EXP, _IAT, _CTI})
 KEY_ID_BYTES: Final = 8
 UNIQUE_ID_BYTES: Final = 16
 _TYPE_PREFIX, _TYPE_SUFFIX = "application/vnd.trailmesh.", "+cose"
 
 
-class Claims(msgspec.Struct, frozen=True, kw_only=True):
-    """What the signer says about the payload (CWT claims, RFC 8392)."""
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """Who signed, when and for whom. In the protected header these are CWT claims (RFC 8392, RFC 9597)."""
 
     issuer: str
     """Node id of the signer."""
@@ -59,7 +59,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """A verified envelope."""
 
     kind: str
-    claims: Claims
+    header: Header
     key_id: bytes
     payload: bytes
 
@@ -85,15 +85,20 @@ def route_binding(method: str, path: str) -> bytes:
     return cbor.encode(["tm1", method, path])
 
 
-def seal(payload: bytes, *, kind: str, key: SigningKey, claims: Claims, binding: bytes = b"") -> bytes:
+def seal(payload: bytes, *, kind: str, key: SigningKey, header: Header, binding: bytes = b"") -> bytes:
     """``payload`` signed by ``key`` as an envelope of ``kind``."""
-    named: dict[int, Any] = {_ISS: claims.issuer, _IAT: claims.issued_s, _CTI: claims.unique}
-    if claims.audience is not None:
-        named[_AUD] = claims.audience
-    if claims.expires_s is not None:
-        named[_EXP] = claims.expires_s
-    header = {_ALG: _EDDSA, _CONTENT_TYPE: content_type(kind), _KEY_ID: key_id(bytes(key.verify_key)), _CLAIMS: named}
-    protected = cbor2.dumps(header, canonical=True)
+    named: dict[int, Any] = {_ISS: header.issuer, _IAT: header.issued_s, _CTI: header.unique}
+    if header.audience is not None:
+        named[_AUD] = header.audience
+    if header.expires_s is not None:
+        named[_EXP] = header.expires_s
+    fields = {
+        _ALG: _EDDSA,
+        _CONTENT_TYPE: content_type(kind),
+        _KEY_ID: key_id(bytes(key.verify_key)),
+        _CWT_CLAIMS: named,
+    }
+    protected = cbor2.dumps(fields, canonical=True)
     signature = key.sign(_to_be_signed(protected, binding, payload)).signature
     return cbor2.dumps(cbor2.CBORTag(_TAG, [protected, {}, payload, signature]), canonical=True)
 
@@ -142,23 +147,23 @@ def _byte_string(data: bytes, at: int) -> tuple[bytes, int]:
     return data[start : start + size], start + size
 
 
-def _header(protected: bytes) -> tuple[str, bytes, Claims]:
-    """Kind, key id and claims of a protected header that has exactly the allowed fields."""
+def _header(protected: bytes) -> tuple[str, bytes, Header]:
+    """Kind, key id and the rest of a protected header that has exactly the allowed fields."""
     try:
-        header = cbor.decode(protected, bytes_max=limits.PROTECTED_HEADER_BYTES_MAX, items_max=32, depth_max=2)
+        fields = cbor.decode(protected, bytes_max=limits.PROTECTED_HEADER_BYTES_MAX, items_max=32, depth_max=2)
     except MeshError as error:
         raise MeshError("envelope.invalid", f"protected header: {error.message}") from error
-    if not isinstance(header, dict) or header.keys() != _HEADERS or header[_ALG] != _EDDSA:
-        raise MeshError("envelope.invalid", "exactly alg EdDSA, content type, key id and claims are allowed")
-    media, key, claims = header[_CONTENT_TYPE], header[_KEY_ID], header[_CLAIMS]
+    if not isinstance(fields, dict) or fields.keys() != _FIELDS or fields[_ALG] != _EDDSA:
+        raise MeshError("envelope.invalid", "exactly alg EdDSA, content type, key id and CWT claims are allowed")
+    media, key, named = fields[_CONTENT_TYPE], fields[_KEY_ID], fields[_CWT_CLAIMS]
     if not isinstance(media, str) or not media.startswith(_TYPE_PREFIX) or not media.endswith(_TYPE_SUFFIX):
         raise MeshError("envelope.invalid", "unknown content type")
     if not isinstance(key, bytes) or len(key) != KEY_ID_BYTES:
         raise MeshError("envelope.invalid", "the key id has another length")
-    if not isinstance(claims, dict) or not claims.keys() <= _CLAIM_NAMES:
-        raise MeshError("envelope.invalid", "unknown claims")
-    issuer, issued, unique = claims.get(_ISS), claims.get(_IAT), claims.get(_CTI)
-    audience, expires = claims.get(_AUD), claims.get(_EXP)
+    if not isinstance(named, dict) or not named.keys() <= _CWT_NAMES:
+        raise MeshError("envelope.invalid", "unknown CWT claims")
+    issuer, issued, unique = named.get(_ISS), named.get(_IAT), named.get(_CTI)
+    audience, expires = named.get(_AUD), named.get(_EXP)
     if (
         type(issuer) is not str
         or type(issued) is not int
@@ -168,15 +173,15 @@ def _header(protected: bytes) -> tuple[str, bytes, Claims]:
         raise MeshError("envelope.invalid", "issuer, issue time and unique id are required")
     if (audience is not None and type(audience) is not str) or (expires is not None and type(expires) is not int):
         raise MeshError("envelope.invalid", "audience or expiry is of another type")
-    named = Claims(issuer=issuer, issued_s=issued, unique=unique, audience=audience, expires_s=expires)
-    return media[len(_TYPE_PREFIX) : -len(_TYPE_SUFFIX)], key, named
+    header = Header(issuer=issuer, issued_s=issued, unique=unique, audience=audience, expires_s=expires)
+    return media[len(_TYPE_PREFIX) : -len(_TYPE_SUFFIX)], key, header
 
 
 def peek(data: bytes, *, bytes_max: int = limits.ARTEFACT_BYTES_MAX) -> Envelope:
     """The parts of an envelope **without** a check of its signature. Use it only to learn the claimed issuer."""
     protected, payload, _ = _parts(data, bytes_max)
-    kind, key, claims = _header(protected)
-    return Envelope(kind=kind, claims=claims, key_id=key, payload=payload)
+    kind, key, header = _header(protected)
+    return Envelope(kind=kind, header=header, key_id=key, payload=payload)
 
 
 def verify(
@@ -195,20 +200,20 @@ def verify(
     Errors: ``envelope.invalid``, ``envelope.kind``, ``envelope.time``, ``envelope.key_unknown``, ``envelope.signature``.
     """
     protected, payload, signature = _parts(data, bytes_max)
-    kind, key, claims = _header(protected)
+    kind, key, header = _header(protected)
     if kind not in kinds:
         raise MeshError("envelope.kind", f"{kind} is not accepted here")
     if fresh_s is not None:
         # Before the key is looked up: keys have validity periods, so a wrong clock would be reported as an unknown key.
-        check_time(claims, fresh_s)
-    verify_key = find_key(claims.issuer, key, claims.issued_s)
+        check_time(header, fresh_s)
+    verify_key = find_key(header.issuer, key, header.issued_s)
     if verify_key is None:
-        raise MeshError("envelope.key_unknown", f"no trusted key of {claims.issuer[:7]} fits", issuer=claims.issuer)
+        raise MeshError("envelope.key_unknown", f"no trusted key of {header.issuer[:7]} fits", issuer=header.issuer)
     try:
         verify_key.verify(_to_be_signed(protected, binding, payload), signature)
     except BadSignatureError as error:
-        raise MeshError("envelope.signature", f"signed as {claims.issuer[:7]}", issuer=claims.issuer) from error
-    return Envelope(kind=kind, claims=claims, key_id=key, payload=payload)
+        raise MeshError("envelope.signature", f"signed as {header.issuer[:7]}", issuer=header.issuer) from error
+    return Envelope(kind=kind, header=header, key_id=key, payload=payload)
 
 
 class ReplayWindow:
@@ -234,22 +239,22 @@ class ReplayWindow:
         self._forgotten_s = 0
         self._items_max = items_max
 
-    def admit(self, claims: Claims, now_s: int) -> None:
+    def admit(self, header: Header, now_s: int) -> None:
         """Accept a message once. The caller has checked that it is fresh at ``now_s`` (``check_time``).
 
         Errors: ``envelope.time``, ``envelope.replayed``, ``envelope.replay_window_full``.
         """
-        if self._later or claims.issued_s < self._opens_s or claims.issued_s < self._forgotten_s:
-            opens_s = self._opens_for(claims.issuer, now_s)
-            if claims.issued_s < opens_s:
+        if self._later or header.issued_s < self._opens_s or header.issued_s < self._forgotten_s:
+            opens_s = self._opens_for(header.issuer, now_s)
+            if header.issued_s < opens_s:
                 back_s = opens_s - now_s
                 told = "issued before this node started"
                 if back_s > 0:
                     told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
-                raise MeshError("envelope.time", told, issued_s=claims.issued_s, now_s=now_s)
-        entry = (claims.issuer, claims.unique)
+                raise MeshError("envelope.time", told, issued_s=header.issued_s, now_s=now_s)
+        entry = (header.issuer, header.unique)
         if entry in self._seen:
-            raise MeshError("envelope.replayed", f"from {claims.issuer[:7]}")
+            raise MeshError("envelope.replayed", f"from {header.issuer[:7]}")
         if len(self._seen) >= self._items_max:
             self.prune(now_s)
             if len(self._seen) >= self._items_max:
@@ -300,28 +305,28 @@ def verify_message(
     ``envelope.replay_window_full``.
     """
     envelope = verify(data, kinds=kinds, find_key=find_key, binding=binding, bytes_max=bytes_max, fresh_s=now_s)
-    claims = envelope.claims
-    if claims.audience != audience:
-        raise MeshError("envelope.audience", f"addressed to {(claims.audience or 'nobody')[:7]}")
-    window.admit(claims, now_s)
+    header = envelope.header
+    if header.audience != audience:
+        raise MeshError("envelope.audience", f"addressed to {(header.audience or 'nobody')[:7]}")
+    window.admit(header, now_s)
     return envelope
 
 
-def check_time(claims: Claims, now_s: int) -> None:
+def check_time(header: Header, now_s: int) -> None:
     """Check that a message is valid at ``now_s``: a lifetime of at most ``MESSAGE_LIFETIME_S``, clocks within ``CLOCK_SKEW_S``.
 
     Errors: ``envelope.time``.
     """
     skew = limits.CLOCK_SKEW_S
-    expires = claims.expires_s
-    if expires is None or expires - claims.issued_s > limits.MESSAGE_LIFETIME_S or expires < claims.issued_s:
+    expires = header.expires_s
+    if expires is None or expires - header.issued_s > limits.MESSAGE_LIFETIME_S or expires < header.issued_s:
         raise MeshError("envelope.time", "no expiry, or a lifetime that is not allowed")
-    if claims.issued_s > now_s + skew or expires < now_s - skew:
+    if header.issued_s > now_s + skew or expires < now_s - skew:
         raise MeshError(
             "envelope.time",
-            f"clocks differ by about {abs(now_s - claims.issued_s)} s",
+            f"clocks differ by about {abs(now_s - header.issued_s)} s",
             now_s=now_s,
-            issued_s=claims.issued_s,
+            issued_s=header.issued_s,
         )
 
 

@@ -55,7 +55,7 @@ def leaks(site: PageServer) -> list[str]:
 
 
 async def test_nothing_is_fetched_ahead(launched: Browser, site: PageServer) -> None:
-    """Guard: adapters/browser/home.py, make_home."""
+    """Guard: adapters/browser/profile_directory.py, make_profile_directory."""
     page = await (await launched.open(Profile(), GuardPolicy())).page()
     await shown(page, site, AHEAD)
     await asyncio.sleep(1)

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.browser.browser import ChromiumBrowser
 from adapters.browser.chromium import launcher
-from adapters.browser.home import browser_processes, remove_home
+from adapters.browser.profile_directory import browser_processes, remove_profile_directory
 from adapters.ports import Browser, Page
 from node.live import Browsers
 from protocol.errors import MeshError
@@ -32,7 +32,7 @@ def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(dir="/tmp"))  # short enough, unlike tmp_path
     monkeypatch.setattr(tempfile, "tempdir", str(made))
     yield made
-    remove_home(made)
+    remove_profile_directory(made)
 
 
 async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
@@ -41,7 +41,7 @@ async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
             await asyncio.sleep(0.02)
 
 
-def homes(root: Path) -> list[Path]:
+def directories(root: Path) -> list[Path]:
     """The directories of browsers that there are."""
     return list(root.iterdir())
 
@@ -61,11 +61,11 @@ async def test_of_an_idle_browser_no_process_and_no_file_stays(root: Path) -> No
     browsers = Browsers(launcher(SETTINGS), idle_s=0.3)
     context = await browsers.context(Profile(), GuardPolicy())
     await context.page()
-    (home,) = homes(root)
-    assert len(browser_processes(home)) > 2
+    (directory,) = directories(root)
+    assert len(browser_processes(directory)) > 2
     assert len(children() - before) == 1
     await context.close()
-    await until(lambda: not browser_processes(home) and not homes(root) and children() <= before)
+    await until(lambda: not browser_processes(directory) and not directories(root) and children() <= before)
     await browsers.close()
 
 
@@ -75,9 +75,9 @@ async def test_a_crash_ends_the_sessions_of_its_browser_only_and_the_next_is_in_
     browsers = Browsers(launcher(SETTINGS), contexts_per_browser_max=2)
     try:
         first, second = [await browsers.context(Profile(), GuardPolicy()) for _ in range(2)]
-        (crashing,) = homes(root)
+        (crashing,) = directories(root)
         other = await browsers.context(Profile(), GuardPolicy())
-        assert len(homes(root)) == 2
+        assert len(directories(root)) == 2
         pages = [await context.page() for context in (first, second, other)]
         for pid in browser_processes(crashing):
             os.kill(pid, signal.SIGKILL)
@@ -90,11 +90,11 @@ async def test_a_crash_ends_the_sessions_of_its_browser_only_and_the_next_is_in_
         for _ in range(2):
             async with browsers.page(Profile(), GuardPolicy()) as page:
                 assert await title(page, site) == "A long table"
-        await until(lambda: crashing not in homes(root))
+        await until(lambda: crashing not in directories(root))
     finally:
         await browsers.close()
         await site.stop()
-    assert homes(root) == []
+    assert directories(root) == []
 
 
 async def test_a_context_that_nobody_waits_for_any_more_is_closed_and_so_is_a_page(root: Path) -> None:
@@ -130,4 +130,4 @@ async def test_closing_a_browser_while_contexts_are_opened_in_it_leaves_nothing(
         assert not isinstance(result, BaseException) or (
             isinstance(result, MeshError) and result.code.startswith("browser.")
         )
-    assert homes(root) == []
+    assert directories(root) == []

@@ -10,13 +10,13 @@ import pytest_asyncio
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress, PeerClient, PeerServer
+from adapters.transport.bounds import Bounds
 from adapters.transport.client import MeshClient
 from adapters.transport.held import HeldTable
-from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.messages import INTRODUCE, ROUTES
+from protocol.routes import INTRODUCE, ROUTES
 from protocol.wire.envelope import content_type
 from tests.twins.transport import Leg, MemoryNetwork
 

@@ -16,10 +16,10 @@ from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import Credentials, channel_certificate, client_context
 from adapters.transport.client import MeshClient
 from adapters.transport.contexts import Contexts
-from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from protocol import ids
 from protocol.wire.envelope import content_type

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from adapters.browser import chromium
-from adapters.browser.home import PROFILE_ARGUMENT
+from adapters.browser.profile_directory import PROFILE_ARGUMENT
 from node.process.wiring import open_node
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
@@ -23,7 +23,7 @@ def _child(pid: int) -> int:
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
 
-def _home(driver: int) -> str:
+def _profile_directory(driver: int) -> str:
     words = Path(f"/proc/{_child(driver)}/cmdline").read_text().split("\0")
     return next(word.removeprefix(PROFILE_ARGUMENT) for word in words if word.startswith(PROFILE_ARGUMENT))
 
@@ -32,7 +32,7 @@ async def _hold(directory: Path, address: str) -> None:
     async with open_node(directory) as node, node.rooms.browsers.page(Profile(), GuardPolicy()) as page:
         await page.perform(Goto(url=address))
         driver = _child(os.getpid())
-        print(json.dumps({"home": _home(driver), "driver": driver}), flush=True)
+        print(json.dumps({"profile_directory": _profile_directory(driver), "driver": driver}), flush=True)
         await asyncio.Event().wait()
 
 

@@ -9,16 +9,16 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from adapters.refusals import Refusals
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import ChannelIdentity, client_context, server_context
 from adapters.transport.client import MeshClient
 from adapters.transport.failures import LostError
 from adapters.transport.held import Answering, HeldLink, HeldTable
-from adapters.transport.listener import Bounds
 from adapters.transport.server import MeshServer
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import request_bytes_max
+from protocol.refusals import Refusals
+from protocol.routes import request_bytes_max
 from protocol.wire import frames
 from protocol.wire.frames import AnswerFrame, CallFrame
 from tests.e2e.channel import (
@@ -53,7 +53,7 @@ class Counting(MeshServer):
 
 
 async def test_requests_go_on_without_a_failure_while_certificates_are_renewed_on_both_sides() -> None:
-    """Protects ``MeshClient._channel``, ``MeshServer._tls`` and the second connection of ``MeshClient.hold``."""
+    """Protects ``Channels.to``, ``MeshServer._tls`` and the second connection of ``MeshClient.hold``."""
     held = HeldTable()
     bounds = Bounds(requests_per_s=100_000, requests_burst=100_000, concurrent_requests_max=64, held_keepalive_s=0.2)
     server = Counting(ALICE, bounds=bounds, held=held, certificate_life_s=LIFE_S)
@@ -370,7 +370,7 @@ async def test_held_connections_count_against_the_rate() -> None:
 async def test_a_redirect_does_not_lead_a_holder_anywhere() -> None:
     """Protects ``_follow_nothing``: a WebSocket handshake of aiohttp follows redirects.
 
-    Guard: adapters/transport/client.py, _follow_nothing.
+    Guard: adapters/transport/channel.py, _follow_nothing.
     """
     visits = 0
 

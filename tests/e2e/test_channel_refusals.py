@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from adapters.ports import PeerHandler
+from adapters.transport.bounds import Bounds
 from adapters.transport.client import MeshClient
-from adapters.transport.listener import Bounds, Masks
+from adapters.transport.masks import Masks
 from adapters.transport.server import MeshServer
 from protocol.errors import MeshError
 from tests.e2e.channel import (
@@ -148,7 +149,7 @@ async def test_a_certificate_that_is_valid_for_longer_than_a_node_makes_them_is_
 
 
 async def test_an_answer_of_another_media_type_is_not_taken(bench: Bench) -> None:
-    """Guard: adapters/transport/client.py, MeshClient._exchange."""
+    """Guard: adapters/transport/channel.py, Channel.exchange."""
     server = await bench.serve()
     client = bench.client(BOB)
     assert await client.call(peer(ALICE, bench.url), "status", b"x", content_type=MEDIA) == b"x"
@@ -160,7 +161,7 @@ async def test_an_answer_of_another_media_type_is_not_taken(bench: Bench) -> Non
 
 
 async def test_frames_of_a_client_that_are_not_masked_end_a_held_connection(bench: Bench) -> None:
-    """Guard: adapters/transport/listener.py, Masks.follow."""
+    """Guard: adapters/transport/masks.py, Masks.follow."""
     server = await bench.serve()
     raw = await bench.raw()
     key = base64.b64encode(bytes(16)).decode()

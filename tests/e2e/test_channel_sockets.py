@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 
-from adapters.transport.listener import Bounds
+from adapters.transport.bounds import Bounds
 from tests.e2e.channel import ALICE, BOB, CAROL, Bench, credentials, request, tls, until
 
 RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: a close sends a reset

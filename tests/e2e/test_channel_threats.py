@@ -105,7 +105,7 @@ def resolver(*answers: str) -> Any:
 async def test_a_name_that_resolves_elsewhere_the_second_time_is_not_followed(bench: Bench) -> None:
     """The answer that counts is the one a socket is made for: a peer's name is good once, and unspecified ever after.
 
-    Guard: adapters/transport/client.py, _Channel.
+    Guard: adapters/transport/channel.py, Channel.
     """
     server = await bench.serve(BOB)
     port = bench.url.rpartition(":")[2]
@@ -207,7 +207,7 @@ async def _pair(bench: Bench) -> None:
 async def test_no_proxy_of_the_environment_sees_a_connection(
     bench: Bench, through: Through, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: adapters/transport/client.py, _Channel.
+    """Guard: adapters/transport/channel.py, Channel.
     Guard: adapters/transport/pairing.py, TlsPairingClient._connect.
     """
     canary = Canary()

@@ -17,8 +17,8 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
+from adapters.transport.bounds import Bounds
 from adapters.transport.certificates import Credentials, pairing_client_context, signer_of
-from adapters.transport.listener import Bounds
 from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer
 from protocol.errors import MeshError
@@ -191,9 +191,9 @@ async def test_a_peer_that_makes_itself_an_authority_cannot_mint_identities(benc
 
 
 async def test_the_connection_of_one_peer_is_never_used_for_another(bench: Bench) -> None:
-    """Protects the channel per peer in ``MeshClient._channel``: pools are keyed by address, and addresses move.
+    """Protects the channel per peer in ``Channels.to``: pools are keyed by address, and addresses move.
 
-    Guard: adapters/transport/client.py, MeshClient._channel.
+    Guard: adapters/transport/channel.py, Channels.to.
     """
     await bench.serve(BOB)
     client = bench.client(BOB)
@@ -204,7 +204,7 @@ async def test_the_connection_of_one_peer_is_never_used_for_another(bench: Bench
 
 
 async def test_the_client_certificate_is_presented_on_every_new_connection(bench: Bench) -> None:
-    """Protects ``ssl=client_context(…)`` of ``_Channel``: ``aiohttp.Fingerprint`` there drops the certificate."""
+    """Protects ``ssl=client_context(…)`` of ``Channel``: ``aiohttp.Fingerprint`` there drops the certificate."""
     server = await bench.serve(BOB)
     for _ in range(2):
         client = bench.client(BOB)
@@ -314,11 +314,11 @@ async def test_a_peer_that_does_not_read_its_answer_is_dropped(bench: Bench) -> 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "[::ffff:0.0.0.0]"])
 async def test_an_address_that_only_looks_like_a_name_is_refused_before_connecting(bench: Bench, host: str) -> None:
-    """Protects ``socket_factory=open_socket`` of ``_Channel``: a resolver never sees a literal address.
+    """Protects ``socket_factory=open_socket`` of ``Channel``: a resolver never sees a literal address.
 
     The unspecified address stands for all that is refused, because it is the one that leads somewhere on every machine.
 
-    Guard: adapters/transport/client.py, _Channel.
+    Guard: adapters/transport/channel.py, Channel.
     """
     server = await bench.serve(BOB)
     address = bench.url.replace("127.0.0.1", host)

@@ -62,7 +62,7 @@ class Mesh:
 
         async def all_contribute() -> bool:
             tree = self.open_here(self.anna)[0].replica.tree
-            return all(node.id in tree.peers and tree.spend(node.id).visits for node in (self.bruno, self.carla))
+            return all(node.id in tree.peers and tree.effort(node.id).visits for node in (self.bruno, self.carla))
 
         await until(all_contribute, "everybody contributes")
 
@@ -183,8 +183,8 @@ async def test_its_lease_is_dealt_again_its_share_is_gone_and_nothing_is_pushed_
     assert carla.id in search.exchange.pushes_to
     stored = await anna.rooms.store.deltas(search.spec.id)
     assert bruno.id not in {delta.peer for delta in stored}
-    visits = tree.spend(carla.id).visits
-    await until(lambda: tree.spend(carla.id).visits > visits, "carla goes on")
+    visits = tree.effort(carla.id).visits
+    await until(lambda: tree.effort(carla.id).visits > visits, "carla goes on")
     assert bruno.id not in tree.peers and not desk.live_of(bruno.id)
     (shown,) = [s for s in (await anna.run("explore.show", search=search.spec.id))["spend"] if s["node"] == bruno.id]
     assert (shown["name"], shown["standing"], shown["visits"]) == ("bruno (distrusted)", "peer.distrusted", 0)

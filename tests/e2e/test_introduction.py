@@ -10,14 +10,15 @@ import pytest
 import pytest_asyncio
 from nacl.signing import SigningKey
 
-from adapters.transport.listener import Bounds
+from adapters.transport.bounds import Bounds
 from adapters.transport.visitors import VISITOR, VISITOR_KEY, visitor
 from node.trust.calls import PATH_PREFIX
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
-from protocol.messages import INTRODUCE, KIND_MESSAGE, Done, KeysPush, StatusAsk
+from protocol.messages import KIND_MESSAGE, Done, KeysPush, StatusAsk
+from protocol.routes import INTRODUCE
 from protocol.trust.trust_set import TrustedPeer, TrustSet
 from protocol.wire.envelope import content_type
 from tests.e2e.channel import ALICE, BOB, Bench, Raw, drip, request, tls, until

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters.browser.home import browser_processes, remove_home
+from adapters.browser.profile_directory import browser_processes, remove_profile_directory
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from tests.sites.pages.server import PageServer
@@ -52,7 +52,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tempfile, "tempdir", made)
     monkeypatch.setenv("TMPDIR", made)
     yield
-    remove_home(Path(made))
+    remove_profile_directory(Path(made))
 
 
 def made_node(directory: Path, configuration: str) -> None:
@@ -76,7 +76,9 @@ async def held(directory: Path, *options: str) -> AsyncIterator[Held]:
         assert process.stdout is not None
         async with asyncio.timeout(60):
             told = json.loads(await process.stdout.readline())
-        node = Held(directory=directory, process=process, driver=told["driver"], browser=Path(told["home"]))
+        node = Held(
+            directory=directory, process=process, driver=told["driver"], browser=Path(told["profile_directory"])
+        )
         pids += [node.driver, *browser_processes(node.browser)]
         assert len(pids) > 4
         yield node
@@ -110,7 +112,7 @@ async def test_no_process_of_the_browser_outlives_what_ties_it_to_the_node(tmp_p
 
 
 async def test_what_a_killed_node_left_all_the_same_is_ended_by_the_next_start(tmp_path: Path) -> None:
-    """Guard: adapters/browser/home.py, _removed_if_abandoned."""
+    """Guard: adapters/browser/profile_directory.py, _removed_if_abandoned."""
     async with held(tmp_path / "home", "unleashed") as node:
         os.kill(node.driver, signal.SIGSTOP)
         node.process.kill()

@@ -19,7 +19,7 @@ from adapters.browser.settings import BrowserSettings
 from adapters.clock.system import SystemClock
 from adapters.ports import Browser, Page
 from adapters.storage.sqlite import SqliteStore
-from node.explorer.report import ReportInput, ShownReplay, render_report
+from node.explorer.showing.report import ReportInput, ShownReplay, render_report
 from node.live.acting import Gate
 from node.live.recorder import Recorder, Recording, record, record_actions
 from node.sessions.action_files import parse_actions

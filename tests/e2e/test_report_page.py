@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
 from adapters.browser.settings import find_executable
-from node.explorer.report import ReportInput, render_report
+from node.explorer.showing.report import ReportInput, render_report
 from tests.report_samples import sample_report
 from tests.sites.pages.backends import SETTINGS
 

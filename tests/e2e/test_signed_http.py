@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from nacl.signing import SigningKey
 
+from adapters.transport.bounds import Bounds
 from adapters.transport.client import MeshClient
-from adapters.transport.listener import Bounds
 from adapters.transport.signed_server import SignedServer
 from node.config.settings import Listen
 from node.process import wiring

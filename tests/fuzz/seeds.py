@@ -12,10 +12,11 @@ import msgspec
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
-from protocol.messages import ROUTES, Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
+from protocol.messages import Assignment, BranchLimits, BranchResult, DistrustNotice, SearchSpec
 from protocol.page.observation import Element, Observation
 from protocol.recording.replay import verdict
 from protocol.recording.session import Profile, ReplayReport, Session, Step
+from protocol.routes import ROUTES
 from protocol.search.delta import decode_delta
 from protocol.wire import cbor
 from tests.session_samples import (

@@ -128,8 +128,8 @@ def _record(record: type[Any]) -> Callable[[bytes], object]:
 
 
 def _signed(payload: bytes, kind: str) -> bytes:
-    claims = envelope.Claims(issuer=NODE, issued_s=_NOW_S, unique=bytes(16))
-    return envelope.seal(payload, kind=kind, key=KEY, claims=claims)
+    header = envelope.Header(issuer=NODE, issued_s=_NOW_S, unique=bytes(16))
+    return envelope.seal(payload, kind=kind, key=KEY, header=header)
 
 
 def _report(data: bytes) -> object:
@@ -213,7 +213,7 @@ def _register_sas() -> None:
     _, offer = _sas_window(commit)
     reveal = joiner.reveal(offer)
     _, sealed = _sas_window(commit, reveal)
-    said = pairing.Introduction(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
+    said = pairing.SelfDescription(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
     _add("sas.request", lambda data: _sas_window(commit)[0].handle(data, _LEAF, _NOW_S, bytes(16)), commit, reveal)
     _add("sas.body", _sas_body, cbor.encode(said))
     _add("sas.offer", lambda data: _sas_joiner()[0].reveal(data), offer)
@@ -225,7 +225,7 @@ def _register_sas() -> None:
 def _register_pairing() -> None:
     request = _joiner()[1]
     answer = _inviter().handle(request, _LEAF, _NOW_S)[0]
-    said = pairing.Introduction(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
+    said = pairing.SelfDescription(log=log_of(_JOINER).encode(), name="n", nonce=bytes(pairing.NONCE_BYTES))
     texts = [case["text"].encode() for case in seeds.vectors("invite")]
     _add("invite.text", _as_text(lambda text: invite.parse_invite(text, _NOW_S)), *texts)
     _add("invite.content", _invite, cbor.encode(generate._INVITE))

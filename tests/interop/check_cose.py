@@ -105,7 +105,7 @@ def refusal(data: bytes) -> str:
 
 @READERS
 @pytest.mark.parametrize("data", ACCEPTED)
-def test_they_verify_our_committed_messages_and_read_header_and_claims(read: Read, data: bytes) -> None:
+def test_they_verify_our_committed_messages_and_read_header_and_cwt_claims(read: Read, data: bytes) -> None:
     header, payload = read(data, BINDING)
     assert (header, payload) == (HEADER, b"payload")
 
@@ -126,8 +126,8 @@ def test_they_refuse_our_message_under_another_route(read: Read) -> None:
 @READERS
 @pytest.mark.parametrize("size", [0, 1, 23, 24, 255, 256, 65_535, 65_536])
 def test_they_verify_our_artefacts_of_every_length_form(read: Read, size: int) -> None:
-    claims = envelope.Claims(issuer=ALICE_ID, issued_s=1_000, unique=b"u" * 16)
-    data = envelope.seal(bytes(size), kind="probe", key=ALICE, claims=claims)
+    said = envelope.Header(issuer=ALICE_ID, issued_s=1_000, unique=b"u" * 16)
+    data = envelope.seal(bytes(size), kind="probe", key=ALICE, header=said)
     header, payload = read(data, b"")
     assert payload == bytes(size)
     assert header[15] == {1: ALICE_ID, 6: 1_000, 7: b"u" * 16}
@@ -137,13 +137,13 @@ def test_they_verify_our_artefacts_of_every_length_form(read: Read, size: int) -
 def test_their_messages_within_our_profile_verify_here(make: Make) -> None:
     found = opened(make(HEADER, b"from outside", BINDING, {}))
     assert found.payload == b"from outside"
-    assert found.claims.unique == b"u" * 16
+    assert found.header.unique == b"u" * 16
 
 
 @MAKERS
 def test_their_messages_within_our_profile_are_ours_byte_for_byte(make: Make) -> None:
-    claims = envelope.Claims(issuer=ALICE_ID, audience=BOB_ID, issued_s=1_000, expires_s=1_120, unique=b"u" * 16)
-    ours = envelope.seal(b"payload", kind="probe", key=ALICE, claims=claims, binding=BINDING)
+    said = envelope.Header(issuer=ALICE_ID, audience=BOB_ID, issued_s=1_000, expires_s=1_120, unique=b"u" * 16)
+    ours = envelope.seal(b"payload", kind="probe", key=ALICE, header=said, binding=BINDING)
     assert make(HEADER, b"payload", BINDING, {}) == ours
 
 
@@ -152,9 +152,9 @@ def test_their_messages_within_our_profile_are_ours_byte_for_byte(make: Make) ->
     ("name", "changes", "code"),
     [
         ("one more header", {16: "application/cwt"}, "envelope.invalid"),
-        ("a float among the claims", {15: CLAIMS | {6: 1_000.5}}, "envelope.invalid"),
+        ("a float among the CWT claims", {15: CLAIMS | {6: 1_000.5}}, "envelope.invalid"),
         ("a whole number written as a float", {15: CLAIMS | {6: 1_000.0}}, "envelope.invalid"),
-        ("a claim more", {15: CLAIMS | {2: "subject"}}, "envelope.invalid"),
+        ("a CWT claim more", {15: CLAIMS | {2: "subject"}}, "envelope.invalid"),
         ("another media type", {3: "text/plain"}, "envelope.invalid"),
         ("a media type by its number", {3: 60}, "envelope.invalid"),
         ("another kind", {3: envelope.content_type("other")}, "envelope.kind"),

@@ -130,7 +130,7 @@ def test_a_new_epoch_that_repeats_everything_changes_only_the_epoch(
     after = _received(data.draw(st.permutations(others + [("bob", payload) for payload in peer.payloads])))
     assert (after.totals[: before.rows].sum(axis=0) == before.totals[: before.rows].sum(axis=0)).all()
     assert len(after) == len(before)
-    assert after.spend("bob") == before.spend("bob")
+    assert after.effort("bob") == before.effort("bob")
 
 
 @given(_histories())

@@ -196,16 +196,16 @@ class Mallory:
             said = error.code
         self._world.note(f"{self.machine.name} hears {said}")
 
-    def _claims(self, issuer: str = "") -> envelope.Claims:
+    def _header(self, issuer: str = "") -> envelope.Header:
         clock = self._life.rooms.clock
         unique = clock.random(envelope.UNIQUE_ID_BYTES)
         issuer = issuer or self.machine.id
-        return envelope.Claims(issuer=issuer, issued_s=clock.now_ms() // 1000, unique=unique)
+        return envelope.Header(issuer=issuer, issued_s=clock.now_ms() // 1000, unique=unique)
 
     def _seal(
         self, payload: bytes, kind: str = KIND_DELTA, *, issuer: str = "", key: SigningKey | None = None
     ) -> bytes:
-        return envelope.seal(payload, kind=kind, key=key or self._life.identity.key, claims=self._claims(issuer))
+        return envelope.seal(payload, kind=kind, key=key or self._life.identity.key, header=self._header(issuer))
 
     def _search(self) -> SearchSpec | None:
         found = self._life.rooms.explorer._searches.all()

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from adapters.ports import ArtefactRecord
-from node.explorer import lease_desk
-from node.explorer.exchange import Exchange
-from node.explorer.replica import Replica
-from node.explorer.share_heads import ShareHeads
+from node.explorer.coordinating import lease_desk
+from node.explorer.sharing.exchange import Exchange
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.share_heads import ShareHeads
 from node.log.peer_logs import PeerLogs
 from node.signing.witness import OwnLog, Witness
 from protocol.log import witness_log
@@ -41,7 +41,7 @@ def trusts_everybody() -> Iterator[None]:
 def believes_any_signature() -> Iterator[None]:
     """Whoever is named as the issuer of a delta is taken to have signed it."""
     gullible = SimpleNamespace(verify=lambda data, **named: envelope.peek(data))
-    with mock.patch("node.explorer.replica.envelope", gullible):
+    with mock.patch("node.explorer.sharing.replica.envelope", gullible):
         yield
 
 
@@ -68,7 +68,7 @@ def sends_before_it_stores() -> Iterator[None]:
 @contextlib.contextmanager
 def answers_repetitions() -> Iterator[None]:
     """A message counts as often as it comes."""
-    with mock.patch.object(ReplayWindow, "admit", lambda self, claims, now_s: None):
+    with mock.patch.object(ReplayWindow, "admit", lambda self, header, now_s: None):
         yield
 
 
@@ -86,7 +86,7 @@ def overlooks_two_histories() -> Iterator[None]:
 
     with (
         mock.patch("node.log.peer_logs.judge", blind),
-        mock.patch.object(PeerLogs, "hear_claim", deaf),
+        mock.patch.object(PeerLogs, "hear_from_others", deaf),
         mock.patch.object(PeerLogs, "hear_proof", deaf),
     ):
         yield

@@ -23,7 +23,8 @@ from protocol.keys.keylog import KeyLog
 from protocol.log import log_proof, note, witness_log
 from protocol.log.merkle_growth import Frontier
 from protocol.log.witness_log import Checkpoint, entry_hash
-from protocol.messages import ROUTES, BranchAssign, BranchReturn, DeltaBatch, DeltaPush, LogSync, SearchOpen
+from protocol.messages import BranchAssign, BranchReturn, DeltaBatch, DeltaPush, LogSync, SearchOpen
+from protocol.routes import ROUTES
 from protocol.wire import cbor, envelope
 from tests.twins.transport import Leg
 
@@ -191,15 +192,15 @@ class Truth:
         elif self.honest(author) and hashlib.sha256(sealed).digest() not in self.logged[author]:
             self._violate(f"1: {here}, which is not in that node's log")
         since_s, from_s = self.revoked.get((node, author), (None, 0.0))
-        claims = envelope.peek(sealed).claims
-        if claims.issuer != author:
-            self._violate(f"1: {here}, which names {self.name(claims.issuer)}")
-        if since_s is not None and claims.issued_s >= since_s and self.machines[node].world.loop.time() > from_s:
+        header = envelope.peek(sealed).header
+        if header.issuer != author:
+            self._violate(f"1: {here}, which names {self.name(header.issuer)}")
+        if since_s is not None and header.issued_s >= since_s and self.machines[node].world.loop.time() > from_s:
             self._violate(f"2: {here}, signed after that node's revocation, of which it knew")
 
     def _lease_kept(self, machine: Machine, lease: LeaseRecord) -> None:
         sealed = envelope.peek(lease.assignment)
-        coordinator = sealed.claims.issuer
+        coordinator = sealed.header.issuer
         if coordinator != machine.id:
             if lease.status == _LIVE:
                 self._need(machine.id, coordinator, "branch:assign", lease.assignment, "an assignment")

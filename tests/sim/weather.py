@@ -7,7 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from protocol.errors import MeshError
-from protocol.messages import INTRODUCE
+from protocol.routes import INTRODUCE
 from tests.twins.transport import Leg
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ from nacl.signing import SigningKey
 
 from adapters.ports import PeerAddress, PeerHandler
 from adapters.transport import answers
+from adapters.transport.bounds import Bounds
 from adapters.transport.failures import LostError, NotReachedError, may_have_been_acted_on, not_reached
 from adapters.transport.held import Answering, EndedError, HeldLink, HeldTable
-from adapters.transport.listener import Bounds
 from adapters.transport.quota import Quota
 from adapters.transport.visitors import Visitors
 from adapters.transport.ways import HELD, Ways
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import INTRODUCE, request_bytes_max
+from protocol.routes import INTRODUCE, request_bytes_max
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):

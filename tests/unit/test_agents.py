@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from adapters.refusals import Refusals
 from node.api.agents import Agents
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.agent import Added, AddParams, NameParams
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 from protocol.trust.agent_token import make_token, token_hash
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore

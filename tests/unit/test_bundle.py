@@ -89,7 +89,7 @@ def test_what_was_written_is_read_back_and_verified() -> None:
     assert bundle.session == sample_session(steps)
     assert bundle.steps() == steps
     assert {digest: bundle.blob(digest) for digest in blobs} == blobs
-    assert bundle.claims.issuer == NODE
+    assert bundle.header.issuer == NODE
     assert bundle.manifest_digest == hashlib.sha256(bundle.manifest_bytes).digest()
     assert bundle.signature == sign(bundle.manifest_bytes)
 

@@ -9,7 +9,7 @@ import pytest
 from node.trust.clock_mark import ClockMark
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.wire.envelope import UNIQUE_ID_BYTES, Claims, ReplayWindow
+from protocol.wire.envelope import UNIQUE_ID_BYTES, Header, ReplayWindow
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -58,17 +58,17 @@ async def started(store: CountedStore, clock: SetClock) -> tuple[ClockMark, Repl
     return mark, ReplayWindow(mark.opens_s, later=mark.later)
 
 
-def said(clock: SetClock, *, by: str = "bruno", ahead_s: int = 0, number: int = 0) -> Claims:
+def said(clock: SetClock, *, by: str = "bruno", ahead_s: int = 0, number: int = 0) -> Header:
     """A message that is issued now, by a clock that is so far ahead of ours."""
     unique = number.to_bytes(UNIQUE_ID_BYTES, "big")
     issued_s = clock.now_s + ahead_s
-    return Claims(issuer=by, issued_s=issued_s, unique=unique, expires_s=issued_s + limits.MESSAGE_LIFETIME_S)
+    return Header(issuer=by, issued_s=issued_s, unique=unique, expires_s=issued_s + limits.MESSAGE_LIFETIME_S)
 
 
-def refused(window: ReplayWindow, claims: Claims, clock: SetClock) -> str:
+def refused(window: ReplayWindow, header: Header, clock: SetClock) -> str:
     """Why it is refused; empty if it is not."""
     try:
-        window.admit(claims, clock.now_s)
+        window.admit(header, clock.now_s)
     except MeshError as error:
         return error.message
     return ""
@@ -147,9 +147,9 @@ async def test_a_node_whose_clock_was_ahead_hears_again_when_a_peer_agrees_with_
     again, window = await started(store, clock)
     assert again.behind_s > 3_600
     for number, by in enumerate(("bruno", "greta")):
-        claims = said(clock, by=by, number=number)
-        assert refused(window, claims, clock) == ""
-        await again.heard(claims, clock.now_s)
+        header = said(clock, by=by, number=number)
+        assert refused(window, header, clock) == ""
+        await again.heard(header, clock.now_s)
     clock.move(BACK_S + 3_000)
     _, window = await started(store, clock)
     assert refused(window, said(clock), clock) == "", "nothing is left of the wrong mark"

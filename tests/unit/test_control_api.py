@@ -12,7 +12,6 @@ import aiohttp
 import pytest
 
 from adapters.clock.system import SystemClock
-from adapters.refusals import Refusals
 from node.api.agents import Agents
 from node.api.control import ControlServer
 from node.base.control_file import AGENTS_DIRECTORY, CONTROL_FILE, SOCKET_FILE
@@ -20,6 +19,7 @@ from node.process.client import call, control_info
 from node.verbs import Caller
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.refusals import Refusals
 from tests.twins.storage import MemoryStore
 
 

@@ -67,7 +67,7 @@ async def search_of(node: MemoryNode) -> str:
 async def visits(node: MemoryNode, search: str, of: MemoryNode) -> int:
     """How much ``of`` has contributed to the tree of ``node``."""
     tree = (await node.replica(search)).tree
-    return tree.spend(of.id).visits if of.id in tree.peers else 0
+    return tree.effort(of.id).visits if of.id in tree.peers else 0
 
 
 async def live_leases(node: MemoryNode, search: str, of: MemoryNode) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from node.config.passphrase import read, source
+from node.config.passphrase import passphrase_source, read
 from node.process.client import examine
 from node.process.setup import init_home
 from protocol.errors import MeshError
@@ -31,7 +31,7 @@ def home(tmp_path: Path) -> Path:
 
 def found(home: Path, passphrase: Path | None = None) -> dict[str, Any]:
     """The checks by name."""
-    health = asyncio.run(examine(home, source(str(passphrase or "none")), browser=False))
+    health = asyncio.run(examine(home, passphrase_source(str(passphrase or "none")), browser=False))
     checks = {check["name"]: check for check in health["checks"]}
     assert health["healthy"] is not any(check["status"] == "fault" for check in checks.values())
     return checks
@@ -90,5 +90,5 @@ def test_what_fails_beyond_key_and_store_is_said_too(home: Path) -> None:
 
 def test_where_no_node_is_there_is_nothing_to_examine(tmp_path: Path) -> None:
     with pytest.raises(MeshError) as caught:
-        asyncio.run(examine(tmp_path, source(None), browser=False))
+        asyncio.run(examine(tmp_path, passphrase_source(None), browser=False))
     assert caught.value.code == "node.not_initialised"

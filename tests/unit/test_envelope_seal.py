@@ -9,13 +9,13 @@ from protocol.errors import MeshError
 from protocol.wire import envelope
 
 KEY = SigningKey(b"k" * 32)
-CLAIMS = envelope.Claims(issuer="A", issued_s=100, unique=b"u" * 16)
+HEADER = envelope.Header(issuer="A", issued_s=100, unique=b"u" * 16)
 
 
 def test_a_sealed_message_verifies_once() -> None:
-    claims = envelope.Claims(issuer="A", issued_s=100, unique=b"u" * 16, audience="B", expires_s=160)
+    header = envelope.Header(issuer="A", issued_s=100, unique=b"u" * 16, audience="B", expires_s=160)
     binding = envelope.route_binding("POST", "/peer/v1/delta")
-    data = envelope.seal(b"payload", kind="delta", key=KEY, claims=claims, binding=binding)
+    data = envelope.seal(b"payload", kind="delta", key=KEY, header=header, binding=binding)
     window = envelope.ReplayWindow(opens_s=0)
     find_key = envelope.single_key(bytes(KEY.verify_key), "A")
 
@@ -53,7 +53,7 @@ def test_a_length_stands_in_its_shortest_form_so_that_one_signature_has_one_dige
 
     for size in (smallest, smallest - 1):
         payload = b"\xaa" * size
-        sealed = envelope.seal(payload, kind="delta", key=KEY, claims=CLAIMS)
+        sealed = envelope.seal(payload, kind="delta", key=KEY, header=HEADER)
         assert verify(sealed) == payload
     shortest = head(size, width // 2) + payload
     assert sealed.count(shortest) == 1

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from benchmarks.loop import longest_block
-from node.explorer.replica import Replica
+from node.explorer.sharing.replica import Replica
 from protocol.goal.heuristics import Candidate
 from protocol.page.action import Click, Locator
 from protocol.search.delta import encode_delta
@@ -38,7 +38,7 @@ def _megabyte(writer: Writer, root: bytes) -> list[bytes]:
 async def test_a_megabyte_of_deltas_blocks_the_loop_for_less_than_50_ms_as_it_comes_and_as_it_is_read_back(
     replica: Replica,
 ) -> None:
-    """Guard: node/explorer/replica.py, _decoded."""
+    """Guard: node/explorer/sharing/replica.py, _decoded."""
     writer = Writer(replica.spec.id)
     sealed = _megabyte(writer, replica.root)
     with longest_block(time.thread_time) as arriving:
@@ -70,7 +70,7 @@ async def test_a_thousand_small_deltas_are_read_back_without_holding_anybody_up(
         await _receive(replica, writer, delta)
     with longest_block(time.thread_time) as block:
         again = await _reopened(replica, writer)
-    assert again.tree.spend(writer.identity.node).visits == 1_000
+    assert again.tree.effort(writer.identity.node).visits == 1_000
     assert block[0] < BLOCK_S_MAX
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from node.explorer.show import _summary
+from node.explorer.showing.show import _summary
 from node.verbs.explore import PeerSpend
 from protocol import limits
 from protocol.errors import MeshError
@@ -97,7 +97,7 @@ async def test_what_was_revoked_at_the_end_has_its_cost_in_the_table_for_own_wor
 
         async def both_visited() -> bool:
             tree = (await anna.replica(search)).tree
-            return all(tree.spend(node.id).visits > 1 for node in (anna, bruno))
+            return all(tree.effort(node.id).visits > 1 for node in (anna, bruno))
 
         await until(both_visited, "both have explored")
         await anna.explorer.stop(search)
@@ -183,7 +183,7 @@ async def test_a_worker_that_declined_is_not_asked_every_few_seconds() -> None:
 async def _refusals(anna: MemoryNode, search: str, bruno: MemoryNode) -> bool:
     coordinator = anna.explorer._searches.all()[0].coordinator
     assert coordinator is not None
-    return coordinator._paused_until_ms.get(bruno.id, 0) > anna.mesh.clock.now_ms() + 10_000
+    return coordinator._dealing.rests_s(bruno.id) > 10
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ async def test_a_search_and_its_leases_name_who_asked_on_either_side() -> None:
 
 
 async def test_who_may_visit_some_origins_only_searches_without_peers() -> None:
-    """Guard: node/explorer/explorer.py, _alone."""
+    """Guard: node/explorer/new_search.py, _alone."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         with called_by(agent(ORIGIN)):
             found = await anna.run(FOUND)

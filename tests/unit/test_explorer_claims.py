@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from node.explorer.claims import Claims
+from node.explorer.coordinating.claims import Claims
 from node.explorer.progress import Progress, Verified
 from node.feed import Feed
 from protocol import limits
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 async def test_a_false_claim_is_refused_and_counted_and_after_three_its_peer_gets_no_more() -> None:
-    """Guard: node/explorer/claims.py, Claims.is_liar."""
+    """Guard: node/explorer/coordinating/claims.py, Claims.is_liar."""
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)
         task = asyncio.create_task(anna.run())
@@ -110,7 +110,7 @@ async def test_a_claim_of_another_branch_than_the_leased_one_is_refused_and_coun
 
 
 async def test_a_claim_whose_replay_does_not_end_is_a_false_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: node/explorer/claims.py, Claims._replay."""
+    """Guard: node/explorer/coordinating/claims.py, Claims._replay."""
     monkeypatch.setattr(limits, "CLAIM_REPLAY_TIMEOUT_S", 0.3)
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)
@@ -144,7 +144,7 @@ class _Crashing(SlowBrowser):
 async def test_a_claim_that_crashes_the_browser_twice_is_a_false_one_and_one_crash_may_have_another_reason(
     crashes: int, false_claims: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/explorer/claims.py, Claims._replay."""
+    """Guard: node/explorer/coordinating/claims.py, Claims._replay."""
     async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
         script = scripted(bruno)
         task = asyncio.create_task(anna.run(Condition(url=f"{ORIGIN}/")))
@@ -192,7 +192,7 @@ async def test_a_claim_that_crashes_a_browser_which_does_not_start_again_is_a_fa
 
 
 async def test_after_three_false_claims_those_that_a_peer_has_saved_up_are_not_replayed() -> None:
-    """Guard: node/explorer/claims.py, Claims.is_liar."""
+    """Guard: node/explorer/coordinating/claims.py, Claims.is_liar."""
     async with memory_mesh("anna", "liar", workers=0, lease_seconds=2) as (anna, liar):
         script = scripted(liar)
         task = asyncio.create_task(anna.run())
@@ -259,7 +259,7 @@ async def test_a_claim_from_the_very_last_branch_is_still_judged() -> None:
 async def test_a_repeated_claim_is_judged_once() -> None:
     """Also while the first is being judged: a false one must not count three times.
 
-    Guard: node/explorer/coordinator.py, Coordinator._has_come.
+    Guard: node/explorer/coordinating/coordinator.py, Coordinator._has_come.
     """
     async with memory_mesh("anna", "liar", workers=0) as (anna, liar):
         script = scripted(liar)

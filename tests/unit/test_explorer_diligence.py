@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.search.writer import TreeWriter
-from node.explorer.coordinator import Coordinator
+from node.explorer.coordinating.coordinator import Coordinator
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.messages import BranchRenew, BranchRenewed, DeltaHave, DeltaPush, Spend
@@ -54,7 +54,7 @@ async def _pushes_a_delta(worker: MemoryNode, to: MemoryNode, search: str) -> No
 
 
 async def test_a_worker_that_returns_branches_without_a_delta_gets_fewer_then_none_also_after_a_restart() -> None:
-    """Guard: node/explorer/diligence.py, Diligence.is_idle."""
+    """Guard: node/explorer/coordinating/diligence.py, Diligence.is_idle."""
     async with memory_mesh("anna", "lazy", workers=0, lease_seconds=600) as (anna, lazy):
         script = scripted(lazy)
         task = asyncio.create_task(anna.run(NEVER))
@@ -95,7 +95,7 @@ async def test_an_honest_worker_is_never_taken_for_an_idle_one() -> None:
 
 @pytest.mark.parametrize("spend", [Spend(steps=2**53), Spend(milliseconds=2**53), Spend(iterations=1_001)], ids=repr)
 async def test_costs_that_cannot_be_are_refused_and_not_counted(spend: Spend) -> None:
-    """Guard: node/explorer/coordinator.py, Coordinator._check_spend."""
+    """Guard: node/explorer/coordinating/coordinator.py, Coordinator._check_spend."""
     async with memory_mesh("anna", "liar", workers=0, lease_seconds=600) as (anna, liar):
         script = scripted(liar)
         task = asyncio.create_task(anna.run(NEVER))

@@ -14,10 +14,10 @@ from adapters.audit_records import AuditQuery
 from adapters.search.writer import TreeWriter
 from benchmarks.bench_tree import grow
 from benchmarks.loop import longest_block
+from node.explorer.coordinating.lease_desk import LeaseDesk
 from node.explorer.explorer import _DISTRUSTED
-from node.explorer.lease_desk import LeaseDesk
-from node.explorer.replica import Replica
-from node.explorer.visit import Visit
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.visit import Visit
 from protocol.audit import read
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
@@ -73,7 +73,7 @@ async def _own_work(replica: Replica) -> None:
     names = [Click(target=Locator(role="link", name=f"{name} 0")) for name in NAMES]
     replica.own.add_children(replica.root, [Candidate(action=action, prior=0.1, risk=1) for action in names])
     child = node_key(replica.root, encode_action(names[0]))
-    replica.own.record(Visit(trail=(child,), value=0.5, cost_ms=3, states={child: b"\x01" * 16}))
+    replica.own.record(Visit(path=(child,), value=0.5, cost_ms=3, states={child: b"\x01" * 16}))
     await replica.flush()
 
 
@@ -82,10 +82,10 @@ def _seen(replica: Replica) -> dict[str, Any]:
     keys = sorted(replica.tree._forest.index)
     return {
         "digest": replica.tree.digest(),
-        "way": replica.descend(replica.root),
-        "children": {key: replica.children(key) for key in keys},
-        "choosable": {key: replica.choosable(key) for key in keys},
-        "states": {state: replica.nearest_with_state(bytes([state]) * 16) for state in range(1, 6)},
+        "way": replica.view.descend(replica.root),
+        "children": {key: replica.view.children(key) for key in keys},
+        "choosable": {key: replica.view.choosable(key) for key in keys},
+        "states": {state: replica.view.nearest_with_state(bytes([state]) * 16) for state in range(1, 6)},
     }
 
 
@@ -96,7 +96,7 @@ def _seen(replica: Replica) -> dict[str, Any]:
 async def test_after_a_drop_everything_is_as_if_the_peer_had_never_been_met(
     replica: Replica, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/explorer/replica.py, Replica._forget."""
+    """Guard: node/explorer/sharing/replica.py, Replica._forget."""
     monkeypatch.setattr(tree_module, "_DROPPED_AT_ONCE", 7)
     gone, stays = Writer(replica.spec.id, 9), Writer(replica.spec.id, 10)
     never = Replica(replica.spec, replica._witness, type(replica._store)(), TreeWriter)
@@ -199,8 +199,8 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         assert await leases_of(anna, search, mallory, "live") == []
         granted = len(await leases_of(anna, search, mallory))
         tree = (await anna.replica(search)).tree
-        before = tree.spend(carla.id).visits
-        await until(lambda: tree.spend(carla.id).visits > before + 3, "carla goes on")
+        before = tree.effort(carla.id).visits
+        await until(lambda: tree.effort(carla.id).visits > before + 3, "carla goes on")
         assert mallory.id not in tree.peers
         assert len(await leases_of(anna, search, mallory)) == granted
         assert await anna.store.deltas(search, peer=mallory.id) == []
@@ -209,8 +209,8 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         await asyncio.gather(task, return_exceptions=True)
         await anna.start()
         tree = (await anna.replica(search)).tree
-        before = tree.spend(carla.id).visits
-        await until(lambda: tree.spend(carla.id).visits > before, "and after a restart")
+        before = tree.effort(carla.id).visits
+        await until(lambda: tree.effort(carla.id).visits > before, "and after a restart")
         assert mallory.id not in tree.peers
         assert len(await leases_of(anna, search, mallory)) == granted
 

@@ -15,7 +15,7 @@ async def _ended(task: asyncio.Task[Any]) -> None:
 
 
 async def _visits(node: MemoryNode, search: str, of: MemoryNode) -> int:
-    return (await node.replica(search)).tree.spend(of.id).visits
+    return (await node.replica(search)).tree.effort(of.id).visits
 
 
 async def _is_without(node: MemoryNode, search: str, other: MemoryNode) -> bool:
@@ -36,7 +36,7 @@ async def test_the_share_of_a_frozen_peer_leaves_the_tree_and_returns_with_its_s
         await until(lambda: _no_lease(anna, search, bruno), "its leases have ended")
         assert await anna.store.deltas(search, peer=bruno.id), "what it said is kept"
         tree = (await anna.replica(search)).tree
-        others = sum(tree.spend(peer).visits for peer in tree.peers)
+        others = sum(tree.effort(peer).visits for peer in tree.peers)
         assert others > 0
         anna.peers.thaw(bruno.id)
         await until(lambda: _has_again(anna, search, bruno, before), "its share is back")

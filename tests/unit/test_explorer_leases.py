@@ -61,7 +61,7 @@ async def test_a_late_result_and_a_repeated_one_do_no_harm() -> None:
 
 
 async def test_a_result_for_the_lease_of_another_is_refused() -> None:
-    """Guard: node/explorer/coordinator.py, Coordinator.take_result."""
+    """Guard: node/explorer/coordinating/coordinator.py, Coordinator.take_result."""
     async with memory_mesh("anna", "bruno", "carla", workers=0) as (anna, bruno, carla):
         script, _ = scripted(bruno), scripted(carla)
         task = asyncio.create_task(anna.run(NEVER))

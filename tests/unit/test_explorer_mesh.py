@@ -117,13 +117,13 @@ async def test_a_worker_that_starts_again_opens_a_new_epoch_and_counts_nothing_t
         await until(lambda: have_visited(anna, search, [bruno]), "bruno has visited something")
         await bruno.crash()
         own = (await bruno.explorer._searches.read((await bruno.store.search(search)).spec)).tree  # type: ignore[union-attr]
-        before = own.spend(bruno.id).visits
+        before = own.effort(bruno.id).visits
         bruno.site = shop_site(fanout=0, depth=0)  # from now on it learns nothing new
         bruno.site.documents.clear()
         await bruno.start()
         replica = await bruno.replica(search)
         assert replica.epoch == 2
-        assert replica.tree.spend(bruno.id).visits == before
+        assert replica.tree.effort(bruno.id).visits == before
 
         async def seen() -> bool:
             return (await anna.replica(search)).have(bruno.id)[0] == 2
@@ -135,4 +135,4 @@ async def test_a_worker_that_starts_again_opens_a_new_epoch_and_counts_nothing_t
 
 
 async def _at_least(node: MemoryNode, search: str, of: MemoryNode, visits: int) -> bool:
-    return (await node.replica(search)).tree.spend(of.id).visits >= visits
+    return (await node.replica(search)).tree.effort(of.id).visits >= visits

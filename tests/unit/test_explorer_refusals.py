@@ -12,8 +12,8 @@ from nacl.signing import SigningKey
 from adapters.ports import DeltaRecord, SearchRecord
 from adapters.search.writer import TreeWriter
 from node.config.settings import Config, PolicyConfig
-from node.explorer.replica import Replica
-from node.explorer.visit import Visit
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.visit import Visit
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import ids, limits
@@ -218,7 +218,7 @@ async def _assign(
 
 
 async def test_foreign_expired_and_impossible_assignments_are_refused(three: list[MemoryNode]) -> None:
-    """Guard: node/explorer/branch_work.py, BranchWork.accept."""
+    """Guard: node/explorer/working/branch_work.py, BranchWork.accept."""
     anna, bruno, carla = three
     spec = await _opened(anna, bruno)
     clock = anna.mesh.clock
@@ -274,7 +274,7 @@ async def test_a_start_address_outside_the_worker_s_origins_is_refused() -> None
 
 @pytest.mark.parametrize("address", ["/?token=abc", "/#access_token=abc", "/x;jsessionid=1"])
 async def test_a_search_does_not_begin_at_an_address_that_holds_a_secret(address: str) -> None:
-    """Guard: node/explorer/explorer.py, Explorer.run."""
+    """Guard: node/explorer/new_search.py, check_told."""
     async with memory_mesh("anna") as (anna,):
         call = anna.explorer.run(
             goal="g", start_url=ORIGIN + address, condition=NEVER, peers=[], seconds=9, seed=0, tell=lambda event: None
@@ -397,7 +397,7 @@ async def test_a_delta_the_tree_refuses_leaves_no_trace_and_costs_its_writer_the
     writer = Writer(replica.spec.id)
     first, fallen = writer.deltas(5, 3)  # a count that falls within an epoch
     await _receive(replica, writer, first)
-    assert replica.tree.spend(writer.identity.node).visits == 5
+    assert replica.tree.effort(writer.identity.node).visits == 5
     assert await _refused(_receive(replica, writer, fallen)) == "delta.invalid"
     assert writer.identity.node not in replica.tree.peers
     assert replica.have(writer.identity.node) == (0, 0)
@@ -492,12 +492,12 @@ async def test_after_a_full_disk_the_whole_share_is_written_again_as_a_new_epoch
     store.full = True
     assert await _refused(own.flush()) == "store.full"
     key = node_key(own.root, encode_action(_click("one")))
-    own.own.record(Visit(trail=(key,), value=0.5, cost_ms=3))
+    own.own.record(Visit(path=(key,), value=0.5, cost_ms=3))
     await own.flush()
-    assert (own.epoch, len(own.children(own.root)), own.visits(key)) == (2, 2, 1)
+    assert (own.epoch, len(own.view.children(own.root)), own.view.visits(key)) == (2, 2, 1)
     reopened = Replica(replica.spec, replica._witness, store, TreeWriter)
     await reopened.load(_finder(replica._witness.identity), {})
-    assert reopened.visits(key) == 1
+    assert reopened.view.visits(key) == 1
 
 
 async def test_a_delta_that_found_no_room_is_wanted_again(replica: Replica) -> None:
@@ -519,11 +519,11 @@ async def test_more_children_than_one_peer_may_name_and_too_large_actions_are_le
     names = ["x" * 3_000, *map(str, range(50))]
     replica.own.add_children(replica.root, [Candidate(action=_click(name), prior=0.01, risk=1) for name in names])
     await replica.flush()
-    assert len(replica.children(replica.root)) == 40
+    assert len(replica.view.children(replica.root)) == 40
     action = encode_action(_click("adopted"))
     replica.adopt(node_key(replica.root, action), (action,))
     await replica.flush()
-    assert len(replica.children(replica.root)) == 40
+    assert len(replica.view.children(replica.root)) == 40
 
 
 async def test_a_delta_for_which_a_node_has_no_room_costs_its_writer_nothing_and_is_taken_later(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from node.explorer.show import summarise
+from node.explorer.showing.show import summarise
 from protocol.errors import MeshError
 from protocol.messages import DeltaHave, DeltaPush, SearchClose
 from protocol.messages import Done as DoneAnswer

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 import pytest
 
-from node.config.forms import in_words
+from node.config.forms import invalid_in_words
 from node.config.settings import parse
 from protocol.errors import MeshError
 
@@ -32,4 +32,4 @@ def test_a_form_that_nobody_put_into_words_shows_no_regular_expression_either() 
     with pytest.raises(msgspec.ValidationError) as quoted:
         msgspec.convert(["x"], list[Annotated[str, msgspec.Meta(pattern=r"""^'"\d$""")]])
     for error in (caught.value, quoted.value):
-        assert in_words(error) == "Expected text of another form - at `$[0]`"
+        assert invalid_in_words(error) == "Expected text of another form - at `$[0]`"

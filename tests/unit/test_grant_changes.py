@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from node.config.settings import Config, PolicyConfig
+from node.explorer.new_search import participants
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
@@ -165,8 +166,8 @@ async def here_is(count: Callable[[], Any], least: int) -> bool:
 async def test_by_default_a_search_is_shared_with_those_who_let_us_explore_that_site(two: list[MemoryNode]) -> None:
     anna, bruno = two
     await anna.changes.heard_grants(bruno.id, parse_grants(f"explore={ELSEWHERE}"))
-    assert anna.explorer._participants(None, f"{ORIGIN}/") == []
-    assert anna.explorer._participants(None, f"{ELSEWHERE}/a") == [bruno.id]
+    assert participants(anna.peers, None, f"{ORIGIN}/") == []
+    assert participants(anna.peers, None, f"{ELSEWHERE}/a") == [bruno.id]
 
 
 async def test_a_browser_that_works_for_a_peer_contacts_the_granted_origins_and_the_node_s_own_policy_only() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.messages import ROUTES, unasked
+from protocol.routes import ROUTES, unasked
 from protocol.trust.grants import (
     GRANTABLE,
     PRESETS,

@@ -34,7 +34,7 @@ def shown(
     binding: bytes = ROUTE,
 ) -> bytes:
     """An introduction."""
-    claims = envelope.Claims(
+    header = envelope.Header(
         issuer=issuer or log.node,
         audience=audience,
         issued_s=issued_s,
@@ -42,7 +42,7 @@ def shown(
         unique=bytes(envelope.UNIQUE_ID_BYTES),
     )
     payload = cbor.encode(KeysPush(log=data or log.encode()))
-    return envelope.seal(payload, kind=KIND_MESSAGE, key=key, claims=claims, binding=binding)
+    return envelope.seal(payload, kind=KIND_MESSAGE, key=key, header=header, binding=binding)
 
 
 def code_of(data: bytes) -> str:
@@ -54,7 +54,7 @@ def code_of(data: bytes) -> str:
 
 def test_a_node_that_shows_its_log_under_its_last_key_is_heard() -> None:
     said = open_introduction(shown(), binding=ROUTE, audience=READER, now_s=NOW_S)
-    assert (said.log, said.log.key, said.claims.issuer) == (LOG, bytes(SECOND.verify_key), LOG.node)
+    assert (said.log, said.log.key, said.header.issuer) == (LOG, bytes(SECOND.verify_key), LOG.node)
 
 
 @pytest.mark.parametrize("key", [FIRST, STRANGER], ids=["a former key", "another key"])

@@ -176,10 +176,10 @@ def test_the_recovery_key_does_not_rotate_it_recovers() -> None:
 def test_a_rotation_cannot_name_a_recovery_commitment() -> None:
     """Guard: unknown fields are refused in a statement."""
     body = cbor.decode(cbor.encode(rotation(LOG, THIEF))) | {"recovery": recovery_commitment(public(THIEF))}
-    claims = envelope.Claims(issuer=NODE, issued_s=2_000, unique=bytes(16))
-    accepted = envelope.seal(cbor.encode(body), kind="key-accept", key=THIEF, claims=claims)
+    header = envelope.Header(issuer=NODE, issued_s=2_000, unique=bytes(16))
+    accepted = envelope.seal(cbor.encode(body), kind="key-accept", key=THIEF, header=header)
     assert (
-        code(lambda: LOG.apply(envelope.seal(accepted, kind=KIND_EVENT, key=FIRST, claims=claims))) == "keylog.invalid"
+        code(lambda: LOG.apply(envelope.seal(accepted, kind=KIND_EVENT, key=FIRST, header=header))) == "keylog.invalid"
     )
 
 
@@ -272,28 +272,28 @@ def test_an_event_about_another_node_is_refused() -> None:
 
 def test_an_acceptance_of_another_moment_does_not_fit() -> None:
     """Guard: issuer and time of both envelopes agree, in ``read_event``."""
-    claims = envelope.Claims(issuer=NODE, issued_s=2_000, unique=bytes(16))
-    older = msgspec.structs.replace(claims, issued_s=1_999)
-    accepted = envelope.seal(cbor.encode(rotation(LOG, SECOND)), kind="key-accept", key=SECOND, claims=older)
+    header = envelope.Header(issuer=NODE, issued_s=2_000, unique=bytes(16))
+    older = msgspec.structs.replace(header, issued_s=1_999)
+    accepted = envelope.seal(cbor.encode(rotation(LOG, SECOND)), kind="key-accept", key=SECOND, header=older)
     assert (
-        code(lambda: LOG.apply(envelope.seal(accepted, kind=KIND_EVENT, key=FIRST, claims=claims))) == "keylog.invalid"
+        code(lambda: LOG.apply(envelope.seal(accepted, kind=KIND_EVENT, key=FIRST, header=header))) == "keylog.invalid"
     )
 
 
 @pytest.mark.parametrize(("field", "value"), [("audience", NODE), ("expires_s", 3_000)])
 def test_an_event_with_an_audience_or_an_expiry_is_refused(field: str, value: Any) -> None:
-    """Guard: ``_check_claims``."""
-    claims = envelope.Claims(issuer=NODE, issued_s=START_S, unique=bytes(16))
+    """Guard: ``_check_header``."""
+    header = envelope.Header(issuer=NODE, issued_s=START_S, unique=bytes(16))
     said = cbor.encode(Genesis(key=public(FIRST), recovery=bytes(32)))
-    raw = envelope.seal(said, kind=KIND_EVENT, key=FIRST, claims=msgspec.structs.replace(claims, **{field: value}))
+    raw = envelope.seal(said, kind=KIND_EVENT, key=FIRST, header=msgspec.structs.replace(header, **{field: value}))
     assert code(lambda: KeyLog.begin(raw)) == "keylog.invalid"
 
 
 def test_an_envelope_of_another_kind_is_no_event() -> None:
-    """Guard: the kind in ``_check_claims``."""
-    claims = envelope.Claims(issuer=NODE, issued_s=START_S, unique=bytes(16))
+    """Guard: the kind in ``_check_header``."""
+    header = envelope.Header(issuer=NODE, issued_s=START_S, unique=bytes(16))
     said = cbor.encode(Genesis(key=public(FIRST), recovery=bytes(32)))
-    assert code(lambda: KeyLog.begin(envelope.seal(said, kind="delta", key=FIRST, claims=claims))) == "keylog.invalid"
+    assert code(lambda: KeyLog.begin(envelope.seal(said, kind="delta", key=FIRST, header=header))) == "keylog.invalid"
 
 
 # --- recovery --------------------------------------------------------------------------------------------------------
@@ -508,10 +508,10 @@ def test_an_artefact_of_an_earlier_key_verifies_and_one_it_signs_afterwards_does
     log = rotated(LOG, FIRST, SECOND, 2_000)
 
     def verify(signer: SigningKey, issued_s: int) -> str:
-        claims = envelope.Claims(issuer=NODE, issued_s=issued_s, unique=bytes(16))
-        data = envelope.seal(b"x", kind="delta", key=signer, claims=claims)
+        header = envelope.Header(issuer=NODE, issued_s=issued_s, unique=bytes(16))
+        data = envelope.seal(b"x", kind="delta", key=signer, header=header)
         find = lambda issuer, selector, at_s: log.find_key(selector, at_s)  # noqa: E731
-        return envelope.verify(data, kinds=frozenset({"delta"}), find_key=find).claims.issuer
+        return envelope.verify(data, kinds=frozenset({"delta"}), find_key=find).header.issuer
 
     assert verify(FIRST, 1_500) == NODE
     assert verify(SECOND, 2_500) == NODE

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from adapters.ports import LiveRecord
-from adapters.refusals import Refusals
 from node.api.agents import Agents
 from node.verbs.agent import AddParams, NameParams
 from node.verbs.live import Opened
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Verdict
+from protocol.refusals import Refusals
 from protocol.trust.agent_token import token_hash
 from tests.twins.browser import Document
 from tests.unit.test_live_sessions import ORIGIN, Bench

@@ -208,7 +208,7 @@ async def test_everything_is_told_in_time_also_when_one_message_does_not_carry_i
 
 @pytest.mark.parametrize(("to_anna", "to_bruno"), [(3, 3), (2, 5), (5, 2), (3, 6), (4, 8)])
 async def test_a_split_view_is_found_proved_and_frozen(three: list[MemoryNode], to_anna: int, to_bruno: int) -> None:
-    """Guard: node/log/peer_logs.py, PeerLogs.settle_claims."""
+    """Guard: node/log/peer_logs.py, PeerLogs.settle_unconnected."""
     anna, bruno, mallory = three
     liar = TwoFaced(mallory)
     await liar.show(anna, signed=to_anna)
@@ -274,7 +274,7 @@ def turn(node: MemoryNode) -> None:
 
 
 async def test_a_node_is_not_rid_of_what_it_said_by_changing_its_key(three: list[MemoryNode]) -> None:
-    """Guard: node/log/peer_logs.py, PeerLogs.hear_claim."""
+    """Guard: node/log/peer_logs.py, PeerLogs.hear_from_others."""
     anna, bruno, mallory = three
     liar = TwoFaced(mallory)
     await liar.show(anna, signed=4)
@@ -344,7 +344,7 @@ async def test_a_key_that_is_disowned_while_its_log_is_asked_about_leaves_nothin
         return await bruno.log_exchange.on_consistency(caller, ask)
 
     bruno.api.serve("log/consistency", disown)
-    await anna.log_exchange.peer_logs.settle_claims(bruno.id)
+    await anna.log_exchange.peer_logs.settle_unconnected(bruno.id)
     assert (size_held(anna, bruno), anna.peers.frozen) == (0, {})
 
 
@@ -352,14 +352,14 @@ async def test_a_defect_in_the_sync_with_one_peer_is_logged_and_does_not_concern
     three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     anna, bruno, carla = three
-    settle = anna.log_exchange.peer_logs.settle_claims
+    settle = anna.log_exchange.peer_logs.settle_unconnected
 
     async def broken(node: str) -> None:
         if node == bruno.id:
             raise KeyError(node)
         await settle(node)
 
-    monkeypatch.setattr(anna.log_exchange.peer_logs, "settle_claims", broken)
+    monkeypatch.setattr(anna.log_exchange.peer_logs, "settle_unconnected", broken)
     await anna.log_exchange.round()
     assert [record.levelname for record in caplog.records if record.exc_info] == ["ERROR"]
     assert size_held(anna, carla) == 1

@@ -255,7 +255,7 @@ async def test_a_suspension_outlives_a_renewal_and_a_restart(three: list[MemoryN
 
 
 async def test_two_histories_of_a_former_log_are_still_found_after_a_renewal(three: list[MemoryNode]) -> None:
-    """Guard: node/log/peer_logs.py, PeerLogs.hear_claim."""
+    """Guard: node/log/peer_logs.py, PeerLogs.hear_from_others."""
     anna, bruno, mallory = three
     liar = TwoFaced(mallory)
     await liar.show(anna, signed=3)

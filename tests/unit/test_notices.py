@@ -98,7 +98,7 @@ async def test_a_notice_changes_nothing_but_what_is_shown(three: list[MemoryNode
     async def trees() -> Any:
         found = await carla.store.searches()
         tree = (await carla.replica(found[0].id)).tree if found else None
-        return tree is not None and bruno.id in tree.peers and tree.spend(bruno.id).visits
+        return tree is not None and bruno.id in tree.peers and tree.effort(bruno.id).visits
 
     before_visits = await until(trees, "bruno contributes to a search of carla")
 
@@ -203,5 +203,5 @@ async def test_a_notice_is_in_the_witness_log_of_its_signer(three: list[MemoryNo
     (kept,) = carla.notices._received[anna.id]
     (stored,) = await anna.store.artefacts(subject=bruno.id, kind=KIND_DISTRUST_NOTICE)
     assert stored.envelope == kept.envelope
-    assert envelope.peek(kept.envelope).claims.issuer == anna.id
+    assert envelope.peek(kept.envelope).header.issuer == anna.id
     assert (await anna.witness.prove(stored.digest)).digest == stored.digest

@@ -32,7 +32,6 @@ from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.messages import (
     KIND_ASSIGNMENT,
     KIND_SEARCH,
-    ROUTES,
     BranchAssign,
     BranchLimits,
     BranchRevoke,
@@ -46,6 +45,7 @@ from protocol.page.action import Click, Locator
 from protocol.pairing.by_invite import Paired
 from protocol.recording.session import Profile
 from protocol.risk.classes import Risk
+from protocol.routes import ROUTES
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
 
 SECRET = "canary-9f81"

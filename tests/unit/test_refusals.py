@@ -8,18 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from adapters import refusals as module
-from adapters.refusals import OTHERS, Refusals
 from adapters.transport import listener
 from node.api.federation import FederationApi
 from node.trust.refusal_book import RefusalBook
 from protocol import ids, limits
+from protocol import refusals as module
 from protocol.errors import CODES, MeshError
 from protocol.goal.condition import Condition
 from protocol.log.merkle import PROOF_HASHES_MAX
 from protocol.log.witness_log import TAG_BYTES
 from protocol.messages import (
-    ROUTES,
     Assignment,
     BranchAssign,
     BranchLimits,
@@ -43,6 +41,8 @@ from protocol.messages import (
     StatusAsk,
 )
 from protocol.recording.session import Profile
+from protocol.refusals import OTHERS, Refusals
+from protocol.routes import ROUTES
 from protocol.trust.grants import GRANTABLE
 from tests.mesh_memory import MemoryNode, memory_mesh
 from tests.twins.clock import ManualClock
@@ -65,7 +65,7 @@ def test_a_refusal_is_counted_where_it_was_with_its_code_and_of_whom() -> None:
 
 
 def test_peers_beyond_the_first_ones_are_counted_together() -> None:
-    """Guard: adapters/refusals.py, Refusals.count."""
+    """Guard: protocol/refusals.py, Refusals.count."""
     refusals = Refusals()
     for number in range(limits.REFUSALS_PEERS_MAX + 10):
         refusals.count("quota", node=str(number))

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import msgspec
 
-from node.explorer.report import ReportInput, render_report
-from node.explorer.tree_picture import BOX_HEIGHT, SHOWN_MAX, TreeNode, draw
+from node.explorer.showing.report import ReportInput, render_report
+from node.explorer.showing.tree_picture import BOX_HEIGHT, SHOWN_MAX, TreeNode, draw
 from tests.report_samples import NAMES, sample_report, sample_tree
 
 HTML = render_report(sample_report())
@@ -75,7 +75,7 @@ def test_parts_that_are_missing_are_left_out() -> None:
 
 
 def test_text_of_pages_and_peers_stays_text() -> None:
-    """Guard: node/explorer/report.py, _environment."""
+    """Guard: node/explorer/showing/report.py, _environment."""
     data = sample_report()
     (first, *rest) = data.steps
     hostile = msgspec.structs.replace(

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from adapters.ports import ArtefactRecord, SearchRecord
-from node.explorer.show import Parts, summarise
+from node.explorer.showing.show import Parts, summarise
 from node.live.browsers import Browsers
 from node.sessions.sessions import Sessions
 from protocol import ids

@@ -9,7 +9,8 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.search.entry import SCALE, NodeEntry, Register, make_update, node_key, parse_key, root_key
 from protocol.search.entry import key_text as text_of
-from protocol.search.tree import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS, SearchTree
+from protocol.search.share import BEST, CLOSED, COST_MS, PRIOR, RISK, VALUE_SUM, VISITS
+from protocol.search.tree import SearchTree
 from tests.trees import ROOT_KEY, SEARCH, click, lease, node
 
 
@@ -205,8 +206,8 @@ def test_spend_is_the_largest_cumulative_number_of_a_peer() -> None:
     target = tree()
     put(target, "alice", ROOT_KEY, Register(visits=5, cost_ms=700))
     put(target, "alice", node("a").key, Register(visits=3, cost_ms=300))
-    assert (target.spend("alice").visits, target.spend("alice").cost_ms) == (5, 700)
-    assert target.spend("bob").visits == 0
+    assert (target.effort("alice").visits, target.effort("alice").cost_ms) == (5, 700)
+    assert target.effort("bob").visits == 0
 
 
 def test_more_children_of_one_node_than_a_page_can_offer_are_refused() -> None:

@@ -54,10 +54,10 @@ def test_an_envelope_of_a_trusted_peer_verifies_and_one_in_its_name_does_not() -
     Guard: protocol/trust/trust_set.py, TrustSet.find_key.
     """
     peers = TrustSet([peer(ALICE), peer(BOB)])
-    claims = envelope.Claims(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)
-    real = envelope.seal(b"x", kind="delta", key=ALICE, claims=claims)
+    header = envelope.Header(issuer=node_of(ALICE), issued_s=1, unique=b"u" * 16)
+    real = envelope.seal(b"x", kind="delta", key=ALICE, header=header)
     assert envelope.verify(real, kinds=frozenset({"delta"}), find_key=peers.find_key).payload == b"x"
-    forged = envelope.seal(b"x", kind="delta", key=BOB, claims=claims)
+    forged = envelope.seal(b"x", kind="delta", key=BOB, header=header)
     with pytest.raises(MeshError) as caught:
         envelope.verify(forged, kinds=frozenset({"delta"}), find_key=peers.find_key)
     assert caught.value.code == "envelope.key_unknown"

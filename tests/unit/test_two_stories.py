@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from adapters.search.writer import TreeWriter
-from node.explorer.share_heads import proof_key
+from node.explorer.sharing.share_heads import proof_key
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.log import log_proof
@@ -86,7 +86,7 @@ async def expelled(node: MemoryNode, search: str) -> dict[str, str]:
 
 async def visits_of(node: MemoryNode, search: str, writer: MemoryNode) -> int:
     """What ``writer`` says about the root, as ``node`` has it."""
-    return (await node.replica(search)).tree.spend(writer.id).visits
+    return (await node.replica(search)).tree.effort(writer.id).visits
 
 
 # --- two stories -----------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ async def visits_of(node: MemoryNode, search: str, writer: MemoryNode) -> int:
 async def test_a_writer_that_tells_two_participants_different_deltas_is_put_out_by_all_with_the_proof(
     four: tuple[list[MemoryNode], Storyteller, Script],
 ) -> None:
-    """Guard: node/explorer/share_heads.py, ShareHeads.compare."""
+    """Guard: node/explorer/sharing/share_heads.py, ShareHeads.compare."""
     (anna, bruno, carla, mallory), teller, _ = four
     await teller.push(anna, *await teller.signed(3))
     await teller.push(bruno, *await teller.signed(5))
@@ -175,7 +175,7 @@ async def test_a_delta_is_shown_by_who_holds_it(four: tuple[list[MemoryNode], St
 async def test_a_delta_that_is_in_no_log_costs_its_writer_its_share(
     four: tuple[list[MemoryNode], Storyteller, Script],
 ) -> None:
-    """Guard: node/explorer/exchange.py, Exchange.receive."""
+    """Guard: node/explorer/sharing/exchange.py, Exchange.receive."""
     (anna, _, _, mallory), teller, _ = four
     await teller.push(anna, *await teller.signed(3, logged=False))
     await until(lambda: expelled(anna, teller.search), "anna has asked for the proof")
@@ -188,7 +188,7 @@ async def test_a_delta_that_is_in_no_log_costs_its_writer_its_share(
 async def test_an_owed_proof_stops_what_its_writer_sends_until_it_comes(
     four: tuple[list[MemoryNode], Storyteller, Script],
 ) -> None:
-    """Guard: node/explorer/log_proofs.py, DeltaProofs.check."""
+    """Guard: node/explorer/sharing/log_proofs.py, DeltaProofs.check."""
     (anna, _, _, mallory), teller, _ = four
 
     async def later(caller: str, ask: LogProveAsk) -> LogProven:
@@ -234,7 +234,7 @@ async def test_a_proof_in_another_history_of_the_log_is_none(
 
 
 async def test_a_claim_that_is_in_no_log_does_not_count_and_one_that_is_does() -> None:
-    """Guard: node/explorer/coordinator.py, Coordinator.take_result."""
+    """Guard: node/explorer/coordinating/coordinator.py, Coordinator.take_result."""
     async with memory_mesh("anna", "bruno", workers=0) as (anna, bruno):
         script = scripted(bruno)
         task = asyncio.create_task(anna.run(NEVER))
@@ -282,7 +282,7 @@ async def test_a_result_whose_proof_cannot_be_had_yet_is_returned_again() -> Non
 
 
 async def test_an_assignment_that_is_in_no_log_is_not_worked_on() -> None:
-    """Guard: node/explorer/branch_work.py, BranchWork._work."""
+    """Guard: node/explorer/working/branch_work.py, BranchWork._work."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         spec = await _opened(anna, bruno)
         script = Script(anna)

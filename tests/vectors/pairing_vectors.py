@@ -113,7 +113,7 @@ ALICE_RECOVERED = event(recover(LATER, 1, genesis(ALICE)), RECOVERY, LATER, at_s
 
 
 def said(log: bytes, name: str, nonce: bytes, /, **changed: Any) -> dict[str, Any]:
-    """An introduction; a field that is None is left out."""
+    """A self-description; a field that is None is left out."""
     addresses = ["https://192.0.2.7:7443"]
     fields = {"log": log, "name": name, "addresses": addresses, "grants": {}, "asks": {}, "nonce": nonce} | changed
     return {field: value for field, value in fields.items() if value is not None}
@@ -130,17 +130,17 @@ def signed(
 
 
 def join(
-    introduction: dict[str, Any] | None = None, *, inviter: SigningKey = ALICE, leaf: bytes = LEAF, **more: Any
+    description: dict[str, Any] | None = None, *, inviter: SigningKey = ALICE, leaf: bytes = LEAF, **more: Any
 ) -> bytes:
     """Bob's request."""
-    body = cbor(introduction or said(BOB_LOG, "bob", NONCE))
+    body = cbor(description or said(BOB_LOG, "bob", NONCE))
     key = more.pop("key", BOB)
     return signed(body, ["trailmesh-join-v1", public(inviter), hashlib.sha256(leaf).digest()], key, **more)
 
 
-def answer(introduction: dict[str, Any] | None = None, *, to: bytes, leaf: bytes = LEAF, **more: Any) -> bytes:
+def answer(description: dict[str, Any] | None = None, *, to: bytes, leaf: bytes = LEAF, **more: Any) -> bytes:
     """Alice's answer to the request ``to``."""
-    body = cbor(introduction or said(ALICE_LOG, "alice", b"", grants=OFFERED))
+    body = cbor(description or said(ALICE_LOG, "alice", b"", grants=OFFERED))
     key, domain = more.pop("key", ALICE), more.pop("domain", "trailmesh-join-answer-v1")
     start = [domain, hashlib.sha256(to).digest(), hashlib.sha256(leaf).digest()]
     return signed(body, start, key, **more)

@@ -11,6 +11,7 @@ import pytest
 from protocol import limits, messages
 from protocol.errors import MeshError
 from protocol.page.action import Action
+from protocol.routes import ROUTES
 from protocol.search.lease import Event, Lease, LeaseBook, check_spend
 from protocol.wire import cbor, frames
 from tests.vectors import message_vectors as vectors
@@ -30,7 +31,7 @@ def test_the_files_are_what_the_generator_writes() -> None:
 def test_every_record_of_a_route_has_a_vector() -> None:
     told = {case["record"] for case in MESSAGES}
     same_form = {"SearchClose", "BranchAssign", "BranchRevoke", "BranchReturn", "KeysAsk", "EchoAsk", "LogConsistency"}
-    asked = {record.__name__ for route in messages.ROUTES.values() for record in (route.request, route.answer)}
+    asked = {record.__name__ for route in ROUTES.values() for record in (route.request, route.answer)}
     assert asked - told <= same_form | {"LogProven"}
 
 

@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 from protocol.errors import MeshError
 from protocol.keys.keylog import KeyLog
 from protocol.pairing.by_digits import Party, SasJoiner, SasWindow
-from protocol.pairing.by_invite import Introduction
+from protocol.pairing.by_invite import SelfDescription
 from protocol.wire import cbor
 from tests.vectors import sas_vectors
 
@@ -24,8 +24,8 @@ LEAF = EXCHANGE["leaf_sha256"]
 
 
 def party(side: str) -> tuple[Party, bytes]:
-    """Whoever introduces itself in the body of ``side``, and its nonce."""
-    said = cbor.decode_as(EXCHANGE[f"{side}_body"], Introduction)
+    """The node that describes itself in the body of ``side``, and its nonce."""
+    said = cbor.decode_as(EXCHANGE[f"{side}_body"], SelfDescription)
     key = SigningKey(EXCHANGE[f"{side}_seed"])
     made = Party(
         key,

@@ -96,7 +96,7 @@ def test_envelopes(case: dict[str, Any]) -> None:
 
 def test_sealing_gives_the_bytes_of_the_vector() -> None:
     alice, bob = (SigningKey(bytes([seed]) * 32) for seed in (1, 2))
-    claims = envelope.Claims(
+    header = envelope.Header(
         issuer=ids.node_id(bytes(alice.verify_key)),
         audience=ids.node_id(bytes(bob.verify_key)),
         issued_s=1_000,
@@ -105,7 +105,7 @@ def test_sealing_gives_the_bytes_of_the_vector() -> None:
     )
     binding = envelope.route_binding("POST", "/peer/v1/probe")
     assert (
-        envelope.seal(b"payload", kind="probe", key=alice, claims=claims, binding=binding).hex() == generate.envelope()
+        envelope.seal(b"payload", kind="probe", key=alice, header=header, binding=binding).hex() == generate.envelope()
     )
 
 

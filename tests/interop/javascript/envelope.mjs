@@ -8,7 +8,7 @@ import { sign, verify } from './keys.mjs'
 const ALGORITHM = 1,
   CONTENT_TYPE = 3,
   KEY_ID = 4,
-  CLAIMS = 15
+  CWT_CLAIMS = 15
 const ISSUER = 1,
   AUDIENCE = 3,
   EXPIRES = 4,
@@ -38,7 +38,7 @@ export function seal({ kind, key, issuer, payload, issued, audience = null, rout
     [ALGORITHM, EDDSA],
     [CONTENT_TYPE, mediaType(kind)],
     [KEY_ID, keyId(key.public)],
-    [CLAIMS, claims],
+    [CWT_CLAIMS, claims],
   ]
   const header = encode(new Map(fields))
   return encodeTagged([header, {}, payload, sign(key, signedBytes(header, route, payload))])
@@ -58,13 +58,13 @@ export function parse(bytes, bytesMax) {
 }
 
 function protectedHeader(map) {
-  demand(hasKeys(map, [ALGORITHM, CONTENT_TYPE, KEY_ID, CLAIMS]), 'envelope.invalid', 'not the four headers')
+  demand(hasKeys(map, [ALGORITHM, CONTENT_TYPE, KEY_ID, CWT_CLAIMS]), 'envelope.invalid', 'not the four headers')
   demand(map.get(ALGORITHM) === EDDSA, 'envelope.invalid', 'another algorithm')
   const kind = /^application\/vnd\.trailmesh\.(.*)\+cose$/s.exec(map.get(CONTENT_TYPE))?.[1]
   demand(kind !== undefined, 'envelope.invalid', 'another media type')
   demand(map.get(KEY_ID)?.length === 8 && Buffer.isBuffer(map.get(KEY_ID)), 'envelope.invalid', 'no key id')
-  const claims = map.get(CLAIMS)
-  demand(hasKeys(claims, [ISSUER, ISSUED, UNIQUE], [AUDIENCE, EXPIRES]), 'envelope.invalid', 'not the claims')
+  const claims = map.get(CWT_CLAIMS)
+  demand(hasKeys(claims, [ISSUER, ISSUED, UNIQUE], [AUDIENCE, EXPIRES]), 'envelope.invalid', 'not the CWT claims')
   const found = {
     issuer: claims.get(ISSUER),
     audience: claims.get(AUDIENCE) ?? null,

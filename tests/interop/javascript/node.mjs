@@ -46,8 +46,8 @@ export class Node {
 
   /** Pair with the node that made `invite`, granting it `grants` here: an object of scopes and origins. */
   async join(invite, grants) {
-    const introduce = { log: this.keyLog.encode(), name: this.name, addresses: [this.address], grants }
-    const peer = await join(invite, { key: this.key, ...introduce })
+    const own = { log: this.keyLog.encode(), name: this.name, addresses: [this.address], grants }
+    const peer = await join(invite, { key: this.key, ...own })
     this.peers.set(peer.node, { ...peer, granted: new Map(Object.entries(grants)) })
     return peer
   }

@@ -4,7 +4,7 @@ import { encode } from './cbor.mjs'
 import { as, demand } from './errors.mjs'
 import { hashIn, sha256 } from './ids.mjs'
 import { sign, verify } from './keys.mjs'
-import { readIntroduction } from './pairing.mjs'
+import { readDescription } from './pairing.mjs'
 import { among, bool, bytes, exactly, parse, record } from './records.mjs'
 
 const DIGITS = 10_000_000n
@@ -20,7 +20,7 @@ export const digitsOf = (transcript) =>
   String(hashIn('trailmesh-sas-digits-v1', transcript).readBigUInt64BE(0) % DIGITS).padStart(7, '0')
 const said = (domain, ...parts) => encode([domain, ...parts])
 
-/** The three requests of a joiner with the introduction `body`; `offer` is the body of the window. */
+/** The three requests of a joiner with the self-description `body`; `offer` is the body of the window. */
 export const requests = {
   commit: (leafHash, body) => encode({ ask: { step: 'commit', commitment: commitmentTo(leafHash, body) } }),
   reveal(key, leafHash, body, offer) {
@@ -34,7 +34,7 @@ export const requests = {
   },
 }
 
-/** The waiting side. `body` is its introduction; its person answers with `agreed`. */
+/** The waiting side. `body` is its self-description; its person answers with `agreed`. */
 export class Window {
   agreed = null
   joiner = null
@@ -66,7 +66,7 @@ export class Window {
   reveal({ body, signature }) {
     const fits = !this.joiner && this.commitment?.equals(commitmentTo(this.leafHash, body))
     demand(fits, 'pairing.refused', 'not what was committed to')
-    const joiner = readIntroduction(body, { nonceBytes: 16 })
+    const joiner = readDescription(body, { nonceBytes: 16 })
     demand(joiner.node !== this.node, 'pairing.refused', 'the window itself')
     const transcript = transcriptOf(this.leafHash, body, this.body)
     demand(verify(joiner.key, said('trailmesh-sas-reveal-v1', transcript), signature), 'pairing.refused', 'signature')

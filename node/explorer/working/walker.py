@@ -7,18 +7,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from adapters.ports import Outcome, Page
+from node.explorer.sharing.visit import WalkStep
 from node.live import Driver, Gate
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto
 from protocol.page.observation import Observation
-
-
-class WalkStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One edge of a path: the tree node it leads to, the action, and the state expected there (empty: unknown)."""
-
-    key: bytes
-    action: Action
-    state: bytes = b""
 
 
 class Reopening(msgspec.Struct):

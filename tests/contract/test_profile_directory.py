@@ -13,9 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.browser import home as home_of
+from adapters.browser import profile_directory
 from adapters.browser.chromium import launcher
-from adapters.browser.home import PATH_CHARS_MAX, make_home, own_home, remove_abandoned, remove_home
+from adapters.browser.profile_directory import (
+    PATH_CHARS_MAX,
+    lock_profile_directory,
+    make_profile_directory,
+    remove_abandoned,
+    remove_profile_directory,
+)
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
@@ -47,7 +53,7 @@ async def test_a_deep_directory_for_temporary_files_does_not_keep_a_browser_from
 
 def test_where_every_directory_is_too_deep_the_error_says_so(tmp_path: Path) -> None:
     with pytest.raises(MeshError) as caught:
-        make_home([str(deep(tmp_path))])
+        make_profile_directory([str(deep(tmp_path))])
     assert (caught.value.code, caught.value.detail["reason"]) == ("browser.launch", "directory")
     assert f"{PATH_CHARS_MAX} characters" in caught.value.message
     assert deep_entries(tmp_path) == []
@@ -73,7 +79,7 @@ async def test_what_the_system_refuses_is_an_error_of_the_browser_and_leaves_not
     with pytest.raises(MeshError) as caught:
         await launcher(SETTINGS)()
     left = deep_entries(root)
-    remove_home(root)
+    remove_profile_directory(root)
     assert (caught.value.code, caught.value.detail["reason"], left) == ("browser.launch", reason, [])
 
 
@@ -84,25 +90,25 @@ async def test_nothing_of_a_browser_stays_when_it_was_closed(tmp_path: Path, mon
     assert len(deep_entries(root)) == 1
     await browser.close()
     left = deep_entries(root)
-    remove_home(root)
+    remove_profile_directory(root)
     assert left == []
 
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
     root = Path(tempfile.mkdtemp(dir="/tmp"))
-    homes = {name: make_home([str(root)]) for name in ("used", "left", "link")}
-    used = own_home(homes["used"])
+    directories = {name: make_profile_directory([str(root)]) for name in ("used", "left", "link")}
+    used = lock_profile_directory(directories["used"])
     for name in ("left", "link"):
-        own_home(homes[name]).release()
-    homes["link"].rename(tmp_path / "elsewhere")
-    homes["link"].symlink_to(tmp_path / "elsewhere")
+        lock_profile_directory(directories[name]).release()
+    directories["link"].rename(tmp_path / "elsewhere")
+    directories["link"].symlink_to(tmp_path / "elsewhere")
     foreign = root / "trailmesh-notes"
     foreign.mkdir()
     removed = remove_abandoned([str(root)])
-    stays = foreign.is_dir() and all(homes[name].exists() for name in ("used", "link"))
+    stays = foreign.is_dir() and all(directories[name].exists() for name in ("used", "link"))
     used.release()
-    remove_home(root)
-    assert removed == [homes["left"]]
+    remove_profile_directory(root)
+    assert removed == [directories["left"]]
     assert stays
 
 
@@ -111,16 +117,18 @@ def test_the_processes_of_a_browser_are_found_by_its_directory_and_ended_and_no_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proc: str
 ) -> None:
     """Also where processes are listed by ``ps`` only."""
-    monkeypatch.setattr(home_of, "_PROC", Path(proc))
+    monkeypatch.setattr(profile_directory, "_PROC", Path(proc))
     sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
-    homes = [tmp_path / name for name in ("a", "a", "ab", "b")]
-    running = [subprocess.Popen([*sleeping, "--type=x", f"--user-data-dir={home}", "--last"]) for home in homes]
+    directories = [tmp_path / name for name in ("a", "a", "ab", "b")]
+    running = [
+        subprocess.Popen([*sleeping, "--type=x", f"--user-data-dir={directory}", "--last"]) for directory in directories
+    ]
     try:
-        assert set(home_of.browser_processes(homes[0])) == {process.pid for process in running[:2]}
+        assert set(profile_directory.browser_processes(directories[0])) == {process.pid for process in running[:2]}
         reaping = [threading.Thread(target=process.wait) for process in running[:2]]
         for thread in reaping:
             thread.start()
-        home_of.end_browser(homes[0])
+        profile_directory.end_browser(directories[0])
         for thread in reaping:
             thread.join(10)
         assert [process.poll() for process in running] == [-signal.SIGKILL, -signal.SIGKILL, None, None]

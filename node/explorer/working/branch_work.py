@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, Store
+from adapters.ports import Clock, LeaseRecord, SearchStore
 from node.base import either
 from node.config import Config
 from node.explorer.kept import put_lease
-from node.explorer.log_proofs import LogProofs
-from node.explorer.replica import Replica
+from node.explorer.sharing.log_proofs import LogProofs
+from node.explorer.sharing.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import current_caller
@@ -51,7 +51,7 @@ class BranchWork:
         spec: SearchSpec,
         witness: Witness,
         calls: Calls,
-        store: Store,
+        store: SearchStore,
         clock: Clock,
         config: Config,
         proofs: LogProofs,
@@ -87,7 +87,7 @@ class BranchWork:
         """
         self._witness.check_signs()
         opened = envelope.verify(sealed, kinds=frozenset({KIND_ASSIGNMENT}), find_key=self._peers.find_key)
-        if opened.claims.issuer != caller:
+        if opened.header.issuer != caller:
             raise MeshError("envelope.issuer", "an assignment is sent by its coordinator only")
         assignment = cbor.decode_as(opened.payload, Assignment)
         if assignment.search != self._spec.id:

@@ -7,9 +7,9 @@ import logging
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, Store
+from adapters.ports import Clock, LeaseRecord, SearchStore
 from node.explorer.kept import put_lease
-from node.explorer.replica import Replica
+from node.explorer.sharing.replica import Replica
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -25,7 +25,7 @@ _NOTHING = Spend()
 class LeaseDesk:
     """The leases of one search. The book decides; tree and store only record its decisions."""
 
-    def __init__(self, replica: Replica, store: Store, clock: Clock, *, caller: str = "") -> None:
+    def __init__(self, replica: Replica, store: SearchStore, clock: Clock, *, caller: str = "") -> None:
         """caller: who has the search run; written down with each lease."""
         self._search = replica.spec.id
         self._replica = replica

@@ -1,4 +1,4 @@
-"""The directory of a launched Chromium: its profile with our preferences, its lock, its temporary files.
+"""The profile directory of a launched Chromium: its user data with our preferences, its lock, its temporary files.
 
 It goes with the browser. One whose process was killed stays behind until the next node or browser of the same user begins,
 which also ends the browser, should it still run (``leash``).
@@ -40,7 +40,7 @@ _PROC: Final = Path("/proc")
 PROFILE_ARGUMENT: Final = "--user-data-dir="
 
 
-def make_home(roots: Sequence[str] = ()) -> Path:
+def make_profile_directory(roots: Sequence[str] = ()) -> Path:
     """A fresh directory for one Chromium, below the first of ``roots`` that will do.
 
     roots: empty for the system's directory of temporary files, and where that is too deep for Chromium, the usual ones.
@@ -48,29 +48,29 @@ def make_home(roots: Sequence[str] = ()) -> Path:
     """
     for root in roots or (tempfile.gettempdir(), *_USUAL):
         try:
-            home = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
+            directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
         except OSError:
             continue
-        if len(str(home)) <= PATH_CHARS_MAX:
+        if len(str(directory)) <= PATH_CHARS_MAX:
             try:
-                (home / "Default").mkdir()
-                (home / "Default" / "Preferences").write_text(json.dumps(PREFERENCES))
+                (directory / "Default").mkdir()
+                (directory / "Default" / "Preferences").write_text(json.dumps(PREFERENCES))
             except OSError as error:
-                remove_home(home)
+                remove_profile_directory(directory)
                 raise MeshError("browser.launch", "its directory cannot be written", reason="directory") from error
-            return home
-        home.rmdir()
+            return directory
+        directory.rmdir()
     detail = f"no directory of at most {PATH_CHARS_MAX} characters for temporary files: set TMPDIR to a shorter one"
     raise MeshError("browser.launch", detail, reason="directory")
 
 
-def own_home(home: Path) -> FileLock:
-    """Have ``home`` known as one in use, as long as the result is held and this process lives. Errors: ``browser.launch``."""
-    lock = FileLock(home / _UNOWNED_FILE, timeout=0, mode=0o600, thread_local=False)
+def lock_profile_directory(directory: Path) -> FileLock:
+    """Have ``directory`` known as one in use, as long as the result is held and this process lives. Errors: ``browser.launch``."""
+    lock = FileLock(directory / _UNOWNED_FILE, timeout=0, mode=0o600, thread_local=False)
     try:
         lock.acquire()
         # Locked before anybody can find it: a directory with a lock that nobody holds was left behind, however new it is.
-        (home / _UNOWNED_FILE).rename(home / _OWNER_FILE)
+        (directory / _UNOWNED_FILE).rename(directory / _OWNER_FILE)
     except (OSError, Timeout) as error:
         raise MeshError("browser.launch", "its directory cannot be locked", reason="directory") from error
     return lock
@@ -79,42 +79,42 @@ def own_home(home: Path) -> FileLock:
 def remove_abandoned(roots: Sequence[str] = ()) -> list[Path]:
     """End the browsers that killed processes of this user left behind, and remove their directories, which are returned.
 
-    Never raises. roots: as in ``make_home``.
+    Never raises. roots: as in ``make_profile_directory``.
     """
     removed = []
     for root in dict.fromkeys(roots or (tempfile.gettempdir(), *_USUAL)):
         with suppress(OSError):
-            removed += [home for home in Path(root).glob(f"{_PREFIX}*") if _removed_if_abandoned(home)]
+            removed += [directory for directory in Path(root).glob(f"{_PREFIX}*") if _removed_if_abandoned(directory)]
     return removed
 
 
-def _removed_if_abandoned(home: Path) -> bool:
-    owner = home / _OWNER_FILE
+def _removed_if_abandoned(directory: Path) -> bool:
+    owner = directory / _OWNER_FILE
     try:
         # What others put there under such a name is none of ours, nor is what has no lock of ours in it.
-        if not all(_is_own(path, kind) for path, kind in ((home, stat.S_ISDIR), (owner, stat.S_ISREG))):
+        if not all(_is_own(path, kind) for path, kind in ((directory, stat.S_ISDIR), (owner, stat.S_ISREG))):
             return False
         with FileLock(owner, timeout=0, mode=0o600):
-            end_browser(home)
-            remove_home(home)
+            end_browser(directory)
+            remove_profile_directory(directory)
             return True
     except (OSError, Timeout):
         return False
 
 
-def end_browser(home: Path) -> None:
-    """Kill every process whose command line says that ``home`` is its profile, and wait a while until none is left."""
+def end_browser(directory: Path) -> None:
+    """Kill every process whose command line says that ``directory`` is its profile, and wait a while until none is left."""
     until = time.monotonic() + _END_TIMEOUT_S
-    while (found := browser_processes(home)) and time.monotonic() < until:
+    while (found := browser_processes(directory)) and time.monotonic() < until:
         for pid in found:
             with suppress(OSError):  # it has ended, or is somebody else's
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_POLL_S)
 
 
-def browser_processes(home: Path) -> list[int]:
-    """The pids of all processes whose command line says that ``home`` is their profile."""
-    argument = f" {PROFILE_ARGUMENT}{home} "
+def browser_processes(directory: Path) -> list[int]:
+    """The pids of all processes whose command line says that ``directory`` is their profile."""
+    argument = f" {PROFILE_ARGUMENT}{directory} "
     return [pid for pid, command in _processes() if pid != os.getpid() and argument in f" {command} "]
 
 
@@ -136,11 +136,11 @@ def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
     return found.st_uid == os.geteuid() and kind(found.st_mode)
 
 
-def environment(home: Path) -> dict[str, str | float | bool]:
-    """What Chromium finds in its environment: this process's, with its temporary files in ``home``."""
-    return {**os.environ, "TMPDIR": str(home)}
+def environment(directory: Path) -> dict[str, str | float | bool]:
+    """What Chromium finds in its environment: this process's, with its temporary files in ``directory``."""
+    return {**os.environ, "TMPDIR": str(directory)}
 
 
-def remove_home(home: Path) -> None:
+def remove_profile_directory(directory: Path) -> None:
     """Remove it with everything in it. Never raises."""
-    shutil.rmtree(home, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)

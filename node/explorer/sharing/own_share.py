@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from node.explorer.visit import Visit, register_of
+from node.explorer.sharing.visit import Visit, register_of
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
@@ -101,7 +101,7 @@ class OwnShare:
 
     def record(self, visit: Visit) -> None:
         """Add one iteration to the registers of every node it passed, the root included."""
-        for key in (self._root, *visit.trail):
+        for key in (self._root, *visit.path):
             self.registers[key] = visit.added_to(self.registers.get(key, Register()), key)
             self._new_registers.add(key)
 

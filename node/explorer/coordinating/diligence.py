@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from node.explorer.progress import Progress
-from node.explorer.replica import Replica
+from node.explorer.sharing.replica import Replica
 from protocol import limits
 
 _FIRST_PAUSE_S: Final = 3.0

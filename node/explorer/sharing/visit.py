@@ -1,4 +1,4 @@
-"""What one iteration of exploring adds to a node's share of the tree."""
+"""What walks and the tree tell each other: the steps to a tree node, and what one iteration there adds to a node's share."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ from typing import Any
 
 import msgspec
 
+from protocol.page.action import Action
 from protocol.search.entry import SCALE, Register
+
+
+class WalkStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One edge of a path: the tree node it leads to, the action, and the state expected there (empty: unknown)."""
+
+    key: bytes
+    action: Action
+    state: bytes = b""
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration: which nodes it passed and what came of it."""
 
-    trail: tuple[bytes, ...]
+    path: tuple[bytes, ...]
     """Keys from below the root to the last node."""
     value: float
     """0 to 1."""
     cost_ms: int
     success: bool = False
     failed: bool = False
-    """The last action of the trail could not be performed."""
+    """The last action of the path could not be performed."""
     closed: bool = False
     """Nothing is left to try below the last node."""
     states: Mapping[bytes, bytes] = {}
@@ -29,7 +38,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     def added_to(self, old: Register, key: bytes) -> Register:
         """The register of ``key``, one of the nodes that were passed, after this iteration."""
         value = round(max(0.0, min(1.0, self.value)) * SCALE)
-        last = bool(self.trail) and key == self.trail[-1]
+        last = bool(self.path) and key == self.path[-1]
         return Register(
             visits=old.visits + 1,
             value_sum=old.value_sum + value,

@@ -14,9 +14,9 @@ from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
 from node.base import counted, write_atomic
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
-from node.explorer.replica import Replica
-from node.explorer.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
-from node.explorer.tree_picture import TreeNode
+from node.explorer.sharing.replica import Replica
+from node.explorer.showing.report import MeshNode, ReportInput, ShownReplay, SignedRow, SpendRow, render_report
+from node.explorer.showing.tree_picture import TreeNode
 from node.sessions import Sessions
 from node.trust import Peers
 from node.verbs.explore import PeerSpend, Summary
@@ -25,7 +25,7 @@ from protocol.errors import CODES, MeshError
 from protocol.messages import SearchSpec
 from protocol.page.action import describe
 from protocol.search.entry import SCALE, decode_action, node_key
-from protocol.search.tree import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
+from protocol.search.share import BEST, CLOSED, FAILURES, PRIOR, RISK, VISITS
 from protocol.wire import envelope
 
 _MARKS: Final = {
@@ -90,7 +90,7 @@ def _summary(
     verified = progress.verified
     spend = []
     for peer in spec.participants:
-        seen = replica.tree.spend(peer)
+        seen = replica.tree.effort(peer)
         leased = [lease for lease in leases if lease.worker == peer]
         spend.append(
             PeerSpend(
@@ -189,7 +189,7 @@ def _signed_row(parts: Parts, artefact: str, data: bytes) -> SignedRow:
     return SignedRow(
         artefact=artefact,
         kind=claimed.kind,
-        signer=_name(parts, claimed.claims.issuer),
+        signer=_name(parts, claimed.header.issuer),
         digest=hashlib.sha256(data).digest(),
         verified=verified,
     )

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from adapters.ports import DeltaRecord, NewTreeWriter, Store, TreeWriter
 from node.base import every_delta
 from node.explorer.expulsions import Expulsions
-from node.explorer.own_share import OwnShare
-from node.explorer.walker import WalkStep
+from node.explorer.sharing.own_share import OwnShare
+from node.explorer.sharing.tree_view import TreeView
 from node.feed import Feed
 from node.signing import Witness
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec, ShareHead
 from protocol.search.delta import KIND, Decoded, Delta, DeltaReader, decode_chunk, decode_delta, encode_delta
-from protocol.search.entry import STATE_UNKNOWN, NodeEntry, TreeUpdate, decode_action, root_key
-from protocol.search.tree import CLOSED, VISITS, CheckRoom, SearchTree
+from protocol.search.entry import TreeUpdate, root_key
+from protocol.search.tree import CheckRoom, SearchTree
 from protocol.search.uct import Uct
 from protocol.wire import envelope
 
@@ -52,6 +51,7 @@ class Replica:
         self.uct = Uct(self.tree, witness.node)
         self.root = root_key(spec.id)
         self.own = OwnShare(self.root)
+        self.view = TreeView(self.tree, self.uct, self.own)
         self.epoch = 0
         self.seq = 0
         self.expelled: dict[str, str] = {}
@@ -66,7 +66,6 @@ class Replica:
         self._new_writer = new_writer
         self._writer: TreeWriter | None = None
         self._readers: dict[str, DeltaReader] = {}
-        self._by_state: dict[bytes, bytes] = {}
         self._broken = False
         self._flushing = asyncio.Lock()
         self._merging = asyncio.Lock()
@@ -146,7 +145,7 @@ class Replica:
             raise
         self.uct.refresh(rows)
         for key, row in zip(update.stat_keys, update.stats, strict=True):
-            self._note_state(key, row["state"].tobytes())
+            self.view.note_state(key, row["state"].tobytes())
         if peer == self._witness.node and self._writer is None:
             self._recall(reader.epoch, update)
         return True
@@ -157,13 +156,6 @@ class Replica:
             self.epoch = epoch
             self.own.forget()
         self.own.recall(update)
-
-    def _note_state(self, key: bytes, state: bytes) -> None:
-        if state == STATE_UNKNOWN:
-            return
-        known = self._by_state.get(state)
-        if known is None or (self.depth(key), key) < (self.depth(known), known):
-            self._by_state[state] = key
 
     # --- own results -------------------------------------------------------------------------------------------------
 
@@ -222,7 +214,7 @@ class Replica:
         honest peer sends costs its writer its whole share, for good. Errors: ``envelope.*``, ``delta.*``, ``peer.limit``.
         """
         opened = envelope.verify(sealed, kinds=frozenset({KIND}), find_key=find_key)
-        if opened.claims.issuer != peer:
+        if opened.header.issuer != peer:
             raise MeshError("envelope.issuer", "a delta is sent by its writer only")
         async with self._merging:
             self.check_welcome(peer)
@@ -295,10 +287,10 @@ class Replica:
             self.uct.refresh(rows)
             yield
         # Where a state was seen may have been this peer's word alone: the others are asked again.
-        self._by_state = {}
+        self.view.forget_states()
         for nearest in self.tree.states():
             for state, key in nearest.items():
-                self._note_state(key, state)
+                self.view.note_state(key, state)
             yield
 
     def have(self, peer: str) -> tuple[int, int]:
@@ -320,93 +312,6 @@ class Replica:
         reader = self._readers.get(head.writer)
         digest = reader.digest(head.epoch, head.seq) if reader else None
         return digest not in (None, head.digest)
-
-    # --- reading, by key ---------------------------------------------------------------------------------------------
-
-    def steps_to(self, key: bytes) -> list[WalkStep]:
-        """The path from the start page to ``key``, with the states known on the way. Errors: ``input.not_found``."""
-        steps: list[WalkStep] = []
-        while key != self.root:
-            entry = self._entry(key)
-            steps.append(WalkStep(key=key, action=decode_action(entry.action), state=self.state(key)))
-            key = entry.parent
-        return steps[::-1]
-
-    def _entry(self, key: bytes) -> NodeEntry:
-        own = self.own.nodes.get(key)
-        row = self.tree.row(key)
-        if own is None and row is None:
-            raise MeshError("input.not_found", "no such node in the search tree")
-        return own or self.tree.node(row or 0)
-
-    def action(self, key: bytes) -> bytes:
-        """The encoded action that leads to ``key``, merged or not yet."""
-        return self._entry(key).action
-
-    def state(self, key: bytes) -> bytes:
-        """The state hash seen at ``key``: what this node saw, else what most peers say; empty when unknown."""
-        own = self.own.registers.get(key)
-        if own is not None and own.state != STATE_UNKNOWN:
-            return own.state
-        row = self.tree.row(key)
-        state = self.tree.agreement(row).state if row is not None else STATE_UNKNOWN
-        return b"" if state == STATE_UNKNOWN else state
-
-    def visits(self, key: bytes) -> int:
-        """Visits of all peers, merged so far."""
-        row = self.tree.row(key)
-        return int(self.tree.totals[row, VISITS]) if row is not None else 0
-
-    def depth(self, key: bytes) -> int:
-        """Steps from the start page; a large number when it is not connected yet."""
-        row = self.tree.row(key)
-        depth = int(self.tree.depth[row]) if row is not None else -1
-        return depth if depth >= 0 else 1_000
-
-    def closed(self, key: bytes) -> bool:
-        """Whether any node reports that nothing is left to try below ``key``."""
-        row = self.tree.row(key)
-        return row is not None and bool(self.tree.totals[row, CLOSED])
-
-    def expanded(self, key: bytes) -> bool:
-        """Whether anybody has named what can be done after ``key``."""
-        row = self.tree.row(key)
-        return key in self.own.children or (row is not None and bool(len(self.tree.children(row))))
-
-    def children(self, key: bytes) -> list[bytes]:
-        """The named children of ``key``, most promising first, merged so far."""
-        row = self.tree.row(key)
-        return [self.tree.key(child) for child in self.tree.children(row).tolist()] if row is not None else []
-
-    def choosable(self, key: bytes) -> list[bytes]:
-        """The children of ``key`` that may be chosen, most promising by prior first: neither risky nor closed."""
-        row = self.tree.row(key)
-        if row is None:
-            return []
-        return [self.tree.key(child) for child in self.tree.children(row).tolist() if self.uct.base[child] > -math.inf]
-
-    def untried(self, key: bytes, *, risk_class_max: int) -> list[tuple[bytes, NodeEntry]]:
-        """Children of ``key`` that nobody has tried and that may be performed.
-
-        What was just named here is not merged before the next flush, so the own share is asked as well.
-        """
-        found = {child: self._entry(child) for child in (*self.own.children.get(key, ()), *self.children(key))}
-        return [
-            (child, entry)
-            for child, entry in found.items()
-            if entry.risk <= risk_class_max and child not in self.own.registers and not self.visits(child)
-        ]
-
-    def descend(self, key: bytes) -> list[bytes]:
-        """The most promising way down from ``key`` (left out), by production-aware UCT; empty when nothing can be chosen."""
-        row = self.tree.row(key)
-        if row is None:
-            return []
-        return [self.tree.key(below) for below in self.uct.descend(row)[1:]]
-
-    def nearest_with_state(self, state: bytes) -> bytes | None:
-        """The node nearest to the start page at which ``state`` was seen."""
-        return self._by_state.get(state)
 
 
 async def _decoded(chunk: bytes, *, may_lease: bool) -> Decoded:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock
 from node.explorer.progress import Progress, Verified
-from node.explorer.worker import BROWSER_GONE
+from node.explorer.working.worker import BROWSER_GONE
 from node.feed import Feed
 from node.verbs import Tell
 from protocol import ids, limits

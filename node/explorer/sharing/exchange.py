@@ -9,9 +9,9 @@ from typing import Any
 
 from adapters.ports import Clock, DeltaRecord, Store
 from node.base import Tasks
-from node.explorer.log_proofs import DeltaProofs, LogProofs
-from node.explorer.replica import Replica
-from node.explorer.share_heads import ShareHeads
+from node.explorer.sharing.log_proofs import DeltaProofs, LogProofs
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.share_heads import ShareHeads
 from node.trust import Calls
 from protocol import ids, limits
 from protocol.errors import MeshError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from adapters.ports import Clock, Store
+from adapters.ports import Clock, SessionStore
 from node.config import Config
 from node.explorer.progress import Verified
-from node.explorer.replica import Replica
-from node.explorer.worker import Worker, seed_of
+from node.explorer.sharing.replica import Replica
+from node.explorer.working.worker import Worker, seed_of
 from node.live import Browsers, Driver, Gate, Recording, guard_for, record
 from node.signing import Witness
 from protocol.errors import MeshError
@@ -29,7 +29,7 @@ _CLAIM_WAIT_S = 10
 class PageWork:
     """Pages of one node, always under its own policy, whichever node asked for the work."""
 
-    def __init__(self, witness: Witness, config: Config, store: Store, clock: Clock, browsers: Browsers) -> None:
+    def __init__(self, witness: Witness, config: Config, store: SessionStore, clock: Clock, browsers: Browsers) -> None:
         self._witness = witness
         self._config = config
         self._store = store

@@ -10,16 +10,17 @@ from typing import Any
 
 import msgspec
 
-from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
+from adapters.ports import Clock, LeaseRecord, SearchRecord, SearchStore
 from node.base import Tasks, either
 from node.config import Config
-from node.explorer.claims import Claims, VerifyClaim
-from node.explorer.diligence import Diligence
+from node.explorer.coordinating.claims import Claims, VerifyClaim
+from node.explorer.coordinating.dealing import Dealing
+from node.explorer.coordinating.diligence import Diligence
+from node.explorer.coordinating.lease_desk import LeaseDesk
 from node.explorer.kept import put_search
-from node.explorer.lease_desk import LeaseDesk
-from node.explorer.log_proofs import LogProofs
 from node.explorer.progress import Progress
-from node.explorer.replica import Replica
+from node.explorer.sharing.log_proofs import LogProofs
+from node.explorer.sharing.replica import Replica
 from node.signing import Witness
 from node.trust import Calls
 from node.verbs import Tell
@@ -27,37 +28,28 @@ from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.messages import (
-    KIND_ASSIGNMENT,
     KIND_RESULT,
     Assignment,
-    BranchAssign,
-    BranchLimits,
     BranchRenew,
     BranchRenewed,
     BranchResult,
     BranchRevoke,
     Done,
     SearchClose,
-    SearchOpen,
     SearchSpec,
     Spend,
 )
 from protocol.search.entry import SCALE
 from protocol.search.lease import Event, Lease, check_spend
-from protocol.search.tree import BEST
-from protocol.trust.grants import Scope
+from protocol.search.share import BEST
 from protocol.wire import cbor, envelope
 
 log = logging.getLogger(__name__)
 
 _TICK_S = 0.25
-_PEER_PAUSE_S = 3.0
 _PROGRESS_EVERY_TICKS = 8
 _GOODBYE_S = 5.0
 """How long a peer may take to hear that a search has ended."""
-_UNWILLING_PAUSE_S = 60.0
-_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version"})
-"""Answers that only a person changes: who gives one is asked rarely."""
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 WorkLocally = Callable[[Assignment, AfterIteration], Awaitable[BranchResult]]
@@ -74,7 +66,7 @@ class Coordinator:
         *,
         witness: Witness,
         calls: Calls,
-        store: Store,
+        store: SearchStore,
         clock: Clock,
         config: Config,
         verify_claim: VerifyClaim,
@@ -101,10 +93,24 @@ class Coordinator:
         self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node, witness.feed)
         self._results: set[str] = set()
         """Leases whose signed result has come."""
-        self._opened: set[str] = set()
-        self._paused_until_ms: dict[str, int] = {}
         self._tasks = Tasks()
         self._wake = asyncio.Event()
+        self._dealing = Dealing(
+            record.spec,
+            replica,
+            progress=self.progress,
+            desk=self._desk,
+            claims=self._claims,
+            diligence=self._diligence,
+            witness=witness,
+            calls=calls,
+            clock=clock,
+            config=config,
+            tasks=self._tasks,
+            wake=self._wake,
+            tell=tell,
+            work=self._work,
+        )
         self._ready = asyncio.Event()
         """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
         self._finished = False
@@ -140,8 +146,8 @@ class Coordinator:
                 self._unsaved = False
                 await self._save("running")
             await self._expire()
-            await self._deal(now_ms)
-            if not (self._desk.live() or self._claims.open or self._claims.postponed or self._anything_left()):
+            await self._dealing.deal(now_ms)
+            if not (self._desk.live() or self._claims.open or self._claims.postponed or self._dealing.anything_left()):
                 self._exhausted = True
                 return
             if ticks % _PROGRESS_EVERY_TICKS == 0:
@@ -175,7 +181,7 @@ class Coordinator:
         self._tell(self.snapshot())
         end = SearchClose(search=self.spec.id)
         await asyncio.gather(
-            *(self._say(peer, "search/close", end) for peer in self._others())
+            *(self._say(peer, "search/close", end) for peer in self._dealing.others())
         )  # whoever opened it there
         return self.record
 
@@ -224,108 +230,13 @@ class Coordinator:
             "branches": self.progress.branches,
             "live_leases": len(self._desk.live()),
             "nodes": len(tree),
-            "visits": {peer: tree.spend(peer).visits for peer in tree.peers},
+            "visits": {peer: tree.effort(peer).visits for peer in tree.peers},
             "best": int(tree.totals[tree.root, BEST]) / SCALE,
             "claims": self.progress.claims,
             "verified": self.progress.verified is not None,
         }
 
-    # --- dealing -----------------------------------------------------------------------------------------------------
-
-    def _workers(self) -> list[str]:
-        """Who may work, this node first: where branches are few, a peer that takes them and says nothing holds nobody up."""
-        url = self.spec.start_url
-        able = [node for node in self._others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
-        return [*[self._witness.node] * self._config.explore.workers, *able]
-
-    def _others(self) -> list[str]:
-        """The peers that take part."""
-        without = {self._witness.node, *self.replica.expelled}
-        return [node for node in self.spec.participants if node not in without]
-
-    async def _deal(self, now_ms: int) -> None:
-        """Give every idle worker a branch."""
-        if self._claims.open:
-            return  # a claim is being checked: it may be over in a moment
-        busy = [lease.worker for lease in self._desk.live()]
-        for worker in self._workers():
-            if worker in busy:
-                busy.remove(worker)
-                continue
-            if worker != self._witness.node and self._diligence.is_idle(worker) and not self._diligence.made_up(worker):
-                continue
-            if self._paused_until_ms.get(worker, 0) > now_ms:
-                continue
-            if self._claims.is_liar(worker) or worker in self.replica.expelled:
-                continue
-            branch = self._next_branch()
-            if branch is None:
-                return
-            await self._grant(worker, branch)
-
-    def _next_branch(self) -> bytes | None:
-        """The branch to lease next: first the children of the start page by prior, then what UCT finds most promising.
-
-        Leases count as losses in the scores, so workers spread over the tree.
-        """
-        leased = self._desk.branches
-        first_half = self.progress.used_ms * 2 < self.progress.limit_ms
-        if first_half:
-            for child in self.replica.choosable(self.replica.root):
-                if child not in leased and not self.replica.visits(child):
-                    return child
-        way = self.replica.descend(self.replica.root)
-        for depth in range(min(2, len(way)), 0, -1):
-            if way[depth - 1] not in leased:
-                return way[depth - 1]
-        if not way and not self.replica.expanded(self.replica.root) and self.replica.root not in leased:
-            return self.replica.root
-        return next((key for key in way if key not in leased), None)
-
-    def _anything_left(self) -> bool:
-        root = self.replica.root
-        return not self.replica.closed(root) and (not self.replica.expanded(root) or bool(self.replica.descend(root)))
-
-    async def _grant(self, worker: str, branch: bytes) -> None:
-        explore = self._config.explore
-        lifetime_ms = explore.lease_seconds * 1000
-        work_ms = lifetime_ms * 3
-        lease = self._desk.grant(branch, worker, lifetime_ms, work_ms)
-        assignment = Assignment(
-            search=self.spec.id,
-            lease=lease.id,
-            branch=branch,
-            prefix=tuple(self.replica.action(step.key) for step in self.replica.steps_to(branch)),
-            prefix_state=self.replica.state(branch),
-            limits=BranchLimits(
-                iterations=explore.lease_iterations, steps=explore.lease_iterations * 16, milliseconds=work_ms
-            ),
-            expires_ms=lease.expires_ms,
-        )
-        signed = await self._witness.artefact(KIND_ASSIGNMENT, lease.id, assignment)
-        record = await self._desk.keep(lease, signed.envelope)
-        self.progress.branches += 1
-        if record.status != "live":
-            return  # taken back before it was handed out
-        work = self._assign(record) if worker != self._witness.node else self._work(lease, assignment)
-        self._tasks.start(work, f"lease {lease.id}")
-
-    def _rest(self, worker: str, seconds: float = _PEER_PAUSE_S) -> None:
-        self._paused_until_ms[worker] = self._clock.now_ms() + int(seconds * 1000)
-
-    async def _assign(self, lease: LeaseRecord) -> None:
-        """Hand a lease to a peer; a peer that cannot take it gets a pause, and its branch is open again."""
-        try:
-            if lease.worker not in self._opened:
-                await self._calls.call(lease.worker, "search/open", SearchOpen(spec=self.record.spec), Done)
-                self._opened.add(lease.worker)
-            await self._calls.call(lease.worker, "branch/assign", BranchAssign(assignment=lease.assignment), Done)
-        except MeshError as error:
-            log.info("%s took no branch: %s", ids.short(lease.worker), error)
-            self._opened.discard(lease.worker)
-            self._rest(lease.worker, _UNWILLING_PAUSE_S if error.code in _UNWILLING else _PEER_PAUSE_S)
-            self._tell({"peer": lease.worker, "error": error.code})
-            await self._end(lease.id, Event.EXPIRE)
+    # --- leases ------------------------------------------------------------------------------------------------------
 
     async def _work(self, lease: Lease, assignment: Assignment) -> None:
         """Work on a lease in this node's own browser. Whatever goes wrong, the branch is open again."""
@@ -338,7 +249,7 @@ class Coordinator:
             result = await self._work_locally(assignment, after_iteration)
             signed = await self._witness.artefact(KIND_RESULT, lease.id, result)
         except Exception as error:
-            self._rest(lease.worker)
+            self._dealing.rest(lease.worker)
             await self._end(lease.id, Event.EXPIRE)
             if not isinstance(error, MeshError):
                 raise
@@ -347,15 +258,12 @@ class Coordinator:
             return
         await self.take_result(lease.worker, result, signed.envelope)
 
-    # --- leases ------------------------------------------------------------------------------------------------------
-
     async def _expire(self) -> None:
         """Take back the leases of peers that fell silent. Own work does not expire: it ends by itself."""
         for lease in await self._desk.expire_due(but=self._witness.node):
             self.progress.reassigned += 1
             self._tell({"peer": lease.worker, "lease_expired": lease.id})
-            self._opened.discard(lease.worker)
-            self._rest(lease.worker)
+            self._dealing.fell_silent(lease.worker)
 
     async def _end(self, lease_id: str, event: Event) -> None:
         await self._desk.end(lease_id, event)
@@ -387,7 +295,7 @@ class Coordinator:
         if lease.worker == self._witness.node:
             return
         sealed = envelope.peek(lease.assignment)
-        passed_ms = self._clock.now_ms() - sealed.claims.issued_s * 1000
+        passed_ms = self._clock.now_ms() - sealed.header.issued_s * 1000
         check_spend(cbor.decode_as(sealed.payload, Assignment).limits, spend, passed_ms=passed_ms)
 
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:
@@ -435,7 +343,7 @@ class Coordinator:
             self._results.discard(result.lease)
             raise
         if result.outcome == "failed":
-            self._rest(worker)
+            self._dealing.rest(worker)
         if not is_claim:
             self._count(worker)
         self._wake.set()
@@ -453,7 +361,7 @@ class Coordinator:
         pause_s = self._diligence.returned(worker)
         if pause_s:
             log.info("%s returned another branch without a delta", ids.short(worker))
-            self._rest(worker, max(pause_s, (self._paused_until_ms.get(worker, 0) - self._clock.now_ms()) / 1000))
+            self._dealing.rest(worker, max(pause_s, self._dealing.rests_s(worker)))
         self._unsaved = True
 
     async def _judge(self, worker: str, result: BranchResult) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from adapters.ports import Store
-from node.explorer.replica import Replica
+from node.explorer.sharing.replica import Replica
 from node.trust import Calls
 from protocol import ids
 from protocol.errors import MeshError

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 
 from adapters.ports import Clock, Page
 from node.config import Config
-from node.explorer.replica import Replica
-from node.explorer.visit import Visit
-from node.explorer.walker import Walker, WalkStep
+from node.explorer.sharing.replica import Replica
+from node.explorer.sharing.visit import Visit, WalkStep
+from node.explorer.working.walker import Walker
 from node.live import Gate
 from protocol import limits
 from protocol.errors import MeshError
@@ -102,9 +102,9 @@ class Worker:
         """
         replica = self._replica
         for _ in range(limits.TREE_NODES_MAX):
-            below = replica.descend(branch)
+            below = replica.view.descend(branch)
             target = below[-1] if below else branch
-            if not replica.expanded(target):
+            if not replica.view.expanded(target):
                 return target
             if target == branch:
                 return None
@@ -120,8 +120,8 @@ class Worker:
             if branch != replica.root:
                 replica.own.close_node(branch)
             return None, True
-        steps = replica.steps_to(target)
-        trail = [step.key for step in steps]
+        steps = replica.view.steps_to(target)
+        path = [step.key for step in steps]
         began_ms = self._clock.now_ms()
         states: dict[bytes, bytes] = {}
         try:
@@ -130,10 +130,10 @@ class Worker:
             if error.code in BROWSER_GONE:
                 raise
             # Blame the step that failed, not the branch it was on the way to.
-            broken = tuple(trail[: self._walker.forget() + 1])
+            broken = tuple(path[: self._walker.forget() + 1])
             replica.own.record(
                 Visit(
-                    trail=broken,
+                    path=broken,
                     value=0.0,
                     cost_ms=self._clock.now_ms() - began_ms,
                     failed=bool(broken),
@@ -141,10 +141,10 @@ class Worker:
                 )
             )
             return None, False
-        best, reached, dead = self._look(trail, page, states)
+        best, reached, dead = self._look(path, page, states)
         rolled = 0
         while not reached and not dead and rolled < self._config.explore.rollout_steps:
-            step = self._choose(trail[-1] if trail else replica.root)
+            step = self._choose(path[-1] if path else replica.root)
             if step is None:
                 break
             rolled += 1
@@ -154,30 +154,30 @@ class Worker:
                 if error.code in BROWSER_GONE:
                     raise
                 self._walker.forget()
-                self._fail_child(trail, step.key, closed=error.code in _LOOKS_CLOSED)
+                self._fail_child(path, step.key, closed=error.code in _LOOKS_CLOSED)
                 break
-            trail.append(step.key)
-            seen, reached, dead = self._look(trail, page, states)
+            path.append(step.key)
+            seen, reached, dead = self._look(path, page, states)
             best = max(best, seen * 0.97**rolled)
         if reached:
-            best = max(0.5, 1.0 - _LENGTH_COST * len(trail))
+            best = max(0.5, 1.0 - _LENGTH_COST * len(path))
         replica.own.record(
             Visit(
-                trail=tuple(trail),
+                path=tuple(path),
                 value=best,
                 cost_ms=self._clock.now_ms() - began_ms,
                 success=reached,
-                closed=dead and bool(trail),
+                closed=dead and bool(path),
                 states=states,
             )
         )
-        claim = tuple(replica.action(key) for key in trail) if reached else None
+        claim = tuple(replica.view.action(key) for key in path) if reached else None
         return claim, False
 
-    def _look(self, trail: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
-        """Value of the page at the end of ``trail``, whether it meets the condition, and whether it leads nowhere new."""
+    def _look(self, path: list[bytes], page: Observation, states: dict[bytes, bytes]) -> tuple[float, bool, bool]:
+        """Value of the page at the end of ``path``, whether it meets the condition, and whether it leads nowhere new."""
         replica = self._replica
-        key = trail[-1] if trail else replica.root
+        key = path[-1] if path else replica.root
         state = page.state
         states[key] = state
         reached = holds(replica.spec.condition, page)
@@ -185,9 +185,9 @@ class Worker:
         self._visits_of[state] += 1
         if reached:
             return worth, True, False
-        if key != replica.root and self._seen_nearer(trail, state):
+        if key != replica.root and self._seen_nearer(path, state):
             return worth * 0.5, False, True
-        if not replica.expanded(key):
+        if not replica.view.expanded(key):
             choices = candidates(self._goal, page)
             if not choices:
                 replica.own.close_node(key)
@@ -195,22 +195,22 @@ class Worker:
             replica.own.add_children(key, choices)
         return worth, False, False
 
-    def _seen_nearer(self, trail: list[bytes], state: bytes) -> bool:
+    def _seen_nearer(self, path: list[bytes], state: bytes) -> bool:
         """Whether the same state stands at another node that is at least as near to the start: then this way adds nothing."""
-        known = self._replica.nearest_with_state(state)
-        return known is not None and known != trail[-1] and self._replica.depth(known) <= len(trail)
+        known = self._replica.view.nearest_with_state(state)
+        return known is not None and known != path[-1] and self._replica.view.depth(known) <= len(path)
 
     def _choose(self, key: bytes) -> WalkStep | None:
         """An untried child of ``key``, drawn by prior; None if there is none that may be performed."""
-        open_children = self._replica.untried(key, risk_class_max=self._config.policy.risk_class_max)
+        open_children = self._replica.view.untried(key, risk_class_max=self._config.policy.risk_class_max)
         if not open_children:
             return None
         weights = [entry.prior + 1 for _, entry in open_children]  # priors are a softmax already; nothing is hopeless
         child, entry = self._random.choices(open_children, weights=weights)[0]
         return WalkStep(key=child, action=decode_action(entry.action))
 
-    def _fail_child(self, trail: list[bytes], child: bytes, *, closed: bool) -> None:
-        self._replica.own.record(Visit(trail=(*trail, child), value=0.0, cost_ms=0, failed=True, closed=closed))
+    def _fail_child(self, path: list[bytes], child: bytes, *, closed: bool) -> None:
+        self._replica.own.record(Visit(path=(*path, child), value=0.0, cost_ms=0, failed=True, closed=closed))
 
 
 def _within(spend: Spend, assignment: Assignment) -> bool:

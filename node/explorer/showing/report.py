@@ -16,7 +16,7 @@ import jinja2
 import msgspec
 
 from node.base import counted
-from node.explorer.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
+from node.explorer.showing.tree_picture import BOX_HEIGHT, BOX_WIDTH, Picture, TreeNode, draw
 from protocol import ids
 from protocol.page.action import describe
 from protocol.recording.replay import TEXT_WORDS, differences, text_counts, text_words
@@ -112,7 +112,7 @@ def render_report(data: ReportInput) -> str:
 
 def _environment() -> jinja2.Environment:
     env = jinja2.Environment(
-        loader=jinja2.PackageLoader("node.explorer", "templates"),
+        loader=jinja2.PackageLoader("node.explorer.showing", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

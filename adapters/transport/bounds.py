@@ -1,0 +1,27 @@
+"""The limits of a listener and of connections that are held open."""
+
+from __future__ import annotations
+
+import msgspec
+
+from protocol import limits
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What a listener allows. Tests shorten the waits; nobody else changes them."""
+
+    handshake_timeout_s: float = limits.HANDSHAKE_TIMEOUT_S
+    header_timeout_s: float = limits.HEADER_TIMEOUT_S
+    body_timeout_s: float = limits.BODY_TIMEOUT_S
+    """For reading a body, and again for writing an answer."""
+    keepalive_timeout_s: float = limits.KEEPALIVE_TIMEOUT_S
+    connections_max: int = limits.CONNECTIONS_TOTAL_MAX
+    connections_per_address_max: int = limits.CONNECTIONS_PER_ADDRESS_MAX
+    """Of callers that nobody knows yet; a peer's connections count for the peer instead."""
+    connections_per_peer_max: int = limits.CONNECTIONS_PER_PEER_MAX
+    body_bytes_max: int = limits.PEER_BODY_BYTES_MAX
+    requests_per_s: int = limits.PEER_REQUESTS_PER_S
+    requests_burst: int = limits.PEER_REQUESTS_BURST
+    concurrent_requests_max: int = limits.PEER_CONCURRENT_REQUESTS_MAX
+    held_keepalive_s: float = limits.HELD_KEEPALIVE_S
+    """How often a held connection is asked whether its other end is still there."""

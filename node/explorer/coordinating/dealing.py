@@ -1,0 +1,185 @@
+"""Which worker gets which branch of a search next, and how a lease reaches it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from adapters.ports import Clock, LeaseRecord
+from node.base import Tasks
+from node.config import Config
+from node.explorer.coordinating.claims import Claims
+from node.explorer.coordinating.diligence import Diligence
+from node.explorer.coordinating.lease_desk import LeaseDesk
+from node.explorer.progress import Progress
+from node.explorer.sharing.replica import Replica
+from node.signing import Witness
+from node.trust import Calls
+from node.verbs import Tell
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.messages import KIND_ASSIGNMENT, Assignment, BranchAssign, BranchLimits, Done, SearchOpen
+from protocol.search.lease import Event, Lease
+from protocol.trust.grants import Scope
+
+log = logging.getLogger(__name__)
+
+_PEER_PAUSE_S = 3.0
+_UNWILLING_PAUSE_S = 60.0
+_UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version"})
+"""Answers that only a person changes: who gives one is asked rarely."""
+
+Work = Callable[[Lease, Assignment], Coroutine[Any, Any, None]]
+"""Works on a lease in this node's own browser."""
+
+
+class Dealing:
+    """Gives the branches of one search to idle workers. A worker that did not take one, or lost one, rests for a while."""
+
+    def __init__(
+        self,
+        sealed_spec: bytes,
+        replica: Replica,
+        *,
+        progress: Progress,
+        desk: LeaseDesk,
+        claims: Claims,
+        diligence: Diligence,
+        witness: Witness,
+        calls: Calls,
+        clock: Clock,
+        config: Config,
+        tasks: Tasks,
+        wake: asyncio.Event,
+        tell: Tell,
+        work: Work,
+    ) -> None:
+        """wake: set when a lease has ended, as there is something to deal again."""
+        self._sealed_spec = sealed_spec
+        self._replica = replica
+        self._progress = progress
+        self._desk = desk
+        self._claims = claims
+        self._diligence = diligence
+        self._witness, self._me = witness, witness.node
+        self._calls, self._peers = calls, calls.peers
+        self._clock = clock
+        self._explore = config.explore
+        self._tasks = tasks
+        self._wake = wake
+        self._tell = tell
+        self._work = work
+        self._opened: set[str] = set()
+        """Peers that have taken the search."""
+        self._paused_until_ms: dict[str, int] = {}
+
+    def rest(self, worker: str, seconds: float = _PEER_PAUSE_S) -> None:
+        """Give ``worker`` no branch for so long from now on."""
+        self._paused_until_ms[worker] = self._clock.now_ms() + int(seconds * 1000)
+
+    def rests_s(self, worker: str) -> float:
+        """How long ``worker`` still gets no branch, in seconds; not above 0 if it may get one now."""
+        return (self._paused_until_ms.get(worker, 0) - self._clock.now_ms()) / 1000
+
+    def fell_silent(self, worker: str) -> None:
+        """A lease of ``worker`` has expired: it rests, and is told of the search again before it gets another branch."""
+        self._opened.discard(worker)
+        self.rest(worker)
+
+    def _workers(self) -> list[str]:
+        """Who may work, this node first: where branches are few, a peer that takes them and says nothing holds nobody up."""
+        url = self._replica.spec.start_url
+        able = [node for node in self.others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
+        return [*[self._me] * self._explore.workers, *able]
+
+    def others(self) -> list[str]:
+        """The peers that take part."""
+        without = {self._me, *self._replica.expelled}
+        return [node for node in self._replica.spec.participants if node not in without]
+
+    async def deal(self, now_ms: int) -> None:
+        """Give every idle worker a branch."""
+        if self._claims.open:
+            return  # a claim is being checked: it may be over in a moment
+        busy = [lease.worker for lease in self._desk.live()]
+        for worker in self._workers():
+            if worker in busy:
+                busy.remove(worker)
+                continue
+            if worker != self._me and self._diligence.is_idle(worker) and not self._diligence.made_up(worker):
+                continue
+            if self._paused_until_ms.get(worker, 0) > now_ms:
+                continue
+            if self._claims.is_liar(worker) or worker in self._replica.expelled:
+                continue
+            branch = self._next_branch()
+            if branch is None:
+                return
+            await self._grant(worker, branch)
+
+    def _next_branch(self) -> bytes | None:
+        """The branch to lease next: first the children of the start page by prior, then what UCT finds most promising.
+
+        Leases count as losses in the scores, so workers spread over the tree.
+        """
+        leased = self._desk.branches
+        first_half = self._progress.used_ms * 2 < self._progress.limit_ms
+        if first_half:
+            for child in self._replica.view.choosable(self._replica.root):
+                if child not in leased and not self._replica.view.visits(child):
+                    return child
+        way = self._replica.view.descend(self._replica.root)
+        for depth in range(min(2, len(way)), 0, -1):
+            if way[depth - 1] not in leased:
+                return way[depth - 1]
+        if not way and not self._replica.view.expanded(self._replica.root) and self._replica.root not in leased:
+            return self._replica.root
+        return next((key for key in way if key not in leased), None)
+
+    def anything_left(self) -> bool:
+        """Whether there is a branch that is not exhausted, leased or not."""
+        root = self._replica.root
+        return not self._replica.view.closed(root) and (
+            not self._replica.view.expanded(root) or bool(self._replica.view.descend(root))
+        )
+
+    async def _grant(self, worker: str, branch: bytes) -> None:
+        explore = self._explore
+        lifetime_ms = explore.lease_seconds * 1000
+        work_ms = lifetime_ms * 3
+        lease = self._desk.grant(branch, worker, lifetime_ms, work_ms)
+        assignment = Assignment(
+            search=self._replica.spec.id,
+            lease=lease.id,
+            branch=branch,
+            prefix=tuple(self._replica.view.action(step.key) for step in self._replica.view.steps_to(branch)),
+            prefix_state=self._replica.view.state(branch),
+            limits=BranchLimits(
+                iterations=explore.lease_iterations, steps=explore.lease_iterations * 16, milliseconds=work_ms
+            ),
+            expires_ms=lease.expires_ms,
+        )
+        signed = await self._witness.artefact(KIND_ASSIGNMENT, lease.id, assignment)
+        record = await self._desk.keep(lease, signed.envelope)
+        self._progress.branches += 1
+        if record.status != "live":
+            return  # taken back before it was handed out
+        work = self._assign(record) if worker != self._me else self._work(lease, assignment)
+        self._tasks.start(work, f"lease {lease.id}")
+
+    async def _assign(self, lease: LeaseRecord) -> None:
+        """Hand a lease to a peer; a peer that cannot take it gets a pause, and its branch is open again."""
+        try:
+            if lease.worker not in self._opened:
+                await self._calls.call(lease.worker, "search/open", SearchOpen(spec=self._sealed_spec), Done)
+                self._opened.add(lease.worker)
+            await self._calls.call(lease.worker, "branch/assign", BranchAssign(assignment=lease.assignment), Done)
+        except MeshError as error:
+            log.info("%s took no branch: %s", ids.short(lease.worker), error)
+            self._opened.discard(lease.worker)
+            self.rest(lease.worker, _UNWILLING_PAUSE_S if error.code in _UNWILLING else _PEER_PAUSE_S)
+            self._tell({"peer": lease.worker, "error": error.code})
+            await self._desk.end(lease.id, Event.EXPIRE)
+            self._wake.set()

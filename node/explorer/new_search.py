@@ -1,0 +1,51 @@
+"""What a caller asks for, checked and put in the form that every participant of a search reads."""
+
+from __future__ import annotations
+
+from node.trust import Peers
+from node.verbs import current_caller
+from protocol.errors import MeshError
+from protocol.messages import SearchSpec
+from protocol.page.redaction import redact_url
+from protocol.trust.grants import Scope
+from protocol.wire import cbor
+from protocol.wire.line import one_line
+
+
+def check_told(goal: str, start_url: str) -> None:
+    """Check what every peer of a search is told. Errors: ``input.invalid``."""
+    if redact_url(start_url) != start_url:
+        told = "every peer of a search is told its start address, and this one holds what looks like a secret"
+        raise MeshError("input.invalid", told)
+    if one_line(goal) != goal:
+        raise MeshError("input.invalid", "a goal is one line, without control characters")
+
+
+def participants(peers: Peers, names: list[str] | None, start_url: str) -> list[str]:
+    """The peers that are to take part. names: None takes every peer that lets us assign branches there.
+
+    Errors: ``input.not_found``, ``caller.refused``.
+    """
+    names = _alone(names)
+    if names is None:
+        able = [record.node for record in peers.records() if peers.acts(record.node)]
+        able = [node for node in able if node not in peers.frozen]
+        return [node for node in able if peers.lets_us(node, Scope.BRANCH_ASSIGN, start_url)]
+    return list(dict.fromkeys(peers.find(name).node for name in names))
+
+
+def _alone(peers: list[str] | None) -> list[str] | None:
+    """``peers``, or nobody for a caller who may visit some origins only: no peer would know of them. Errors: ``caller.refused``."""
+    if not current_caller().origins:
+        return peers
+    if peers:
+        raise MeshError("caller.refused", "peers know nothing of your origins: search without them")
+    return []
+
+
+def checked(spec: SearchSpec) -> SearchSpec:
+    """``spec`` as every participant will read it. Errors: ``input.invalid``."""
+    try:
+        return cbor.decode_as(cbor.encode(spec), SearchSpec)
+    except MeshError as error:
+        raise MeshError("input.invalid", error.message) from error

@@ -1,0 +1,175 @@
+"""What the verbs of live browser sessions take: arguments and options of the command line, fields of a call."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from node.verbs import rows
+from node.verbs.verb import Params, argument, option
+from protocol import limits
+
+_SESSION: Final = argument("Id of the live session.", metavar="SESSION")
+_REF: Final = argument("The element, by its ref in the last observation, for example s3e5.", metavar="REF")
+_ELEMENT: Final = option(
+    "What the element is, in the caller's words; kept on the audit trail.", flag="-", max_length=200
+)
+_PROFILE: Final = option(
+    "width_px, height_px, locale, timezone, reduced_motion or color_scheme of the browser. Repeat for more.",
+    metavar="KEY=VALUE",
+    reads="pairs",
+)
+
+
+class OpenParams(Params, frozen=True, kw_only=True):
+    """``live.open``"""
+
+    url: Annotated[str, argument("Where to begin.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
+    title: Annotated[str, option("What the recording is called.  [default: the address]", max_length=200)] = ""
+    profile: Annotated[dict[str, Any], _PROFILE] = msgspec.field(default_factory=dict)
+    ttl: Annotated[int, option("Seconds until it ends.", ge=1, le=limits.LIVE_TTL_S_MAX)] = 1_800
+    idle: Annotated[int, option("Seconds without a call until it ends.", ge=1, le=limits.LIVE_IDLE_S_MAX)] = 600
+    actions: Annotated[int, option("Actions until it ends.", ge=1, le=limits.SESSION_STEPS_MAX)] = 200
+    pages: Annotated[int, option("Pages that may be open at a time.", ge=1, le=limits.LIVE_PAGES_MAX)] = 4
+    secrets: Annotated[
+        dict[str, str],
+        option(
+            "A secret that actions may name, read from a file. Repeat for more.",
+            flag="--secret",
+            metavar="NAME=@FILE",
+            reads="secrets",
+        ),
+    ] = msgspec.field(default_factory=dict)
+    allow: Annotated[
+        tuple[str, ...],
+        option(
+            "A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
+            metavar="'METHOD URL'",
+        ),
+    ] = ()
+    approve_class: Annotated[
+        int, option("Approve risk classes up to N for the whole live session (docs/risk.md).", metavar="N", ge=0, le=7)
+    ] = 0
+
+    def __repr__(self) -> str:
+        return f"OpenParams(url={rows.where(self.url)!r}, secrets={sorted(self.secrets)})"
+
+
+class LiveParams(Params, frozen=True, kw_only=True):
+    """Verbs about one live session."""
+
+    session: Annotated[str, _SESSION]
+
+
+class ActParams(Params, frozen=True, kw_only=True):
+    """``live.act``"""
+
+    session: Annotated[str, _SESSION]
+    action: Annotated[
+        str,
+        argument(
+            "One step as in an action file, its element by ref or locator: 'click: {ref: s3e5}'.",
+            metavar="ACTION",
+            max_length=limits.LIVE_STEP_CHARS_MAX,
+        ),
+    ]
+    approve_class: Annotated[
+        int, option("Approve risk classes up to N for this action (docs/risk.md).", metavar="N", ge=0, le=7)
+    ] = 0
+
+    def __repr__(self) -> str:
+        return f"ActParams(session={self.session!r})"
+
+
+class NavigateParams(Params, frozen=True, kw_only=True):
+    """``live.navigate``"""
+
+    session: Annotated[str, _SESSION]
+    url: Annotated[str, argument("The address to open.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
+
+
+class ClickParams(Params, frozen=True, kw_only=True):
+    """``live.click``"""
+
+    session: Annotated[str, _SESSION]
+    ref: Annotated[str, _REF]
+    element: Annotated[str, _ELEMENT] = ""
+
+
+class TypeParams(Params, frozen=True, kw_only=True):
+    """``live.type``"""
+
+    session: Annotated[str, _SESSION]
+    ref: Annotated[str, _REF]
+    text: Annotated[
+        str, argument("What the field holds afterwards.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX)
+    ] = ""
+    secret: Annotated[str, option("Type the secret of this name instead of a text.", metavar="NAME", max_length=64)] = (
+        ""
+    )
+    submit: Annotated[bool, option("Press Enter in the field then.")] = False
+    element: Annotated[str, _ELEMENT] = ""
+
+    def __repr__(self) -> str:
+        return f"TypeParams(session={self.session!r}, ref={self.ref!r}, secret={self.secret!r})"
+
+
+class SelectParams(Params, frozen=True, kw_only=True):
+    """``live.select``"""
+
+    session: Annotated[str, _SESSION]
+    ref: Annotated[str, _REF]
+    values: Annotated[
+        list[str],
+        argument("The option to choose, by its label or its value; exactly one.", metavar="OPTION", max_length=1),
+    ]
+    element: Annotated[str, _ELEMENT] = ""
+
+
+class PressParams(Params, frozen=True, kw_only=True):
+    """``live.press``"""
+
+    session: Annotated[str, _SESSION]
+    key: Annotated[
+        str, argument("Enter, Escape, Control+A … on what has the focus.", metavar="KEY", min_length=1, max_length=32)
+    ]
+
+
+class WaitParams(Params, frozen=True, kw_only=True):
+    """``live.wait``"""
+
+    session: Annotated[str, _SESSION]
+    text: Annotated[
+        str,
+        option(
+            "Wait until this text is visible.  [default: until the page is still]",
+            max_length=limits.ACTION_TEXT_CHARS_MAX,
+        ),
+    ] = ""
+    time: Annotated[float, option("At most this many seconds.", ge=0.1, le=60)] = 5.0
+
+
+class ScreenshotParams(Params, frozen=True, kw_only=True):
+    """``live.screenshot``"""
+
+    session: Annotated[str, _SESSION]
+    out: Annotated[str, option("Write the PNG here instead of giving it back.", metavar="FILE", reads="path")] = ""
+
+
+class PagesParams(Params, frozen=True, kw_only=True):
+    """``live.pages``"""
+
+    session: Annotated[str, _SESSION]
+    action: Annotated[
+        Literal["list", "new", "close", "select"], argument("list, new, close or select.", metavar="WHAT")
+    ] = "list"
+    index: Annotated[int | None, option("Which page, from 0; without, close means the current one.")] = None
+    url: Annotated[str, option("What a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
+
+
+class ListParams(Params, frozen=True, kw_only=True):
+    """``live.list``"""
+
+    all: Annotated[bool, option("Those that have ended too.")] = False
+    limit: Annotated[int, option("At most this many.", ge=1, le=1_000)] = 50

@@ -1,0 +1,49 @@
+"""What one peer says about a search tree, as numbers by row. The tree folds the shares of all peers into one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.search.entry import LeaseEntry
+
+VISITS, VALUE_SUM, COST_MS, SUCCESSES, FAILURES, BEST, CLOSED, PRIOR, RISK = range(9)
+FIELDS: Final = 9
+"""Columns of a share and of the totals. The first ``SUMMED`` are summed over peers, the others are the maximum over
+peers.
+"""
+SUMMED: Final = 5
+NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
+"""What a register says, in the order of the columns; none of it falls within an epoch."""
+
+
+class Share:
+    """What one peer says, by row."""
+
+    def __init__(self, epoch: int, capacity: int) -> None:
+        self.epoch = epoch
+        self.table: NDArray[np.int64] = np.zeros((capacity, FIELDS), np.int64)
+        self.state: NDArray[np.uint64] = np.zeros((capacity, 2), np.uint64)
+        self.held: NDArray[np.bool_] = np.zeros(capacity, np.bool_)
+        """Rows this peer named or has a register for."""
+        self.fanout: Counter[bytes] = Counter()
+        """Children this peer named, by key of the parent."""
+        self.leases: dict[bytes, LeaseEntry] = {}
+        self.live: set[bytes] = set()
+        """Branches among ``leases`` whose lease is live."""
+
+    def grow(self, capacity: int) -> None:
+        """Room for ``capacity`` rows."""
+        for name in ("table", "state", "held"):
+            setattr(self, name, grown(getattr(self, name), capacity))
+
+
+def grown(array: NDArray[Any], capacity: int) -> NDArray[Any]:
+    """A copy of ``array`` with ``capacity`` rows, the new ones zero."""
+    # Zeros come untouched from the kernel: pages that no row uses cost nothing.
+    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
