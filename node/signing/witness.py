@@ -85,6 +85,11 @@ class Witness:
         return tuple(dict.fromkeys((*self.identity.log.keys, self.identity.public_key)))
 
     @property
+    def keys_ever(self) -> tuple[bytes, ...]:
+        """Every key that may have signed what stands in this node's own store, also one that a recovery has disowned."""
+        return tuple(dict.fromkeys((*self.identity.log.keys_ever, self.identity.public_key)))
+
+    @property
     def genesis_key(self) -> bytes:
         """The key this node began with."""
         return self.identity.genesis_key
@@ -122,7 +127,8 @@ class Witness:
     async def _read(self) -> OwnLog:
         """The newest log of the store, checked against its signed checkpoint."""
         record = (await self._store.logs())[-1]
-        checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, *self.public_keys)
+        # Not ``public_keys``: the last checkpoint may be of a key that a recovery has disowned since, and the node must open.
+        checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, *self.keys_ever)
         frontier = Frontier(record.size, await self._store.log_subtrees(record.number, cover(0, record.size)))
         openings = await self._store.artefacts(subject=origin(self.node, record.number), kind=KIND_OPENING)
         expected = Checkpoint(node=self.node, number=record.number, size=record.size, root=frontier.root)
