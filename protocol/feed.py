@@ -42,6 +42,7 @@ class Kind(StrEnum):
     SESSION_REMOVED = "session.removed"
     LIVE_OPENED = "live.opened"
     LIVE_ENDED = "live.ended"
+    LIVE_CRASHED = "live.crashed"
     SEARCH_STARTED = "search.started"
     SEARCH_ENDED = "search.ended"
     SEARCH_REMOVED = "search.removed"
@@ -89,6 +90,9 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.LIVE_ENDED: About(
         ("liv",),
         "A live session has ended: closed, due, or failed, or the node was stopped or killed while it was open.",
+    ),
+    Kind.LIVE_CRASHED: About(
+        ("liv",), "A live session has ended because its browser crashed; what was done is signed."
     ),
     Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
     Kind.SEARCH_ENDED: About(("sea", "node"), "A search runs here no longer: done, failed, stopped or declined."),

@@ -237,6 +237,7 @@ SCHEDULE_COMMAND_WORDS_MAX: Final = 32
 
 # Browser
 CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page
+CONTEXTS_FOR_OWNER: Final = 6  # of them; else the live sessions of three agents could hold all
 CONTEXTS_PER_BROWSER_MAX: Final = 8
 CONTEXT_QUEUE_MAX: Final = 64
 CONTEXT_QUEUE_S: Final = 30

@@ -233,23 +233,31 @@ class Agents:
             await self._clock.sleep(min(left_ms / 1_000, _SLEEP_S_MAX))
         use.end(MeshError("agent.expired", "its token expired while it was called"))
 
+    async def check(self) -> None:
+        """Nothing, unless an agent calls that has used up its time with a browser, or is removed.
+
+        Errors: ``agent.budget``, ``control.unauthorised``, ``store.*``.
+        """
+        calls = self._calls_now()
+        if calls:
+            left = await self._store.agent(calls[0].agent.token_hash)
+            if left is None:
+                raise MeshError("control.unauthorised", "the owner of the node has removed this agent")
+            if 0 < left.browser_ms_max <= left.browser_ms:
+                raise MeshError("agent.budget", f"{left.name} has used up its time with a browser")
+
     @contextlib.asynccontextmanager
-    async def metered(self, spent: End) -> AsyncIterator[None]:
+    async def counted(self, spent: End) -> AsyncIterator[None]:
         """Count the block as time with a browser of the agent that calls; nothing for any other caller.
 
         Time is taken from the budget in slices before it is used, and what is left of the last one is given back. spent: ends what
         the block is about, when the agent may not go on; the call that it is part of is ended too.
         Errors: ``agent.budget``, ``control.unauthorised`` (removed meanwhile).
         """
-        caller = current_caller()
-        if caller.kind is not CallerKind.AGENT:
+        calls = self._calls_now()
+        if not calls:
             yield
             return
-        # A claim of a peer is replayed for the agent whose search it is, and in no call of that agent.
-        here = _call.get()
-        calls = [here] if here is not None else self._calls_of(caller.name)
-        if not calls:
-            raise MeshError("control.unauthorised", "the call that this belongs to is over", caller=str(caller))
         agent = calls[0].agent
 
         def end(error: MeshError) -> None:
@@ -267,6 +275,18 @@ class Agents:
                 taking.cancel()
                 await asyncio.gather(taking, return_exceptions=True)
                 await run.give_back()
+
+    def _calls_now(self) -> list[_Use]:
+        """The calls that the time with a browser is used for; none unless an agent calls. Errors: ``control.unauthorised``."""
+        caller = current_caller()
+        if caller.kind is not CallerKind.AGENT:
+            return []
+        # A claim of a peer is replayed for the agent whose search it is, and in no call of that agent.
+        here = _call.get()
+        calls = [here] if here is not None else self._calls_of(caller.name)
+        if not calls:
+            raise MeshError("control.unauthorised", "the call that this belongs to is over", caller=str(caller))
+        return calls
 
 
 class _Run:

@@ -96,8 +96,11 @@ def test_a_crash_of_the_browser_is_told_to_each_session_in_it_and_the_next_one_o
         assert node.process is not None
         for pid in browsers_of(node.process.pid):
             os.kill(pid, signal.SIGKILL)
+        until(
+            lambda: [each["reason"] for each in live(node, "ls", "--all")["sessions"]] == ["crashed"] * 2, "their ends"
+        )
+        assert len(node.run("events", "--kind", "live.crashed")["changes"]) == 2
         for session in sessions:
-            assert refused(node, "act", session, "scroll: down")[0] == "browser.crashed"
             code, detail = refused(node, "snapshot", session)
             assert (code, detail["reason"]) == ("live.ended", "crashed")
             assert node.run("session", "verify", detail["session"])["verdict"] in ("pass", "partial")

@@ -230,12 +230,12 @@ async def test_an_agent_makes_so_many_calls_at_a_time(place: Place, monkeypatch:
 
 
 async def test_browser_time_is_taken_in_advance_and_the_rest_is_given_back(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents.metered."""
+    """Guard: node/api/agents.py, Agents.counted."""
     made = await place.add(browser_seconds=60)
 
     async def browse(caller: Caller) -> tuple[int, int]:
         with called_by(caller):
-            async with place.agents.metered(lambda error: None):
+            async with place.agents.counted(lambda error: None):
                 before = await place.used()
                 await place.clock.run(7_000)
                 return before
@@ -251,7 +251,7 @@ async def test_a_run_ends_with_its_call_when_the_browser_time_is_used_up(place: 
 
     async def browse(caller: Caller) -> None:
         with called_by(caller):
-            async with place.agents.metered(lambda error: ended.append(error.code)):
+            async with place.agents.counted(lambda error: ended.append(error.code)):
                 await asyncio.Event().wait()
 
     call = asyncio.create_task(code_of(place.call(made.token, browse)))
@@ -268,7 +268,7 @@ async def test_a_run_ends_with_its_call_when_the_browser_time_is_used_up(place: 
 
 async def test_the_owner_and_the_node_are_not_metered(place: Place) -> None:
     made = await place.add(browser_seconds=1)
-    async with place.agents.metered(lambda error: None):
+    async with place.agents.counted(lambda error: None):
         await place.clock.run(60_000)
     assert made.state == "live"
     assert await place.used() == (0, 0)
