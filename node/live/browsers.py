@@ -12,7 +12,7 @@ from node.live.places import Places
 from node.live.pool import Pool, Seat
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Wait
+from protocol.page.action import Action, Back, Goto, Wait
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
@@ -192,7 +192,7 @@ class _PatientPage:
 
     def _patience(self, action: Action) -> int:
         match action:
-            case Goto():
+            case Goto() | Back():
                 return self._navigation_timeout_ms
             case Wait():
                 return 0  # it says itself how long

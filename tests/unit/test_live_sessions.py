@@ -240,6 +240,22 @@ async def test_what_the_guard_refused_is_said_with_the_action(bench: Bench) -> N
     assert (acted.blocked, acted.dialogs) == (("POST /tell",), ("alert",))
 
 
+async def test_going_back_is_an_action_like_others(bench: Bench) -> None:
+    opened = await bench.open()
+    assert (await bench.refused("back", opened.session)).code == "action.not_possible"
+    await bench.call("click", opened.session, ref="s1e1")
+    acted = await bench.call("back", opened.session)
+    assert (acted.did, acted.risk, acted.observation.title) == (("go back",), 1, "Shop")
+    await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
+    assert (await bench.call("act", opened.session, action="back:")).observation.title == "Shop"
+    assert (await bench.refused("act", opened.session, action="back: {ref: s4e1}")).code == "input.invalid"
+    await bench.call("close", opened.session)
+    (recorded,) = (await bench.call("show", opened.session)).recorded
+    steps = await bench.store.steps(recorded.id)
+    assert [type(step.action).__name__ for step in steps] == ["Goto", "Back", "Click", "Back", "Goto", "Back"]
+    assert [step.ok for step in steps] == [True, False, True, True, True, True]
+
+
 async def test_a_picture_is_given(bench: Bench) -> None:
     opened = await bench.open()
     pictured: Pictured = await bench.call("screenshot", opened.session)
