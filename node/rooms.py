@@ -137,7 +137,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     sessions = Sessions(witness, config, store, clock, browsers, peers)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
-    schedules = Schedules(store, clock, searching, ports.notifier)
+    schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     return Rooms(
         home=home,
         config=config,

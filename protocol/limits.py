@@ -212,6 +212,9 @@ AUDIT_ANCHOR_EVERY_S: Final = 600
 FEED_ROWS_MAX: Final = 10_000
 FEED_LIST_ROWS_MAX: Final = 1_000
 FEED_WAIT_S_MAX: Final = 60
+FEED_REFUSAL_EVERY_S: Final = (
+    600  # of one agent for one reason: an agent that tries on and on must not crowd out the rest
+)
 
 # Live sessions (docs/live.md)
 LIVE_TTL_S_MAX: Final = 86_400

@@ -208,8 +208,8 @@ class ChromiumPage:
         if not place or not history["entries"][place - 1]["url"].startswith(("http://", "https://")):
             raise MeshError("action.not_possible", "there is no page before this one")
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
-        # A page out of the back/forward cache, which an attached browser may have, is never loaded again: what it loads is waited for
-        # as after any other action.
+        # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
+        # waited for as after any other action.
         await self._opened(self._page.go_back(wait_until="commit", timeout=limit), limit)
 
     async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:

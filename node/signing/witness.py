@@ -23,7 +23,9 @@ from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
 from node.signing.trail import Trail
 from protocol import ids, limits
+from protocol.audit import NODE
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.log import note, witness_log
 from protocol.log.log_proof import InclusionProof, KeyOf, key_of
 from protocol.log.merkle_growth import Frontier, Part, consistency_parts, cover, folded, inclusion_parts, root_parts
@@ -170,6 +172,7 @@ class Witness:
             await self._open(number, previous=previous.encode(), others=others)
             await self._store.put_meta(_ROLLBACK_KEY, b"")
             self._lost = []
+            await self.feed.tell(Kind.LOG_RENEWED, self.node)
             return self.log.checkpoint
 
     # --- signing -----------------------------------------------------------------------------------------------------
@@ -330,6 +333,7 @@ class Witness:
             self._lost.append(lost)
             await self._store.put_meta(_ROLLBACK_KEY, cbor.encode(_Lost(notes=tuple(self._lost))))
             log.error("a peer holds entry %d of our log %d, we do not: nothing is signed", seen.size, seen.number)
+            await self.feed.tell(Kind.LOG_LOST, self.node, who=NODE)
         raise MeshError("log.rollback", log=origin(seen.node, seen.number), size=seen.size)
 
     async def _continues(self, seen: Checkpoint) -> bool:

@@ -24,8 +24,8 @@ class Rented(Bench):
     """Live sessions of a node that has agents."""
 
     def __init__(self, **pool: int) -> None:
-        super().__init__(**pool)
-        self.agents = Agents(self.store, self.clock, Refusals())
+        super().__init__(None, None, **pool)
+        self.agents = Agents(self.store, self.clock, Refusals(), self.witness.feed)
         self.browsers.metering = self.agents
 
     async def add(self, **given: Any) -> str:
