@@ -1,4 +1,4 @@
-"""Which addresses a webhook may be sent to. Asked when it is named and again of each connection: a name may lead elsewhere later."""
+"""Which addresses a webhook may be sent to. Asked when it is named, and of each connection: a name may lead elsewhere later."""
 
 from __future__ import annotations
 

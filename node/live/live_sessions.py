@@ -24,7 +24,7 @@ from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
 from node.signing import Witness
-from node.verbs import CallerKind, current_caller
+from node.verbs import Caller, CallerKind, current_caller
 from node.verbs.live import LiveSummary, Opened, OpenParams, Recorded
 from protocol import ids, limits
 from protocol.audit import NODE
@@ -180,9 +180,8 @@ class LiveSessions:
         live_id = ids.parse_id("liv", live_id)
         session = self._open.get(live_id)
         record = session.record if session else await self._store.live(live_id)
-        caller = current_caller()
         # Somebody else's is not even said to exist.
-        if record is None or (caller.kind is not CallerKind.OWNER and record.caller != str(caller)):
+        if record is None or not _owns(current_caller(), record):
             raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
         return record
 
@@ -195,7 +194,7 @@ class LiveSessions:
         caller = current_caller()
         whose = "" if caller.kind is CallerKind.OWNER else str(caller)
         found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
-        return [self.summary(record) for record in found]
+        return [self.summary(record) for record in found if _owns(caller, record)]
 
     def summary(self, record: LiveRecord) -> LiveSummary:
         """``record`` in numbers; while it is open, as it is now."""
@@ -272,6 +271,13 @@ class LiveSessions:
                 log.warning("%s was left open: its call does not end", session.record.id)
         if session.record.reason:
             await self._tell_end(session)
+
+
+def _owns(caller: Caller, record: LiveRecord) -> bool:
+    """Whether a live session is the caller's: a new agent does not get what a removed one of the same name had."""
+    if caller.kind is CallerKind.OWNER:
+        return True
+    return record.caller == str(caller) and record.opened_ms >= caller.since_ms
 
 
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:

@@ -171,10 +171,15 @@ async def test_a_new_agent_of_the_same_name_does_not_get_what_the_old_one_had_op
     """Guard: node/live/live_session.py, LiveSession.due."""
     old = await bench.opened(await bench.add())
     assert await bench.remove() == 1
+    await bench.clock.run(1)
     token = await bench.add()
-    refused = await bench.denied(token, "snapshot", old)  # at once, before anything else could end it
-    assert (refused.code, refused.detail["reason"]) == ("live.ended", "removed")
+    held = bench.live._open.get(old)
+    assert held is None or held.due == (0, "removed"), "whoever calls"
+    for verb in ("snapshot", "show", "close"):
+        assert (await bench.denied(token, verb, old)).code == "live.not_found"
+    assert (await bench.ask(token, "list", all=True)).sessions == []
     assert (await bench.ended(old)).reason == "removed"
+    assert [each.session for each in (await bench.call("list", all=True)).sessions] == [old]
     assert await bench.signed(old) == ["agent:helper"]
 
 
