@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from adapters.notify import sender
 from adapters.notify.sender import OutsideNotifier
 from adapters.ports import Notifier
 from protocol.errors import MeshError
@@ -103,7 +102,7 @@ async def test_a_name_that_leads_elsewhere_than_it_may_is_not_connected_to(
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     monkeypatch.setattr(type(asyncio.get_running_loop()), "getaddrinfo", leads)
-    monkeypatch.setattr(sender.socket, "socket", counted)
+    monkeypatch.setattr(socket, "socket", counted)
     url = f"http://{'localhost' if named else address}:{hook.url.rpartition(':')[2]}/"
     with pytest.raises(MeshError, match=r"schedule\.notify"):
         await OutsideNotifier(timeout_s=2).post(url, BODY)
