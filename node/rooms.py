@@ -137,7 +137,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
     sessions = Sessions(witness, config, store, clock, browsers, peers)
     parts = Parts(explorer, sessions, peers, store, clock, config.name)
     searching = ScheduledSearches(parts, witness, log_exchange, serving, clock)
-    schedules = Schedules(store, clock, searching, ports.notifier)
+    schedules = Schedules(store, clock, searching, ports.notifier, witness.feed)
     return Rooms(
         home=home,
         config=config,
@@ -189,6 +189,7 @@ def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
         step_timeout_ms=browser.step_timeout_ms,
         navigation_timeout_ms=browser.navigation_timeout_ms,
         contexts_max=browser.contexts_max,
+        contexts_for_owner=browser.contexts_for_owner,
         # An attached browser is one, however often it is connected to.
         contexts_per_browser_max=browser.contexts_max if browser.cdp_url else browser.contexts_per_browser_max,
         queue_max=browser.queue_max,

@@ -6,6 +6,7 @@ and ``check_ids`` takes nothing else. So no text of a page, no address, no words
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
@@ -14,6 +15,7 @@ import msgspec
 
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.trust.agent_token import NAME_PATTERN
 
 _Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -28,12 +30,22 @@ class Kind(StrEnum):
     KEY_ROTATED = "key.rotated"
     KEY_RECOVERED = "key.recovered"
     KEY_REVOKED = "key.revoked"
+    LOG_LOST = "log.lost"
+    LOG_RENEWED = "log.renewed"
+    AGENT_ADDED = "agent.added"
+    AGENT_REMOVED = "agent.removed"
+    AGENT_REFUSED = "agent.refused"
+    AGENT_SPENT = "agent.spent"
+    AGENT_EXPIRED = "agent.expired"
     PEER_PAIRED = "peer.paired"
     PEER_GRANTS = "peer.grants"
     PEER_GRANTED_US = "peer.granted_us"
     PEER_KEYS = "peer.keys"
     PEER_FROZEN = "peer.frozen"
     PEER_UNFROZEN = "peer.unfrozen"
+    PEER_LOG_DOUBTED = "peer.log_doubted"
+    PEER_LOG_SHOWN = "peer.log_shown"
+    PEER_WARNED_OF = "peer.warned_of"
     PEER_DISTRUSTED = "peer.distrusted"
     PEER_TRUSTED = "peer.trusted"
     SESSION_RECORDED = "session.recorded"
@@ -42,22 +54,37 @@ class Kind(StrEnum):
     SESSION_REMOVED = "session.removed"
     LIVE_OPENED = "live.opened"
     LIVE_ENDED = "live.ended"
+    LIVE_CRASHED = "live.crashed"
     SEARCH_STARTED = "search.started"
     SEARCH_ENDED = "search.ended"
     SEARCH_REMOVED = "search.removed"
+    SEARCH_EXPELLED = "search.expelled"
     LEASE_GRANTED = "lease.granted"
     LEASE_ENDED = "lease.ended"
     CLAIM_VERIFIED = "claim.verified"
     CLAIM_REFUSED = "claim.refused"
+    SCHEDULE_ADDED = "schedule.added"
+    SCHEDULE_PAUSED = "schedule.paused"
+    SCHEDULE_RESUMED = "schedule.resumed"
+    SCHEDULE_REMOVED = "schedule.removed"
+    RUN_STARTED = "run.started"
+    RUN_DONE = "run.done"
+    RUN_FAILED = "run.failed"
+    RUN_INTERRUPTED = "run.interrupted"
+    RUN_SKIPPED = "run.skipped"
+    RUN_COALESCED = "run.coalesced"
+    RUN_MISSED = "run.missed"
 
 
 class About(NamedTuple):
     """What a kind says."""
 
     ids: tuple[str, ...]
-    """What its ids are, in their order: ``node``, or a kind of ``protocol.ids``."""
+    """What its ids are, in their order: ``node``, ``agent`` (a name), or a kind of ``protocol.ids``."""
     meaning: str
 
+
+_EVERY: Final = f"{limits.FEED_REFUSAL_EVERY_S // 60} minutes"
 
 ABOUT: Final[dict[Kind, About]] = {
     Kind.NODE_SERVING: About(("node",), "This node serves: peers and commands reach it."),
@@ -67,6 +94,22 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.KEY_ROTATED: About(("node",), "This node signs with a new witness key."),
     Kind.KEY_RECOVERED: About(("node",), "This node signs with a new witness key, by its recovery key."),
     Kind.KEY_REVOKED: About(("node",), "This node has revoked itself."),
+    Kind.LOG_LOST: About(
+        ("node",),
+        "A peer holds more of this node's witness log than the node: it was restored from a copy, and signs nothing.",
+    ),
+    Kind.LOG_RENEWED: About(("node",), "This node began a new witness log, which names where the former ones ended."),
+    Kind.AGENT_ADDED: About(("agent",), "The owner made a token for an agent."),
+    Kind.AGENT_REMOVED: About(("agent",), "The owner removed an agent; what it was doing has ended."),
+    Kind.AGENT_REFUSED: About(
+        ("agent",), f"An agent was refused what its scopes or origins do not cover; told every {_EVERY} at most."
+    ),
+    Kind.AGENT_SPENT: About(
+        ("agent",), f"An agent was refused because a budget of it is used up; told every {_EVERY} at most."
+    ),
+    Kind.AGENT_EXPIRED: About(
+        ("agent",), f"An agent was refused because its token has expired; told every {_EVERY} at most."
+    ),
     Kind.PEER_PAIRED: About(("node",), "A node became a peer, or was paired with again."),
     Kind.PEER_GRANTS: About(("node",), "The owner changed what a peer may do here."),
     Kind.PEER_GRANTED_US: About(("node",), "A peer changed what this node may do there."),
@@ -77,6 +120,14 @@ ABOUT: Final[dict[Kind, About]] = {
         ("node",), "What a peer may do here is frozen: its witness log is not in order, or not shown."
     ),
     Kind.PEER_UNFROZEN: About(("node",), "The witness log of a peer is in order again, and shown."),
+    Kind.PEER_LOG_DOUBTED: About(
+        ("node",), "A peer did not show its witness log as it should: not at all, an older state, or another history."
+    ),
+    Kind.PEER_LOG_SHOWN: About(("node",), "A peer showed its witness log in order, after it had not."),
+    Kind.PEER_WARNED_OF: About(
+        ("node", "node"),
+        "The first node, a peer, gave notice that its owner distrusts the second one, or does so no longer.",
+    ),
     Kind.PEER_DISTRUSTED: About(("node",), "The owner distrusts a peer."),
     Kind.PEER_TRUSTED: About(("node",), "The owner trusts a peer again."),
     Kind.SESSION_RECORDED: About(
@@ -90,15 +141,35 @@ ABOUT: Final[dict[Kind, About]] = {
         ("liv",),
         "A live session has ended: closed, due, or failed, or the node was stopped or killed while it was open.",
     ),
+    Kind.LIVE_CRASHED: About(
+        ("liv",), "A live session has ended because its browser crashed; what was done is signed."
+    ),
     Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
     Kind.SEARCH_ENDED: About(("sea", "node"), "A search runs here no longer: done, failed, stopped or declined."),
     Kind.SEARCH_REMOVED: About(("sea",), "A search was removed."),
+    Kind.SEARCH_EXPELLED: About(
+        ("sea", "node"), "A peer was put out of a search: what it sent breaks the rules, or it is trusted no longer."
+    ),
     Kind.LEASE_GRANTED: About(("lea", "sea", "node"), "A branch was leased to the node, by this one or to it."),
     Kind.LEASE_ENDED: About(("lea", "sea", "node"), "The lease of the node ended: by a result, its time, or revoked."),
     Kind.CLAIM_VERIFIED: About(
         ("lea", "sea", "node"), "The success that the node claimed was replayed here, and holds."
     ),
     Kind.CLAIM_REFUSED: About(("lea", "sea", "node"), "The success that the node claimed does not hold."),
+    Kind.SCHEDULE_ADDED: About(("sch",), "A schedule was added."),
+    Kind.SCHEDULE_PAUSED: About(("sch",), "A schedule was paused: by its owner, or by the node because its runs fail."),
+    Kind.SCHEDULE_RESUMED: About(("sch",), "A schedule was resumed."),
+    Kind.SCHEDULE_REMOVED: About(("sch",), "A schedule was removed with the records of its due times."),
+    Kind.RUN_STARTED: About(("sch", "sea"), "A run of a schedule began; it searches under this id."),
+    Kind.RUN_DONE: About(("sch", "sea"), "A run of a schedule reached its goal."),
+    Kind.RUN_FAILED: About(("sch", "sea"), "A run of a schedule ended without its goal, or with an error."),
+    Kind.RUN_INTERRUPTED: About(
+        ("sch", "sea"),
+        "A run of a schedule was ended before its search was: by the owner, its expiry, a stop or a crash.",
+    ),
+    Kind.RUN_SKIPPED: About(("sch",), "A due time of a schedule was skipped: the run before it had not ended."),
+    Kind.RUN_COALESCED: About(("sch",), "Due times of a schedule passed, and a later one stands for them."),
+    Kind.RUN_MISSED: About(("sch",), "Due times of a schedule passed, and nothing ran for them."),
 }
 """Every kind: the ids it names and what it means."""
 
@@ -123,7 +194,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ids: tuple[str, ...]
     """What it is about, in the order that the kind declares."""
     who: _Who
-    """Who had it done: ``owner``, ``node``, ``agent:`` and its name, or the id of a peer."""
+    """Who had it done: ``owner``, ``node``, ``agent:`` and its name, ``schedule:`` and its id, or the id of a peer."""
 
 
 def check_ids(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
@@ -132,6 +203,17 @@ def check_ids(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
     if len(given) != len(wanted):
         raise MeshError("id.invalid", f"{kind.value} names {len(wanted)} ids")
     for form, text in zip(wanted, given, strict=True):
-        if text != (ids.parse_node_id(text) if form == "node" else ids.parse_id(form, text)):
+        if text != _canonical(form, text):
             raise MeshError("id.invalid", f"an id of {kind.value} is not in its canonical form")
     return tuple(given)
+
+
+def _canonical(form: str, text: str) -> str:
+    """``text`` as an id of this form is written. Errors: ``id.invalid``."""
+    if form == "node":
+        return ids.parse_node_id(text)
+    if form == "agent":
+        if not re.match(NAME_PATTERN, text):
+            raise MeshError("id.invalid", "not the name of an agent")
+        return text
+    return ids.parse_id(form, text)

@@ -212,6 +212,9 @@ AUDIT_ANCHOR_EVERY_S: Final = 600
 FEED_ROWS_MAX: Final = 10_000
 FEED_LIST_ROWS_MAX: Final = 1_000
 FEED_WAIT_S_MAX: Final = 60
+FEED_REFUSAL_EVERY_S: Final = (
+    600  # of one agent for one reason: an agent that tries on and on must not crowd out the rest
+)
 
 # Live sessions (docs/live.md)
 LIVE_TTL_S_MAX: Final = 86_400
@@ -237,6 +240,7 @@ SCHEDULE_COMMAND_WORDS_MAX: Final = 32
 
 # Browser
 CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page
+CONTEXTS_FOR_OWNER: Final = 6  # of them; else the live sessions of three agents could hold all
 CONTEXTS_PER_BROWSER_MAX: Final = 8
 CONTEXT_QUEUE_MAX: Final = 64
 CONTEXT_QUEUE_S: Final = 30

@@ -56,6 +56,8 @@ _IDS = {
     "rep": "replay report",
     "sea": "search",
     "lea": "lease",
+    "sch": "schedule",
+    "agent": "agent",
 }
 _OTHERS = {CallerKind.AGENT: "an agent", CallerKind.SCHEDULE: "a schedule"}
 

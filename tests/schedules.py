@@ -9,6 +9,7 @@ import msgspec
 
 from adapters.ports import Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
+from node.feed import Feed
 from node.schedules import Ended, Schedules
 from node.verbs import Tell
 from protocol import ids
@@ -103,7 +104,7 @@ class Bench:
         self.store = store
         self.searches = ScriptedSearches(self.clock)
         self.notifier = MemoryNotifier()
-        self.room = Schedules(store, self.clock, self.searches, self.notifier)
+        self.room = Schedules(store, self.clock, self.searches, self.notifier, Feed(store, self.clock, lambda: "owner"))
 
     async def add(self, **changes: object) -> ScheduleRecord:
         """A schedule that runs from now on."""

@@ -16,7 +16,7 @@ from adapters.browser.activity import Activity
 from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element
 
@@ -116,7 +116,7 @@ class Hands:
                 await self._page.keyboard.press(key)
             case Extract(target=None):
                 return tidy(await self._page.locator("body").inner_text(timeout=limit))
-            case Goto():
+            case Goto() | Back():
                 raise AssertionError("navigation is the page driver's")
             case _:
                 if element is None or internal is None:

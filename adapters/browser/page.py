@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final
 
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
@@ -23,7 +23,7 @@ from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Wait
+from protocol.page.action import Action, Back, Goto, Wait
 from protocol.page.observation import Observation
 
 _POLL_S: Final = (0.016, 0.032)
@@ -169,6 +169,8 @@ class ChromiumPage:
         extracted = ""
         if isinstance(action, Goto):
             await self._goto(action.url, timeout_ms)
+        elif isinstance(action, Back):
+            await self._back(timeout_ms)
         else:
             extracted = await self._act(action, ref, timeout_ms)
         settled = await self._settle(expect, self._patience(action, timeout_ms))
@@ -192,7 +194,26 @@ class ChromiumPage:
     async def _goto(self, url: str, timeout_ms: int) -> None:
         require_web(url)
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
-        work = self._page.goto(url, wait_until="domcontentloaded", timeout=limit)
+        await self._opened(self._page.goto(url, wait_until="domcontentloaded", timeout=limit), limit)
+
+    async def _back(self, timeout_ms: int) -> None:
+        history = await self._activity.alive(
+            self._session.send("Page.getNavigationHistory"),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="browser.timeout",
+            doing="reading the history",
+        )
+        place = history["currentIndex"]
+        # Every page begins with an empty one, which nobody has opened.
+        if not place or not history["entries"][place - 1]["url"].startswith(("http://", "https://")):
+            raise MeshError("action.not_possible", "there is no page before this one")
+        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
+        # waited for as after any other action.
+        await self._opened(self._page.go_back(wait_until="commit", timeout=limit), limit)
+
+    async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
+        """Wait for the end of a navigation. Errors: ``browser.navigation``, ``browser.crashed``."""
         try:
             await self._activity.alive(
                 work, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"

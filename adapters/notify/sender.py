@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import signal
+import socket
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import aiohttp
 
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.webhook import check_reach
 
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "TZ")
 """Of the environment, all that a command is given: passphrases may stand in the rest."""
@@ -35,9 +39,12 @@ class OutsideNotifier:
     async def _post_once(self, url: str, body: bytes) -> None:
         # No environment: a proxy of the machine would see the address. No redirect: it could lead to another host.
         timeout = aiohttp.ClientTimeout(total=self._timeout_s)
+        connector = aiohttp.TCPConnector(socket_factory=functools.partial(_socket_to, urlsplit(url).scheme))
         try:
             async with (
-                aiohttp.ClientSession(timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()) as session,
+                aiohttp.ClientSession(
+                    connector=connector, timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
+                ) as session,
                 session.post(url, data=body, headers=_HEADERS, allow_redirects=False) as answer,
             ):
                 status = answer.status
@@ -72,6 +79,22 @@ class OutsideNotifier:
                 await _end(process)
         if process.returncode:
             raise MeshError("schedule.notify", f"the command ended with status {process.returncode}")
+
+
+_AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[Any, ...]]
+"""As ``socket.getaddrinfo`` gives it."""
+
+
+def _socket_to(scheme: str, found: _AddressInfo) -> socket.socket:
+    """A socket for one address of the webhook, unless it leads where none may. Errors: ``OSError``."""
+    family, kind, protocol, _, where = found
+    try:
+        check_reach(str(where[0]), scheme)
+    except MeshError:
+        raise PermissionError("the webhook leads where none may be sent") from None
+    made = socket.socket(family, kind, protocol)
+    made.setblocking(False)
+    return made
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -20,11 +20,13 @@ import msgspec
 
 from adapters.ports import AgentRecord, Clock, Store
 from node.base import interruptible
+from node.feed import Feed
 from node.verbs import Bound, Caller, CallerKind, current_caller
 from node.verbs import agent as verbs
 from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Removed, State
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.refusals import Refusals
 from protocol.trust.agent_token import make_token, token_hash
 from protocol.trust.origin import ANY, parse_pattern, widest
@@ -52,8 +54,10 @@ _call: ContextVar[_Use | None] = ContextVar("call of an agent", default=None)
 class Agents:
     """The room of agents."""
 
-    def __init__(self, store: Store, clock: Clock, refusals: Refusals) -> None:
-        self._store, self._clock, self._refusals = store, clock, refusals
+    def __init__(self, store: Store, clock: Clock, refusals: Refusals, feed: Feed) -> None:
+        self._store, self._clock, self._refusals, self._feed = store, clock, refusals, feed
+        self._told_ms: dict[tuple[str, Kind], int] = {}
+        """When the feed was told last that an agent was refused, for each kind of refusal."""
         self._uses: set[_Use] = set()
         self._known: set[bytes] = set()
         """Hashes of tokens that were right before: they do not wait while others try wrong ones."""
@@ -88,6 +92,9 @@ class Agents:
                 raise MeshError("input.invalid", f"there are {limits.AGENTS_MAX} agents: remove one first")
             if not await self._store.add_agent(agent):
                 raise MeshError("input.invalid", f"there is an agent {agent.name} already: remove it, or choose a name")
+        for kind in _REFUSALS.values():
+            self._told_ms.pop((agent.name, kind), None)  # of an agent of the same name that was removed
+        await self._feed.tell(Kind.AGENT_ADDED, agent.name)
         return Added(**msgspec.structs.asdict(self._shown(agent)), token=token)
 
     async def listed(self) -> AgentList:
@@ -102,6 +109,7 @@ class Agents:
         for use in ended:
             self._known.discard(use.agent.token_hash)
             use.end(MeshError("control.unauthorised", "the owner of the node has removed this agent"))
+        await self._feed.tell(Kind.AGENT_REMOVED, asked.name)
         return Removed(name=asked.name, ended=len(ended))
 
     def _shown(self, agent: AgentRecord) -> Agent:
@@ -140,7 +148,9 @@ class Agents:
         try:
             return await self._authenticate(token)
         except MeshError as error:
-            self._refusals.count("control", node=str(error.detail.get("caller", "")), code=error.code)
+            who = str(error.detail.get("caller", ""))
+            self._refusals.count("control", node=who, code=error.code)
+            await self.refused(who, error)
             raise
 
     async def _authenticate(self, token: str) -> AgentRecord:
@@ -180,6 +190,16 @@ class Agents:
         if agent.expires_ms <= self._clock.now_ms():
             raise MeshError("agent.expired", f"the token of {agent.name} has expired", caller=str(caller_of(agent)))
 
+    async def refused(self, who: str, error: MeshError) -> None:
+        """Tell the feed that an agent was refused, but not again and again: it could crowd out all else that happens."""
+        kind, (prefix, _, name) = _REFUSALS.get(error.code), who.partition(":")
+        if kind is None or prefix != CallerKind.AGENT.value:
+            return
+        now_ms, last_ms = self._clock.now_ms(), self._told_ms.get((name, kind))
+        if last_ms is None or not 0 <= now_ms - last_ms < limits.FEED_REFUSAL_EVERY_S * 1_000:
+            self._told_ms[name, kind] = now_ms
+            await self._feed.tell(kind, name, who=who)
+
     # --- what it does ------------------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
@@ -206,6 +226,7 @@ class Agents:
         except MeshError as error:
             if error.code in _ENDS:
                 self._refusals.count("control", node=str(caller), code=error.code)
+            await self.refused(str(caller), error)
             raise
 
     async def _count(self, agent: AgentRecord) -> None:
@@ -233,23 +254,31 @@ class Agents:
             await self._clock.sleep(min(left_ms / 1_000, _SLEEP_S_MAX))
         use.end(MeshError("agent.expired", "its token expired while it was called"))
 
+    async def check(self) -> None:
+        """Nothing, unless an agent calls that has used up its time with a browser, or is removed.
+
+        Errors: ``agent.budget``, ``control.unauthorised``, ``store.*``.
+        """
+        calls = self._calls_now()
+        if calls:
+            left = await self._store.agent(calls[0].agent.token_hash)
+            if left is None:
+                raise MeshError("control.unauthorised", "the owner of the node has removed this agent")
+            if 0 < left.browser_ms_max <= left.browser_ms:
+                raise MeshError("agent.budget", f"{left.name} has used up its time with a browser")
+
     @contextlib.asynccontextmanager
-    async def metered(self, spent: End) -> AsyncIterator[None]:
+    async def counted(self, spent: End) -> AsyncIterator[None]:
         """Count the block as time with a browser of the agent that calls; nothing for any other caller.
 
         Time is taken from the budget in slices before it is used, and what is left of the last one is given back. spent: ends what
         the block is about, when the agent may not go on; the call that it is part of is ended too.
         Errors: ``agent.budget``, ``control.unauthorised`` (removed meanwhile).
         """
-        caller = current_caller()
-        if caller.kind is not CallerKind.AGENT:
+        calls = self._calls_now()
+        if not calls:
             yield
             return
-        # A claim of a peer is replayed for the agent whose search it is, and in no call of that agent.
-        here = _call.get()
-        calls = [here] if here is not None else self._calls_of(caller.name)
-        if not calls:
-            raise MeshError("control.unauthorised", "the call that this belongs to is over", caller=str(caller))
         agent = calls[0].agent
 
         def end(error: MeshError) -> None:
@@ -267,6 +296,18 @@ class Agents:
                 taking.cancel()
                 await asyncio.gather(taking, return_exceptions=True)
                 await run.give_back()
+
+    def _calls_now(self) -> list[_Use]:
+        """The calls that the time with a browser is used for; none unless an agent calls. Errors: ``control.unauthorised``."""
+        caller = current_caller()
+        if caller.kind is not CallerKind.AGENT:
+            return []
+        # A claim of a peer is replayed for the agent whose search it is, and in no call of that agent.
+        here = _call.get()
+        calls = [here] if here is not None else self._calls_of(caller.name)
+        if not calls:
+            raise MeshError("control.unauthorised", "the call that this belongs to is over", caller=str(caller))
+        return calls
 
 
 class _Run:
@@ -304,9 +345,21 @@ class _Run:
                 await self._store.charge_agent(self._agent.token_hash, used_ms - self._slice_ms)
 
 
+_REFUSALS: Final = {
+    "caller.refused": Kind.AGENT_REFUSED,
+    "agent.budget": Kind.AGENT_SPENT,
+    "agent.expired": Kind.AGENT_EXPIRED,
+}
+"""What the feed tells of, by the code of the refusal."""
 _ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "control.unauthorised"})
 
 
 def caller_of(agent: AgentRecord) -> Caller:
     """The agent as a caller."""
-    return Caller(kind=CallerKind.AGENT, name=agent.name, scopes=frozenset(agent.scopes), origins=agent.origins)
+    return Caller(
+        kind=CallerKind.AGENT,
+        name=agent.name,
+        scopes=frozenset(agent.scopes),
+        origins=agent.origins,
+        since_ms=agent.created_ms,
+    )

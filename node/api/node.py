@@ -52,8 +52,8 @@ class Node:
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
-        self.agents = Agents(rooms.store, rooms.clock, rooms.refusals)
-        rooms.browsers.metered = self.agents.metered
+        self.agents = Agents(rooms.store, rooms.clock, rooms.refusals, rooms.witness.feed)
+        rooms.browsers.metering = self.agents
         self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
             "status": self._on_status,

@@ -18,7 +18,7 @@ from node.base.plain import counted, plain
 from node.base.serving import Serving
 from node.base.statuses import exit_code, from_dict, http_status
 from node.base.stored_ids import find_stored
-from node.base.tasks import Tasks, either, interruptible, to_its_end
+from node.base.tasks import Tasks, any_of, either, interruptible, to_its_end
 from node.base.terminal import LineFormatter, json_text, one_lined
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "LoopWatch",
     "Serving",
     "Tasks",
+    "any_of",
     "counted",
     "either",
     "every_artefact",

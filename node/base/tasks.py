@@ -57,14 +57,19 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
+async def any_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Until the first of ``waits`` has ended; the others are cancelled."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
 async def either(event: asyncio.Event, sleep: Coroutine[Any, Any, None]) -> None:
     """Until ``event`` is set or ``sleep`` has ended; the event is cleared."""
-    waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(sleep)]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
+    await any_of(event.wait(), sleep)
     event.clear()
 
 

@@ -79,6 +79,9 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
     contexts_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_MAX
     """Browser contexts that may be open at once, whoever uses them; each with one page costs about 60 MB."""
+    contexts_for_owner: Annotated[int, msgspec.Meta(ge=0, le=255)] = limits.CONTEXTS_FOR_OWNER
+    """How many of them agents and peers leave to the owner, schedules and what the node does by itself; one is left to agents and
+    peers whatever it says."""
     contexts_per_browser_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_PER_BROWSER_MAX
     """How many of them share a browser, and end with it if it crashes. Fewer cost more: a browser takes about 230 MB."""
     queue_max: Annotated[int, msgspec.Meta(ge=0, le=1_024)] = limits.CONTEXT_QUEUE_MAX

@@ -16,6 +16,7 @@ from node.verbs import Bound, Handler, Tell
 from node.verbs import distrust as verbs
 from node.verbs.distrust import NoticeList, NoticesParams, ShownNotice
 from protocol import ids, limits, notice
+from protocol.feed import Kind
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, Envelope, NoticePush
 from protocol.notice import SignedNotice
 from protocol.trust.grants import Scope
@@ -55,10 +56,13 @@ class Notices:
         now_s = self._clock.now_ms() // 1000
         signed = notice.open_notice(push.notice, self._peers.find_key, sender=caller, now_s=now_s)
         async with self._keeping:
-            kept = notice.keep(self._received.get(caller, ()), signed)
+            before = self._received.get(caller, ())
+            kept = notice.keep(before, signed)
             stored = _Kept(notices=tuple(one.envelope for one in kept))
             await self._store.put_meta(_KEY + caller, cbor.encode(stored))
             self._received[caller] = kept
+        if kept != before:
+            await self._peers.feed.tell(Kind.PEER_WARNED_OF, caller, signed.notice.about)
         return Done()
 
     async def give(self, node: str, since_ms: int, reason: str, *, lifted: bool) -> tuple[list[str], list[str]]:

@@ -366,6 +366,7 @@ class OpenSearches:
                     await self._decline(found)
                 await self._expulsions.add(found.id, peer, code)
                 await self._store.drop_deltas(found.id, peer)
+                await self._witness.feed.tell(Kind.SEARCH_EXPELLED, found.id, peer)
             else:
                 search.exchange.drop(peer)
                 await search.replica.drop(peer, code)

@@ -7,11 +7,12 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from adapters.ports import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
-from node.live.metering import Metered, unmetered, until_spent
+from node.live.metering import Metering, Unmetered, until_spent
+from node.live.places import Places
 from node.live.pool import Pool, Seat
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Wait
+from protocol.page.action import Action, Back, Goto, Wait
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
@@ -26,29 +27,31 @@ class Browsers:
         step_timeout_ms: int = limits.STEP_TIMEOUT_MS,
         navigation_timeout_ms: int = limits.NAVIGATION_TIMEOUT_MS,
         contexts_max: int = limits.CONTEXTS_MAX,
+        contexts_for_owner: int = limits.CONTEXTS_FOR_OWNER,
         contexts_per_browser_max: int = limits.CONTEXTS_PER_BROWSER_MAX,
         queue_max: int = limits.CONTEXT_QUEUE_MAX,
         queue_s: float = limits.CONTEXT_QUEUE_S,
         idle_s: float = limits.BROWSER_IDLE_S,
     ) -> None:
-        """contexts_max: of the node. queue_max: how many callers may wait for one, queue_s: how long each."""
+        """contexts_max: of the node. contexts_for_owner, queue_max, queue_s: as for ``Places``."""
         self._open_browser = open_browser
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
-        self._queue_max = queue_max
-        self._queue_s = queue_s
-        self._places = asyncio.Semaphore(contexts_max)  # first come, first served
+        self._places = Places(contexts_max, for_owner=contexts_for_owner, queue_max=queue_max, queue_s=queue_s)
         self._pool = Pool(self._start, contexts_per_browser_max=contexts_per_browser_max, idle_s=idle_s)
         self._info: BrowserInfo | None = None
-        self.waiting = 0
-        """How many callers wait for a place."""
-        self.metered: Metered = unmetered
-        """Counts the time that a caller has a page or a live session open. Set by whoever knows the budgets of callers."""
+        self.metering: Metering = Unmetered()
+        """Counts the time that a caller has a context. Set by whoever knows the budgets of callers."""
 
     async def _start(self) -> Browser:
         browser = await self._open_browser()
         self._info = browser.info
         return browser
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait for a place."""
+        return self._places.waiting
 
     @property
     def contexts(self) -> int:
@@ -69,13 +72,15 @@ class Browsers:
 
     async def context(
         self, profile: Profile, guard: GuardPolicy, *, state: BrowserState | None = None, wait_s: float | None = None
-    ) -> Context:
+    ) -> Lent:
         """A fresh isolated context. Whoever gets it closes it, which frees its place.
 
-        A browser that turns out to be gone is replaced once. wait_s: for a place; None for as long as is configured.
-        Errors: ``live.busy``, those of ``Pool.seat`` and of ``Browser.open``.
+        A caller who has no time with a browser left takes no place; the wait for one is not counted. A browser that turns out to
+        be gone is replaced once. wait_s: for a place; None for as long as is configured.
+        Errors: those of ``Metering.check``, ``live.busy``, those of ``Pool.seat`` and of ``Browser.open``.
         """
-        await self._take_place(self._queue_s if wait_s is None else wait_s)
+        await self.metering.check()
+        free = await self._places.take(wait_s)
         try:
             try:
                 seat, context = await self._seated(profile, guard, state)
@@ -84,23 +89,9 @@ class Browsers:
                     raise
                 seat, context = await self._seated(profile, guard, state)
         except BaseException:
-            self._places.release()
+            free()
             raise
-        return _Held(context, self._patient, [seat.leave, self._places.release])
-
-    async def _take_place(self, wait_s: float) -> None:
-        if self._places.locked() and self.waiting >= self._queue_max:
-            raise MeshError(
-                "live.busy", "all browser contexts are in use, and too many callers wait", waiting=self.waiting
-            )
-        self.waiting += 1
-        try:
-            async with asyncio.timeout(wait_s):
-                await self._places.acquire()
-        except TimeoutError:
-            raise MeshError("live.busy", f"no browser context became free within {wait_s:g} s") from None
-        finally:
-            self.waiting -= 1
+        return Lent(context, seat.gone, self._patient, [seat.leave, free])
 
     async def _seated(self, profile: Profile, guard: GuardPolicy, state: BrowserState | None) -> tuple[Seat, Context]:
         seat = await self._pool.seat()
@@ -117,26 +108,29 @@ class Browsers:
     async def page(self, profile: Profile, guard: GuardPolicy, *, wait_s: float | None = None) -> AsyncIterator[Page]:
         """The one page of a fresh isolated context, closed at the end.
 
-        Errors: those of ``context`` and ``Context.page``; those of ``metered``, also in the block, which then ends.
+        Errors: those of ``context`` and ``Context.page``; those of ``metering``, also in the block, which then ends.
         """
-        async with until_spent(self.metered):
-            context = await self.context(profile, guard, wait_s=wait_s)
-            try:
+        context = await self.context(profile, guard, wait_s=wait_s)
+        try:
+            async with until_spent(self.metering.counted):
                 yield await context.page()
-            finally:
-                await context.close()
+        finally:
+            await context.close()
 
     async def close(self) -> None:
         """Stop every browser, also one that is being started. Whoever waits for a place, or comes later, is refused."""
         await self._pool.close()
-        for _ in range(self.waiting):
-            self._places.release()
+        self._places.open_to_all()
 
 
-class _Held:
-    """A context that frees what it holds once it is closed."""
+class Lent:
+    """A context that frees what it holds once it is closed. Implements ``adapters.ports.Context``."""
 
-    def __init__(self, context: Context, patient: Callable[[Page], Page], free: list[Callable[[], None]]) -> None:
+    def __init__(
+        self, context: Context, gone: asyncio.Event, patient: Callable[[Page], Page], free: list[Callable[[], None]]
+    ) -> None:
+        """gone: set once its browser has ended by itself."""
+        self.gone = gone
         self._context = context
         self._patient = patient
         self._free = free
@@ -198,7 +192,7 @@ class _PatientPage:
 
     def _patience(self, action: Action) -> int:
         match action:
-            case Goto():
+            case Goto() | Back():
                 return self._navigation_timeout_ms
             case Wait():
                 return 0  # it says itself how long

@@ -13,9 +13,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from adapters.ports import Clock, Context, LiveRecord, Outcome, Page, Store
+from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
 from node.live.acting import Gate, Report
+from node.live.browsers import Lent
 from node.live.metering import Meter
 from node.live.recorder import Recorder, Recording, Signer, shows_secret
 from node.verbs.live import Acted, Observed, PageInfo
@@ -67,9 +68,10 @@ class LiveSession:
     """One live session while it is open, and the reason once it has ended."""
 
     def __init__(
-        self, record: LiveRecord, plan: Plan, context: Context, store: Store, clock: Clock, signer: Signer, meter: Meter
+        self, record: LiveRecord, plan: Plan, context: Lent, store: Store, clock: Clock, signer: Signer, meter: Meter
     ) -> None:
         self._plan, self._context, self.meter = plan, context, meter
+        self.gone = context.gone
         self._store, self._clock, self._signer = store, clock, signer
         self._turns = asyncio.Lock()
         self._tabs: list[_Tab] = []
@@ -96,6 +98,8 @@ class LiveSession:
     @property
     def due(self) -> tuple[int, str]:
         """In how many milliseconds it ends by itself if nobody calls, and for which reason."""
+        if self.gone.is_set():
+            return 0, "crashed"
         if self.meter.reason:
             return 0, self.meter.reason
         now_ms = self._clock.now_ms()

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from adapters.ports import Clock, LiveRecord, Store
-from node.base import Serving, Tasks, either, to_its_end
+from node.base import Serving, Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
 from node.live.acting import Gate
 from node.live.browsers import Browsers
@@ -24,7 +24,7 @@ from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
 from node.signing import Witness
-from node.verbs import CallerKind, current_caller
+from node.verbs import Caller, CallerKind, current_caller
 from node.verbs.live import LiveSummary, Opened, Recorded
 from node.verbs.live_params import OpenParams
 from protocol import ids, limits
@@ -76,8 +76,8 @@ class LiveSessions:
         """Open one for whoever calls.
 
         Checks, in order: the node serves and can sign; the profile; how many the caller has; its time with a browser; a free place.
-        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.metered``, of
-        ``Browsers.context`` and of opening the first page: then nothing stays open, and the recorded session is in the error's
+        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.context``, of
+        ``Metering.counted`` and of opening the first page: then nothing stays open, and the recorded session is in the error's
         detail.
         """
         self._serving.need()
@@ -85,13 +85,7 @@ class LiveSessions:
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
         with self._counted(caller):
-            meter = Meter()
-            await meter.start(self._browsers.metered)  # first: an agent that has no time left opens nothing
-            try:
-                session = await self._opened(params, profile, caller, meter)
-            except BaseException:
-                await to_its_end(meter.stop())
-                raise
+            session = await self._opened(params, profile, caller)
             try:
                 await self._witness.feed.tell(Kind.LIVE_OPENED, session.record.id)
                 async with session.turn():
@@ -126,7 +120,30 @@ class LiveSessions:
         finally:
             self._opening[caller] -= 1
 
-    async def _opened(self, params: OpenParams, profile: Profile, caller: str, meter: Meter) -> LiveSession:
+    async def _opened(self, params: OpenParams, profile: Profile, caller: str) -> LiveSession:
+        context = await self._browsers.context(profile, guard_for(self._config.policy, params.allow))
+        meter = Meter()
+        try:
+            await meter.start(
+                self._browsers.metering
+            )  # not before there is a context: who waits for one uses no browser
+            plan = await self._plan(params, profile, caller)
+        except BaseException:
+            await to_its_end(context.close())
+            await to_its_end(meter.stop())
+            raise
+        record = LiveRecord(
+            id=ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES)),
+            caller=caller,
+            opened_ms=self._clock.now_ms(),  # what waited for a place, or for a browser, has not begun to live
+            ttl_s=params.ttl,
+            idle_s=params.idle,
+            actions_max=params.actions,
+            pages_max=params.pages,
+        )
+        return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
+
+    async def _plan(self, params: OpenParams, profile: Profile, caller: str) -> Plan:
         report = self._witness.trail.gate
         recording = Recording(
             title=params.title or redact_url(params.url),
@@ -138,18 +155,7 @@ class LiveSessions:
             caller=caller,
         )
         risk_max = max(self._config.policy.risk_class_max, params.approve_class)
-        plan = Plan(recording=recording, report=report, risk_max=risk_max)
-        context = await self._browsers.context(profile, guard_for(self._config.policy, params.allow))
-        record = LiveRecord(
-            id=ids.make_id("liv", self._clock.random(ids.ID_RANDOM_BYTES)),
-            caller=caller,
-            opened_ms=self._clock.now_ms(),  # what waited for a place, or for a browser, has not begun to live
-            ttl_s=params.ttl,
-            idle_s=params.idle,
-            actions_max=params.actions,
-            pages_max=params.pages,
-        )
-        return LiveSession(record, plan, context, self._store, self._clock, self._witness, meter)
+        return Plan(recording=recording, report=report, risk_max=risk_max)
 
     # --- using -------------------------------------------------------------------------------------------------------
 
@@ -175,9 +181,8 @@ class LiveSessions:
         live_id = ids.parse_id("liv", live_id)
         session = self._open.get(live_id)
         record = session.record if session else await self._store.live(live_id)
-        caller = current_caller()
         # Somebody else's is not even said to exist.
-        if record is None or (caller.kind is not CallerKind.OWNER and record.caller != str(caller)):
+        if record is None or not _owns(current_caller(), record):
             raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
         return record
 
@@ -190,7 +195,7 @@ class LiveSessions:
         caller = current_caller()
         whose = "" if caller.kind is CallerKind.OWNER else str(caller)
         found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
-        return [self.summary(record) for record in found]
+        return [self.summary(record) for record in found if _owns(caller, record)]
 
     def summary(self, record: LiveRecord) -> LiveSummary:
         """``record`` in numbers; while it is open, as it is now."""
@@ -230,11 +235,11 @@ class LiveSessions:
     # --- ending ------------------------------------------------------------------------------------------------------
 
     async def _watch(self, session: LiveSession) -> None:
-        """End ``session`` when it is due, or its agent may not go on, unless it ends before."""
+        """End ``session`` when it is due, its agent may not go on, or its browser is gone, unless it ends before."""
         while not session.record.reason:
             left_ms, _ = session.due
             if left_ms > 0:
-                await either(session.meter.spent, self._clock.sleep(left_ms / 1000))
+                await any_of(session.meter.spent.wait(), session.gone.wait(), self._clock.sleep(left_ms / 1000))
                 continue
             with contextlib.suppress(MeshError):  # a turn ends what is due, and says so
                 async with session.turn():
@@ -248,7 +253,8 @@ class LiveSessions:
 
     async def _tell_end(self, session: LiveSession) -> None:
         who = "" if session.record.reason == "closed" else NODE  # what is due ends within whichever call comes next
-        await self._witness.feed.tell(Kind.LIVE_ENDED, session.record.id, who=who)
+        kind = Kind.LIVE_CRASHED if session.record.reason == "crashed" else Kind.LIVE_ENDED
+        await self._witness.feed.tell(kind, session.record.id, who=who)
 
     async def close(self) -> None:
         """End all of them: what was recorded is signed. Twice is once."""
@@ -266,6 +272,13 @@ class LiveSessions:
                 log.warning("%s was left open: its call does not end", session.record.id)
         if session.record.reason:
             await self._tell_end(session)
+
+
+def _owns(caller: Caller, record: LiveRecord) -> bool:
+    """Whether a live session is the caller's: a new agent does not get what a removed one of the same name had."""
+    if caller.kind is CallerKind.OWNER:
+        return True
+    return record.caller == str(caller) and record.opened_ms >= caller.since_ms
 
 
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:

@@ -5,30 +5,49 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from node.base import interruptible
 from protocol.errors import MeshError
 
-Metered = Callable[[Callable[[MeshError], None]], contextlib.AbstractAsyncContextManager[None]]
-"""Counts a block for the current caller. What it is given ends whatever the block is about, once the caller may not go on."""
+End = Callable[[MeshError], None]
+"""Ends whatever a block is about, once its caller may not go on."""
+
+
+class Metering(Protocol):
+    """Counts the time that callers have with a browser."""
+
+    async def check(self) -> None:
+        """Nothing, if the current caller has time left. Asked before it waits for a browser, as waiting is not counted.
+
+        Errors: ``agent.budget``, ``control.unauthorised``, ``store.*``.
+        """
+
+    def counted(self, spent: End) -> contextlib.AbstractAsyncContextManager[None]:
+        """Count a block for the current caller. Errors: those of ``check``."""
+
+
+class Unmetered:
+    """Nobody has a budget. Implements ``Metering``."""
+
+    async def check(self) -> None:
+        """Implements ``Metering.check``."""
+
+    @contextlib.asynccontextmanager
+    async def counted(self, spent: End) -> AsyncIterator[None]:
+        """Implements ``Metering.counted``."""
+        yield
 
 
 @contextlib.asynccontextmanager
-async def unmetered(spent: Callable[[MeshError], None]) -> AsyncIterator[None]:
-    """Nobody has a budget."""
-    yield
-
-
-@contextlib.asynccontextmanager
-async def until_spent(metered: Metered) -> AsyncIterator[None]:
-    """A block that ends with the error of ``metered`` when its caller may not go on."""
-    async with interruptible() as end, metered(end):
+async def until_spent(counted: Callable[[End], contextlib.AbstractAsyncContextManager[None]]) -> AsyncIterator[None]:
+    """A block that ends with the error of ``counted`` when its caller may not go on."""
+    async with interruptible() as end, counted(end):
         yield
 
 
 class Meter:
-    """Counts the time of one live session, from before it is opened to its end, and says when its agent may not go on."""
+    """Counts the time of one live session, from when it has a context to its end, and says when its agent may not go on."""
 
     def __init__(self) -> None:
         self._held = contextlib.AsyncExitStack()
@@ -36,9 +55,9 @@ class Meter:
         """Why it has to end; empty while it may go on."""
         self.spent = asyncio.Event()
 
-    async def start(self, metered: Metered) -> None:
-        """Take the first time for whoever calls now. Errors: those of ``metered``."""
-        await self._held.enter_async_context(metered(self._end))
+    async def start(self, metering: Metering) -> None:
+        """Take the first time for whoever calls now. Errors: those of ``Metering.counted``."""
+        await self._held.enter_async_context(metering.counted(self._end))
 
     def _end(self, error: MeshError) -> None:
         # The session is ended by its watch and refused to the next call: this is called where nothing can be waited for.

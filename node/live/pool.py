@@ -17,6 +17,8 @@ class Running:
         self.opened: asyncio.Future[Browser] = loop.create_future()
         self.over: asyncio.Future[None] = loop.create_future()
         """Done once the browser is to be closed."""
+        self.gone = asyncio.Event()
+        """Set once the browser has ended by itself."""
         self.contexts = 0
         """How many contexts are open in it, or are being opened."""
         self.retired = False
@@ -27,8 +29,9 @@ class Running:
 class Seat:
     """The place of one context in a browser, until ``leave``."""
 
-    def __init__(self, browser: Browser, leave: Callable[[bool], None]) -> None:
-        self.browser = browser
+    def __init__(self, browser: Browser, gone: asyncio.Event, leave: Callable[[bool], None]) -> None:
+        """gone: set once the browser has ended by itself."""
+        self.browser, self.gone = browser, gone
         self._leave: Callable[[bool], None] | None = leave
 
     def leave(self, *, retire: bool = False) -> None:
@@ -81,7 +84,7 @@ class Pool:
         except BaseException:
             self._left(running, False)
             raise
-        return Seat(browser, lambda retire: self._left(running, retire))
+        return Seat(browser, running.gone, lambda retire: self._left(running, retire))
 
     def _start(self) -> Running:
         running = Running()
@@ -106,6 +109,8 @@ class Pool:
         ended = asyncio.ensure_future(browser.ended())
         try:
             await asyncio.wait({ended, running.over}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.over.done():
+                running.gone.set()
         finally:
             ended.cancel()
             self._end(running)

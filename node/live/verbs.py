@@ -26,7 +26,7 @@ from node.verbs.live_params import (
     WaitParams,
 )
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Locator, Press, Secret, Select, Wait
+from protocol.page.action import Action, Back, Click, Fill, Goto, Locator, Press, Secret, Select, Wait
 
 
 class LiveVerbs:
@@ -40,6 +40,7 @@ class LiveVerbs:
             verbs.SNAPSHOT: self._snapshot,
             verbs.ACT: self._act,
             verbs.NAVIGATE: self._navigate,
+            verbs.BACK: self._back,
             verbs.CLICK: self._click,
             verbs.TYPE: self._type,
             verbs.SELECT: self._select,
@@ -76,6 +77,9 @@ class LiveVerbs:
 
     async def _navigate(self, params: NavigateParams, tell: Tell) -> Acted:
         return await self._do(params.session, Goto(url=params.url))
+
+    async def _back(self, params: LiveParams, tell: Tell) -> Acted:
+        return await self._do(params.session, Back())
 
     async def _press(self, params: PressParams, tell: Tell) -> Acted:
         return await self._do(params.session, Press(key=params.key))

@@ -105,7 +105,15 @@ class LogWatch:
             if shown is not Shown.CURRENT:
                 log.warning("%s, asked for its log, showed it %s", ids.short(node), shown.value)
             await self.change(node, shown=shown, since_ms=now_ms, told_number=told[0], told_size=told[1])
+            await self._tell(node, before.shown, shown)
         await self.weigh(node)
+
+    async def _tell(self, node: str, before: Shown, shown: Shown) -> None:
+        fine = (Shown.NOTHING, Shown.CURRENT)
+        if shown not in fine:
+            await self._peers.feed.tell(Kind.PEER_LOG_DOUBTED, node, who=NODE)
+        elif before not in fine:
+            await self._peers.feed.tell(Kind.PEER_LOG_SHOWN, node, who=NODE)
 
     async def weigh(self, node: str) -> None:
         """Freeze a silent peer, or end the freeze, according to the policy. Errors: ``store.*``."""

@@ -161,7 +161,7 @@ class Logs:
     async def audit(self) -> OwnAudit:
         """Walk this node's logs, after hearing from every peer what it holds of them. See ``log_audit.audit_own``."""
         await self._exchange.round()
-        return await audit_own(self._store, self._witness.node, self._witness.public_keys)
+        return await audit_own(self._store, self._witness.node, self._witness.keys_ever)
 
     async def audit_peer(self, peer: str) -> PeerAudit:
         """Have a peer show that its log continues what is held of it; silence is no assurance.

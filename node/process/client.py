@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
@@ -30,7 +32,9 @@ from node.config import AskPassphrase, asked_once
 from node.verbs import Tell
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.trust.agent_token import token_hash
+from protocol.trust.agent_token import PREFIX, token_hash
+
+log = logging.getLogger(__name__)
 
 _AWAY: Final = frozenset({"node.not_serving", "node.stopped"})
 _RECONNECT_S: Final = 0.5
@@ -62,8 +66,11 @@ def as_agent(home: Path, token_file: str, socket: str = "") -> AsAgent:
 
     Errors: ``input.invalid``; nothing of the file is said.
     """
+    if token_file.startswith(PREFIX):
+        raise MeshError("input.invalid", "--token-file names the file that holds the token, not the token itself")
     try:
         with open(token_file, encoding="ascii") as file:
+            _warn_if_shown(file.fileno(), token_file)
             token = file.read(limits.AGENT_TOKEN_CHARS_MAX + 2).strip()
         token_hash(token)
     except OSError as error:
@@ -71,6 +78,12 @@ def as_agent(home: Path, token_file: str, socket: str = "") -> AsAgent:
     except (UnicodeDecodeError, MeshError):
         raise MeshError("input.invalid", f"{token_file} holds no token of an agent, or not all of one") from None
     return AsAgent(Path(socket).absolute() if socket else home / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE, token)
+
+
+def _warn_if_shown(descriptor: int, token_file: str) -> None:
+    """A file that others can read is used all the same: in a container, who mounted it may have had no choice."""
+    if os.fstat(descriptor).st_mode & stat.S_IROTH:
+        log.warning("every user of this machine can read the token in %s: chmod 600 it", token_file)
 
 
 async def call(

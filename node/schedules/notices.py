@@ -1,18 +1,38 @@
-"""Tells the end of a run to the webhook and the command of its schedule."""
+"""Tells what became of due times: to the feed, and the end of a run to the webhook and the command of its schedule."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final
 
 from adapters.ports import Notifier
 from adapters.schedule_records import RunRecord, ScheduleRecord
+from node.feed import Feed
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.schedule import RunStatus
 
 log = logging.getLogger(__name__)
+
+_KINDS: Final = {
+    RunStatus.RUNNING: Kind.RUN_STARTED,
+    RunStatus.DONE: Kind.RUN_DONE,
+    RunStatus.FAILED: Kind.RUN_FAILED,
+    RunStatus.INTERRUPTED: Kind.RUN_INTERRUPTED,
+    RunStatus.SKIPPED: Kind.RUN_SKIPPED,
+    RunStatus.COALESCED: Kind.RUN_COALESCED,
+    RunStatus.MISSED: Kind.RUN_MISSED,
+}
+
+
+async def tell_outcomes(feed: Feed, runs: Sequence[RunRecord]) -> None:
+    """Tell the feed what became of due times of one schedule, each outcome once: a node that was down for long, and finds
+    hundreds of due times that passed, must not fill the feed with them. Never raises.
+    """
+    for run in {run.status: run for run in runs}.values():
+        await feed.tell(_KINDS[run.status], run.schedule, *([run.search] if run.search else []))
 
 
 def body_of(record: ScheduleRecord, run: RunRecord) -> bytes:

@@ -11,12 +11,15 @@ import msgspec
 from adapters.ports import Clock, Notifier, Store
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.base import Tasks, either, to_its_end
-from node.schedules.notices import notify
+from node.feed import Feed
+from node.schedules.notices import notify, tell_outcomes
 from node.schedules.searching import Ended, Searching
 from node.schedules.triggers import Trigger
 from node.verbs import Tell
 from protocol import ids, limits
+from protocol.audit import NODE
 from protocol.errors import CODES, Blame, MeshError
+from protocol.feed import Kind
 from protocol.schedule import Due, RunStatus, decide, delay_ms
 
 log = logging.getLogger(__name__)
@@ -38,8 +41,9 @@ class _Running(msgspec.Struct, kw_only=True):
 class Schedules:
     """The room of schedules. What is due is known from the store alone; this object holds what runs here and now."""
 
-    def __init__(self, store: Store, clock: Clock, searching: Searching, notifier: Notifier) -> None:
+    def __init__(self, store: Store, clock: Clock, searching: Searching, notifier: Notifier, feed: Feed) -> None:
         self._store, self._clock, self._searching, self._notifier = store, clock, searching, notifier
+        self._feed = feed
         self._process = clock.random(8).hex()
         """Names this process as the owner of what it runs."""
         self._running: dict[str, _Running] = {}
@@ -130,6 +134,7 @@ class Schedules:
             runs = [self._new_run(record, due_ms, status, now_ms) for due_ms, status in decided]
             changed = msgspec.structs.replace(record, decided_ms=ripe[-1].due_ms)
             if await self._keep(record, changed, runs):
+                await tell_outcomes(self._feed, runs)
                 for run in runs:
                     if run.status is RunStatus.RUNNING:
                         self._begin(changed, run)
@@ -231,7 +236,9 @@ class Schedules:
             session=ended.session,
             spend=ended.spend,
         )
-        if not await self._store.keep_run(done, was=run.version):
+        if await self._store.keep_run(done, was=run.version):
+            await tell_outcomes(self._feed, [done])
+        else:
             log.warning("the record of a run of %s was changed or removed meanwhile", run.schedule)
         log.info("run of %s: %s %s", run.schedule, status.value, reason)
         return done
@@ -250,7 +257,15 @@ class Schedules:
             log.error("schedule %s is paused: %d runs failed in a row", record.id, failures)
             return msgspec.structs.replace(record, failures=failures, paused=True, reason="schedule.failing")
 
-        return await self._change(run.schedule, count)
+        changed = await self._change(run.schedule, count)
+        if (
+            changed is not None
+            and changed.paused
+            and changed.reason
+            and changed.failures == limits.SCHEDULE_FAILURES_MAX
+        ):
+            await self._feed.tell(Kind.SCHEDULE_PAUSED, run.schedule, who=NODE)
+        return changed
 
     async def _change(self, schedule_id: str, change: Change) -> ScheduleRecord | None:
         """The schedule after ``change``; None if there is none. Errors: ``store.*``."""
@@ -283,6 +298,7 @@ class Schedules:
                 raise MeshError("input.too_large", f"a node has at most {limits.SCHEDULES_MAX} schedules")
             await self._store.keep_schedule(msgspec.structs.replace(record, owner=self._process), was=0)
         self._changed.set()
+        await self._feed.tell(Kind.SCHEDULE_ADDED, record.id)
         return record
 
     async def get(self, schedule_id: str) -> ScheduleRecord:
@@ -302,6 +318,8 @@ class Schedules:
                 record.id, lambda now: now if now.paused else msgspec.structs.replace(now, paused=True, reason="")
             )
             await self._withdraw(record.id, "schedule.withdrawn")
+        if not record.paused:
+            await self._feed.tell(Kind.SCHEDULE_PAUSED, record.id)
         return changed or record
 
     async def resume(self, schedule_id: str) -> ScheduleRecord:
@@ -318,7 +336,10 @@ class Schedules:
             return msgspec.structs.replace(now, paused=False, reason="", failures=0, decided_ms=since_ms)
 
         async with self._deciding:
-            return await self._change(record.id, go_on) or record
+            resumed = await self._change(record.id, go_on) or record
+        if record.paused:
+            await self._feed.tell(Kind.SCHEDULE_RESUMED, record.id)
+        return resumed
 
     async def remove(self, schedule_id: str) -> ScheduleRecord:
         """Forget a schedule and its records; what runs is ended at its next step. Errors: as ``get``."""
@@ -327,6 +348,7 @@ class Schedules:
             await self._withdraw(record.id, "schedule.withdrawn")
             await self._store.remove_schedule(record.id)
         self._changed.set()
+        await self._feed.tell(Kind.SCHEDULE_REMOVED, record.id)
         return record
 
     async def run_now(self, schedule_id: str, tell: Tell) -> RunRecord:
@@ -357,6 +379,7 @@ class Schedules:
         run = self._new_run(record, due_ms, RunStatus.RUNNING, now_ms, manual=True)
         if not await self._keep(record, record, [run]):
             raise MeshError("schedule.running", "the schedule was changed at this moment; try again", id=record.id)
+        await tell_outcomes(self._feed, [run])
         return self._begin(record, run, tell)
 
     def _check_not_expired(self, record: ScheduleRecord) -> None:

@@ -19,6 +19,7 @@ from protocol.goal.condition import parse as parse_condition
 from protocol.page.redaction import redact_url
 from protocol.schedule import Misfire
 from protocol.trust.origin import fits, origin_of, parse_pattern
+from protocol.webhook import check_reach
 from protocol.wire.line import one_line
 
 
@@ -159,22 +160,27 @@ def _origins(params: AddParams) -> tuple[str, ...]:
 
 
 def _webhook(url: str) -> str:
-    """``url``, once it is https, or http to this machine. Errors: ``input.invalid``."""
+    """``url``, once it is https, or http to this machine, and no metadata service. Errors: ``input.invalid``."""
     if not url:
         return ""
     wrong = MeshError("input.invalid", "a webhook is an https address, or http to this machine, without user name")
     if not origin_of(url) or "@" in urlsplit(url).netloc or one_line(url) != url:
         raise wrong
     parts = urlsplit(url)
-    if parts.scheme == "https":
-        return url
-    try:
-        local = ipaddress.ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        local = parts.hostname == "localhost"
-    if not local:
+    host = parts.hostname or ""
+    if _is_address(host):
+        check_reach(host, parts.scheme)
+    elif parts.scheme != "https" and host != "localhost":
         raise wrong
     return url
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _command(words: list[str]) -> tuple[str, ...]:

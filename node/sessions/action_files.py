@@ -257,6 +257,12 @@ def _press(node: YamlValue) -> dict[str, Any]:
     return _targeted(node, "press", {"key"}, required=False)
 
 
+def _back(node: YamlValue) -> dict[str, Any]:
+    if node.value not in ("", {}):
+        raise _bad(node, "back takes nothing: `- back:`")
+    return {"type": "back"}
+
+
 def _scroll(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "scroll", "direction": node.value or "down"}
@@ -287,6 +293,7 @@ def _extract(node: YamlValue) -> dict[str, Any]:
 
 _VERBS = {
     "goto": lambda node: {"type": "goto", "url": _text(node, "goto")},
+    "back": _back,
     "click": lambda node: _targeted(node, "click", set()),
     "fill": _fill,
     "select": lambda node: _targeted(node, "select", {"option"}),

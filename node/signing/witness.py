@@ -23,7 +23,9 @@ from node.signing.identity import Identity
 from node.signing.log_check import own_artefacts
 from node.signing.trail import Trail
 from protocol import ids, limits
+from protocol.audit import NODE
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.log import note, witness_log
 from protocol.log.log_proof import InclusionProof, KeyOf, key_of
 from protocol.log.merkle_growth import Frontier, Part, consistency_parts, cover, folded, inclusion_parts, root_parts
@@ -85,6 +87,11 @@ class Witness:
         return tuple(dict.fromkeys((*self.identity.log.keys, self.identity.public_key)))
 
     @property
+    def keys_ever(self) -> tuple[bytes, ...]:
+        """Every key that may have signed what stands in this node's own store, also one that a recovery has disowned."""
+        return tuple(dict.fromkeys((*self.identity.log.keys_ever, self.identity.public_key)))
+
+    @property
     def genesis_key(self) -> bytes:
         """The key this node began with."""
         return self.identity.genesis_key
@@ -123,7 +130,8 @@ class Witness:
     async def _read(self) -> OwnLog:
         """The newest log of the store, checked against its signed checkpoint."""
         record = (await self._store.logs())[-1]
-        checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, *self.public_keys)
+        # Not ``public_keys``: the last checkpoint may be of a key that a recovery has disowned since, and the node must open.
+        checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, *self.keys_ever)
         frontier = Frontier(record.size, await self._store.log_subtrees(record.number, cover(0, record.size)))
         openings = await self._store.artefacts(subject=origin(self.node, record.number), kind=KIND_OPENING)
         expected = Checkpoint(node=self.node, number=record.number, size=record.size, root=frontier.root)
@@ -165,6 +173,7 @@ class Witness:
             await self._open(number, previous=previous.encode(), others=others)
             await self._store.put_meta(_ROLLBACK_KEY, b"")
             self._lost = []
+            await self.feed.tell(Kind.LOG_RENEWED, self.node)
             return self.log.checkpoint
 
     # --- signing -----------------------------------------------------------------------------------------------------
@@ -326,6 +335,7 @@ class Witness:
             self._lost.append(lost)
             await self._store.put_meta(_ROLLBACK_KEY, cbor.encode(_Lost(notes=tuple(self._lost))))
             log.error("a peer holds entry %d of our log %d, we do not: nothing is signed", seen.size, seen.number)
+            await self.feed.tell(Kind.LOG_LOST, self.node, who=NODE)
         raise MeshError("log.rollback", log=origin(seen.node, seen.number), size=seen.size)
 
     async def _continues(self, seen: Checkpoint) -> bool:

@@ -113,7 +113,7 @@ class OwnKeys:
                 self._own.log,
                 signer,
                 new,
-                since_s=_since(params.since_s, now_s),
+                since_s=_since(params.since_s, self._own.log, now_s),
                 now_s=now_s,
                 random=self._random(),
                 commitment=recovery.commitment(next_seed) if next_seed else b"",
@@ -133,7 +133,7 @@ class OwnKeys:
             if params.key_file or params.words_file:
                 signer = await self._recovery_key(params.key_file, params.words_file)
             now_s = self._now_s()
-            since_s = _since(params.since_s, now_s)
+            since_s = _since(params.since_s, self._own.log, now_s)
             changed = keylog.revoke(self._own.log, signer, since_s=since_s, now_s=now_s, random=self._random())
             await asyncio.to_thread(identity.write_log, self._home, changed)
             self._own.become(changed, self._own.key)
@@ -227,10 +227,14 @@ class OwnKeys:
         return self._clock.random(EVENT_RANDOM_BYTES)
 
 
-def _since(given_s: int, now_s: int) -> int:
-    """Errors: ``input.invalid``."""
-    if not 0 <= given_s <= now_s:
+def _since(given_s: int, known: KeyLog, now_s: int) -> int:
+    """From when on nothing is believed that the lost key signed; 0 for now. Errors: ``input.invalid``."""
+    if given_s > now_s:
         raise MeshError("input.invalid", "a key cannot have been lost in the future")
+    if given_s and given_s < known.born_s:
+        born = datetime.fromtimestamp(known.born_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        told = f"this node was made at {born} UTC, and --since is before that: give that time or a later one"
+        raise MeshError("input.invalid", told, field="since", born_s=known.born_s)
     return given_s or now_s
 
 

@@ -40,6 +40,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent or a schedule was granted, from ``SCOPES``. The owner needs none."""
     origins: tuple[str, ...] = ()
     """The only origins that the caller may have a browser visit; empty for all that the configuration allows."""
+    since_ms: int = 0
+    """When an agent was made, milliseconds since 1970: what one of the same name had before is not its own."""
 
     def __str__(self) -> str:
         if self.kind is CallerKind.OWNER:

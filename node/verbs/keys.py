@@ -13,7 +13,8 @@ from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, option
 _KEY_FILE: Final = option("The recovery key: the file of `node init`.", metavar="FILE", reads="path")
 _WORDS_FILE: Final = option("The recovery key: 24 words, numbered or not.", metavar="FILE", reads="path")
 _SINCE: Final = option(
-    "UTC time from which nothing signed by the lost key is believed (2025-03-01T12:00).  [default: now]",
+    "UTC time from which nothing signed by the lost key is believed (2025-03-01T12:00); not before this node was made."
+    "  [default: now]",
     flag="--since",
     metavar="TIME",
     reads="utc",

@@ -231,6 +231,15 @@ NAVIGATE: Final = _verb(
     help="Open an address in the current page.",
     row=Row(subject=_about, note=lambda given: {"url": rows.where(given.url)}),
 )
+BACK: Final = _verb(
+    "back",
+    command="live back",
+    tool="browser_navigate_back",
+    takes=LiveParams,
+    gives=Acted,
+    help="Go back to the page before, in the current page.",
+    row=Row(subject=_about),
+)
 CLICK: Final = _verb(
     "click",
     command="live click",
@@ -336,6 +345,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     SNAPSHOT,
     ACT,
     NAVIGATE,
+    BACK,
     CLICK,
     TYPE,
     SELECT,

@@ -128,6 +128,17 @@ class KeyLog:
         return tuple(dict.fromkeys(kept))
 
     @property
+    def keys_ever(self) -> tuple[bytes, ...]:
+        """Every key that any event made the node's, also one that a recovery has disowned altogether."""
+        entries = (*self._history, *self._other)
+        return tuple(dict.fromkeys(entry.state.key for entry in entries))
+
+    @property
+    def born_s(self) -> int:
+        """When the node was made, seconds since 1970."""
+        return self._history[0].event.issued_s
+
+    @property
     def since_s(self) -> int:
         """Since when the current key is the node's, seconds since 1970."""
         return self._state.periods[-1].from_s

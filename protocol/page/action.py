@@ -50,6 +50,10 @@ class Goto(_Record, frozen=True, kw_only=True, tag="goto", tag_field="type"):
     url: Url
 
 
+class Back(_Record, frozen=True, kw_only=True, tag="back", tag_field="type"):
+    """Go back to the page before, as a person does with the browser's button."""
+
+
 class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
     """Click the middle of an element."""
 
@@ -105,7 +109,7 @@ class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type
     target: Locator | None = None
 
 
-Action = Goto | Click | Fill | Select | Check | Press | Scroll | Wait | Extract
+Action = Goto | Back | Click | Fill | Select | Check | Press | Scroll | Wait | Extract
 
 
 def target_of(action: Action) -> Locator | None:
@@ -115,7 +119,7 @@ def target_of(action: Action) -> Locator | None:
             return target
         case Press(target=maybe) | Extract(target=maybe):
             return maybe
-        case Goto() | Scroll() | Wait():
+        case Goto() | Back() | Scroll() | Wait():
             return None
 
 
@@ -130,6 +134,8 @@ def describe(action: Action) -> str:
     match action:
         case Goto(url=url):
             return f"open {url}"
+        case Back():
+            return "go back"
         case Click(target=target):
             return f"click {_named(target)}"
         case Fill(target=target, value=Secret(secret=name)):

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
+from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
 from protocol.page.observation import Element, Observation
 from protocol.risk.addresses import destructive_url, is_asset
 from protocol.risk.graphql import is_query
@@ -86,6 +86,9 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
         case Goto(url=url):
             reason = destructive_url(url)
             return _risk(7, f"address says {reason}") if reason else _risk(1, "opens a page")
+        case Back():
+            # It was open in this context before; what the way back would send, the network guard judges as ever.
+            return _risk(1, "goes back to a page")
         case Scroll() | Wait() | Extract():
             return _risk(1, "reads the page")
         case Press(key=key):

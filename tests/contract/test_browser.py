@@ -9,7 +9,21 @@ import pytest_asyncio
 
 from adapters.ports import Outcome, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import (
+    Action,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Scroll,
+    Secret,
+    Select,
+    Wait,
+)
 from protocol.page.observation import BLANK, Observation, encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -81,6 +95,28 @@ async def test_a_link_leads_to_its_page(page: Page, world: Backend) -> None:
     outcome = await use(page, Click(target=ANY), "link", "Table")
     assert outcome.observation.title == "A long table"
     assert outcome.settled
+
+
+async def test_going_back_leads_to_the_page_before_and_once_more_to_the_one_before_that(
+    page: Page, world: Backend
+) -> None:
+    await form(page, world)
+    await use(page, Click(target=ANY), "link", "Table")
+    await page.perform(Goto(url=world.origin + "/form.html#here"))
+    assert (await page.perform(Back())).observation.title == "A long table"
+    outcome = await page.perform(Back())
+    assert (outcome.observation.url, outcome.settled) == (world.origin + "/form.html", True)
+
+
+async def test_nothing_lies_before_the_first_page(page: Page, world: Backend) -> None:
+    """Neither the empty page that every page begins with, nor one that was gone back from."""
+    assert await refused(page, Back()) == "action.not_possible"
+    await form(page, world)
+    assert await refused(page, Back()) == "action.not_possible"
+    await page.perform(Goto(url=world.origin + "/table.html"))
+    await page.perform(Back())
+    assert await refused(page, Back()) == "action.not_possible"
+    assert (await page.observe()).url == world.origin + "/form.html"
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -79,6 +82,31 @@ async def test_a_webhook_that_fails_is_asked_once_more(hook: Hook) -> None:
     with pytest.raises(MeshError, match=r"schedule\.notify"):
         await OutsideNotifier().post(hook.url, BODY)
     assert len(hook.heard) == 4
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "10.255.255.1"])
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_name_that_leads_elsewhere_than_it_may_is_not_connected_to(
+    hook: Hook, monkeypatch: pytest.MonkeyPatch, address: str, named: bool
+) -> None:
+    """Guard: adapters/notify/sender.py, _socket_to."""
+    made: list[int] = []
+    real = socket.socket
+
+    def counted(*given: Any) -> socket.socket:
+        made.append(1)
+        return real(*given)
+
+    async def leads(loop: Any, host: str, port: int, **given: Any) -> list[Any]:
+        assert host == "localhost"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(type(asyncio.get_running_loop()), "getaddrinfo", leads)
+    monkeypatch.setattr(socket, "socket", counted)
+    url = f"http://{'localhost' if named else address}:{hook.url.rpartition(':')[2]}/"
+    with pytest.raises(MeshError, match=r"schedule\.notify"):
+        await OutsideNotifier(timeout_s=2).post(url, BODY)
+    assert (made, hook.heard) == ([], [])
 
 
 async def test_no_redirect_leads_a_webhook_elsewhere(hook: Hook) -> None:

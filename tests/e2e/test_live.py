@@ -90,14 +90,32 @@ def test_time_to_live_idle_limit_and_actions_end_it_and_sign_what_was_done(tmp_p
             assert node.run("session", "verify", recorded["id"])["steps"] == 1
 
 
+def test_going_back_is_recorded_and_replays(tmp_path: Path) -> None:
+    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
+        opened = live(node, "open", f"{url}/")
+        session = opened["session"]
+        live(node, "click", session, ref_of(opened["observation"], 'link "Mugs"'))
+        acted = live(node, "back", session)
+        assert (acted["did"], acted["observation"]["title"]) == (["go back"], opened["observation"]["title"])
+        live(node, "act", session, f"goto: {url}/help")
+        assert live(node, "act", session, "back:")["observation"]["url"] == f"{url}/"
+        (recorded,) = live(node, "close", session)["recorded"]
+        assert (recorded["verdict"], recorded["steps"]) == ("pass", 5)
+        report = node.run("session", "replay", recorded["id"])
+        assert report["report"]["verdict"] == "pass"
+
+
 def test_a_crash_of_the_browser_is_told_to_each_session_in_it_and_the_next_one_opens(tmp_path: Path) -> None:
     with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
         sessions = [live(node, "open", f"{url}/")["session"] for _ in range(2)]
         assert node.process is not None
         for pid in browsers_of(node.process.pid):
             os.kill(pid, signal.SIGKILL)
+        until(
+            lambda: [each["reason"] for each in live(node, "ls", "--all")["sessions"]] == ["crashed"] * 2, "their ends"
+        )
+        assert len(node.run("events", "--kind", "live.crashed")["changes"]) == 2
         for session in sessions:
-            assert refused(node, "act", session, "scroll: down")[0] == "browser.crashed"
             code, detail = refused(node, "snapshot", session)
             assert (code, detail["reason"]) == ("live.ended", "crashed")
             assert node.run("session", "verify", detail["session"])["verdict"] in ("pass", "partial")

@@ -104,6 +104,8 @@ def test_a_node_that_is_killed_during_a_run_writes_it_down_as_interrupted_and_do
         ["--every", "6h", "--notify-webhook", "http://hooks.example/"],
         ["--every", "6h", "--notify-webhook", "https://name:word@hooks.example/"],
         ["--every", "6h", "--notify-webhook", "file:///etc/passwd"],
+        ["--every", "6h", "--notify-webhook", "https://169.254.169.254/latest/meta-data"],
+        ["--every", "6h", "--notify-webhook", "http://192.168.1.5/"],
         ["--every", "6h", "--notify-command", "notify-send done"],
         ["--every", "6h", "--notify-command", "/bin/echo 'open"],
     ],

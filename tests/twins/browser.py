@@ -17,7 +17,7 @@ from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import BrowserState, Outcome
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element, Observation, truncate
 from protocol.recording.session import BrowserInfo, Profile
@@ -231,6 +231,8 @@ class MemoryPage:
         self._policy = policy
         self._kept = kept or Kept()
         self._url = "about:blank"
+        self._before: list[str] = []
+        """Addresses that lie before it in its history."""
         self._document = Document(title="")
         self._values: dict[int, str] = {}
         self._checked: dict[int, bool] = {}
@@ -361,6 +363,8 @@ class MemoryPage:
         match action:
             case Goto(url=url):
                 self._goto(url)
+            case Back():
+                self._back()
             case Wait(text=text):
                 self._wait(text)
             case Scroll() | Press(target=None):
@@ -445,6 +449,14 @@ class MemoryPage:
         if not self._show("GET", url):
             raise MeshError("browser.navigation", "the network guard refused the address", reason="guard")
 
+    def _back(self) -> None:
+        if not self._before:
+            raise MeshError("action.not_possible", "there is no page before this one")
+        *rest, url = self._before
+        if not self._show("GET", url):
+            raise MeshError("browser.navigation", "the network guard refused the address", reason="guard")
+        self._before = rest
+
     def _show(self, method: str, url: str) -> bool:
         """Go to ``url`` hop by hop; False if the guard stopped it, and the page stays."""
         for _ in range(_REDIRECTS_MAX):
@@ -463,6 +475,8 @@ class MemoryPage:
             document = self._kept.shown(url, document)
             self._document, self._values, self._checked, self._active = document, {}, {}, -1
             self._order = {}
+        if self._url != "about:blank":
+            self._before.append(self._url)
         self._url = url
         return True
 

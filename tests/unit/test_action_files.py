@@ -12,7 +12,7 @@ from node.live.arrivals import Arrival
 from node.sessions.action_files import parse_actions, read_action_file
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Select, Wait
 from protocol.recording.session import Profile
 
 RECORDINGS = Path(__file__).parents[1] / "vectors" / "recordings"
@@ -23,6 +23,7 @@ start: http://shop.example/
 profile: {width_px: 800, locale: de-DE, reduced_motion: no}
 steps:
   - goto: http://shop.example/login
+  - back:
   - click: {role: link, name: Yes, nth: 1}
   - click: "css=#menu > a"
   - fill: {role: textbox, name: E-mail, value: 007}
@@ -63,6 +64,7 @@ def test_every_action_can_be_written_in_yaml_and_text_stays_text() -> None:
     assert file.actions == (
         Goto(url="http://shop.example/"),
         Goto(url="http://shop.example/login"),
+        Back(),
         Click(target=named("link", "Yes", nth=1)),
         Click(target=Locator(selectors=("css=#menu > a",))),
         Fill(target=named("textbox", "E-mail"), value="007"),
@@ -96,6 +98,7 @@ def test_the_first_step_may_open_the_address_itself() -> None:
         ("speed: 3\nsteps: [press: a]", 1, "unknown key"),
         ("start: http://a/\nsteps:\n- click: {role: link}\n- jump: high", 4, "unknown action"),
         ("start: http://a/\nsteps:\n- click: {name: Mugs}", 3, "needs `role`"),
+        ("start: http://a/\nsteps:\n- back: http://b/", 3, "takes nothing"),
         ("start: http://a/\nsteps:\n- click: '#mugs'", 3, "css="),
         ("start: http://a/\nsteps: []", 2, "is empty"),
         ("start: http://a/\nsteps: press", 2, "must be a list"),

@@ -7,7 +7,7 @@ import io
 import json
 import logging
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -259,6 +259,65 @@ async def test_a_token_file_that_holds_no_token_is_refused_and_nothing_of_it_is_
         assert not text or text not in str(refused.value.to_dict())
     with pytest.raises(MeshError):
         as_agent(tmp_path, str(tmp_path / "none"))
+
+
+async def test_a_token_in_the_place_of_its_file_is_not_repeated(tmp_path: Path) -> None:
+    token = make_token("helper", bytes(limits.AGENT_TOKEN_BYTES))
+    with pytest.raises(MeshError) as refused:
+        as_agent(tmp_path, token)
+    assert refused.value.code == "input.invalid"
+    assert "not the token itself" in refused.value.message
+    assert token not in str(refused.value.to_dict())
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o640, False), (0o644, True), (0o604, True)])
+async def test_who_lets_everybody_read_a_token_is_warned(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
+) -> None:
+    file, token = tmp_path / "t", make_token("helper", bytes(limits.AGENT_TOKEN_BYTES))
+    file.write_text(token)
+    file.chmod(mode)
+    assert as_agent(tmp_path, str(file)).token == token
+    assert ("can read the token" in caplog.text) is warned
+    assert token not in caplog.text
+
+
+# --- who goes away ---------------------------------------------------------------------------------------------------
+
+
+async def goes_away(served: Served, verb: str, params: dict[str, Any], waits: Callable[[], bool]) -> None:
+    """An agent whose client ends, as by Ctrl-C, while its call waits; returns once nothing of the call is left."""
+    agents = served.node.agents
+    task = asyncio.create_task(served.ask(await served.token(), verb, params))
+    async with asyncio.timeout(10):
+        while not (agents._uses and waits()):  # noqa: ASYNC110  (there is no event to wait for)
+            await asyncio.sleep(0.001)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        while agents._uses or waits():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def test_a_follower_of_the_feed_that_goes_away_leaves_nothing_behind(served: Served) -> None:
+    feed = served.node.rooms.witness.feed
+    (newest,) = (await served.node.rooms.store.feed()).changes[-1:] or (None,)
+    since = newest.number if newest else 0
+    since += 1  # of the agent that is added
+    asked = {"since": since, "wait_s": limits.FEED_WAIT_S_MAX}
+    await goes_away(served, "events.list", asked, lambda: bool(feed._grown._waiters))
+
+
+async def test_who_waits_for_a_browser_and_goes_away_leaves_no_place_taken(served: Served) -> None:
+    rooms = served.node.rooms
+    rooms.serving.address = "https://127.0.0.1:1"
+    places = rooms.browsers._places
+    taken = [await places.take(0) for _ in range(rooms.config.browser.contexts_max)]
+    await goes_away(served, "live.open", {"url": "https://shop.example/"}, lambda: rooms.browsers.waiting == 1)
+    assert (rooms.browsers.contexts, rooms.live._open, +rooms.live._opening) == (0, {}, {})
+    for free in taken:
+        free()
+    for _ in taken:
+        await places.take(0)
 
 
 async def test_an_agent_never_opens_the_data_directory_itself(served: Served, tmp_path: Path) -> None:

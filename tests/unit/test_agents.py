@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from node.api.agents import Agents
+from node.feed import Feed
 from node.verbs import Caller, CallerKind, called_by
 from node.verbs.agent import Added, AddParams, NameParams
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.refusals import Refusals
 from protocol.trust.agent_token import make_token, token_hash
 from tests.twins.clock import ManualClock
@@ -25,7 +27,8 @@ class Place:
 
     def __init__(self) -> None:
         self.store, self.clock, self.refusals = MemoryStore(), ManualClock(), Refusals()
-        self.agents = Agents(self.store, self.clock, self.refusals)
+        self.feed = Feed(self.store, self.clock, lambda: "owner")
+        self.agents = Agents(self.store, self.clock, self.refusals, self.feed)
 
     async def add(self, name: str = "helper", **given: Any) -> Added:
         """A new agent that may read and record."""
@@ -205,7 +208,7 @@ async def test_a_call_is_counted_before_it_is_made_and_not_given_back(place: Pla
     await place.call(made.token)
     assert await code_of(place.call(made.token)) == "agent.budget"
     assert place.refusals.by_peer["agent:helper", "agent.budget"] == 1
-    again = Agents(place.store, place.clock, place.refusals)  # the node was killed, and started again
+    again = Agents(place.store, place.clock, place.refusals, place.feed)  # the node was killed, and started again
     agent = await again.authenticate(made.token)
     with pytest.raises(MeshError) as refused:
         async with again.calling(agent):
@@ -230,12 +233,12 @@ async def test_an_agent_makes_so_many_calls_at_a_time(place: Place, monkeypatch:
 
 
 async def test_browser_time_is_taken_in_advance_and_the_rest_is_given_back(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents.metered."""
+    """Guard: node/api/agents.py, Agents.counted."""
     made = await place.add(browser_seconds=60)
 
     async def browse(caller: Caller) -> tuple[int, int]:
         with called_by(caller):
-            async with place.agents.metered(lambda error: None):
+            async with place.agents.counted(lambda error: None):
                 before = await place.used()
                 await place.clock.run(7_000)
                 return before
@@ -251,7 +254,7 @@ async def test_a_run_ends_with_its_call_when_the_browser_time_is_used_up(place: 
 
     async def browse(caller: Caller) -> None:
         with called_by(caller):
-            async with place.agents.metered(lambda error: ended.append(error.code)):
+            async with place.agents.counted(lambda error: ended.append(error.code)):
                 await asyncio.Event().wait()
 
     call = asyncio.create_task(code_of(place.call(made.token, browse)))
@@ -268,7 +271,7 @@ async def test_a_run_ends_with_its_call_when_the_browser_time_is_used_up(place: 
 
 async def test_the_owner_and_the_node_are_not_metered(place: Place) -> None:
     made = await place.add(browser_seconds=1)
-    async with place.agents.metered(lambda error: None):
+    async with place.agents.counted(lambda error: None):
         await place.clock.run(60_000)
     assert made.state == "live"
     assert await place.used() == (0, 0)
@@ -344,3 +347,61 @@ async def test_who_goes_away_is_not_mistaken_for_one_who_was_ended(place: Place)
     with pytest.raises(asyncio.CancelledError):
         await call
     assert (await place.agents.listed()).agents[0].running == 0
+
+
+# --- what the feed tells ---------------------------------------------------------------------------------------------
+
+
+async def told(place: Place) -> list[tuple[Kind, tuple[str, ...], str]]:
+    return [(change.kind, change.ids, change.who) for change in (await place.store.feed(after=0, limit=100)).changes]
+
+
+async def test_the_feed_tells_that_an_agent_was_added_refused_and_removed(place: Place) -> None:
+    made = await place.add(calls=2, expires_s=60)
+
+    async def beyond(caller: Caller) -> None:
+        raise MeshError("caller.refused", "what its scopes do not cover", caller=str(caller))
+
+    assert await code_of(place.call(made.token, beyond)) == "caller.refused"
+    await place.call(made.token)
+    assert await code_of(place.call(made.token)) == "agent.budget"
+    await place.clock.run(61_000)
+    assert await code_of(place.call(made.token)) == "agent.expired"
+    await place.agents.remove(NameParams(name="helper"))
+    assert await told(place) == [
+        (Kind.AGENT_ADDED, ("helper",), "owner"),
+        (Kind.AGENT_REFUSED, ("helper",), "agent:helper"),
+        (Kind.AGENT_SPENT, ("helper",), "agent:helper"),
+        (Kind.AGENT_EXPIRED, ("helper",), "agent:helper"),
+        (Kind.AGENT_REMOVED, ("helper",), "owner"),
+    ]
+
+
+async def test_an_agent_that_is_refused_on_and_on_does_not_crowd_the_feed(place: Place) -> None:
+    """Guard: node/api/agents.py, Agents.refused."""
+    made = await place.add(calls=1)
+    await place.call(made.token)
+
+    async def refusals() -> int:
+        for _ in range(5):
+            assert await code_of(place.call(made.token)) == "agent.budget"
+        return [kind for kind, _, _ in await told(place)].count(Kind.AGENT_SPENT)
+
+    assert await refusals() == 1
+    await place.clock.run(limits.FEED_REFUSAL_EVERY_S * 1_000)
+    assert await refusals() == 2
+    await place.agents.remove(NameParams(name="helper"))
+    made = await place.add(calls=1)
+    await place.call(made.token)
+    assert await refusals() == 3, "another agent of the same name"
+
+
+async def test_an_ordinary_error_of_an_agent_and_a_wrong_token_are_no_news(place: Place) -> None:
+    made = await place.add()
+
+    async def fails(caller: Caller) -> None:
+        raise MeshError("input.invalid")
+
+    assert await code_of(place.call(made.token, fails)) == "input.invalid"
+    assert await code_of(place.call(make_token("helper", bytes(limits.AGENT_TOKEN_BYTES)))) == "control.unauthorised"
+    assert [kind for kind, _, _ in await told(place)] == [Kind.AGENT_ADDED]

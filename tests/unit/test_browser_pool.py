@@ -9,6 +9,7 @@ import pytest
 
 from adapters.ports import Context
 from node.live import Browsers
+from node.verbs.caller import Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.page.action import Goto
 from protocol.recording.session import Profile
@@ -124,6 +125,84 @@ async def test_a_caller_that_gives_up_takes_no_place_not_even_one_it_was_just_gi
     await got.close()
     assert browsers.contexts == 0
     await browsers.close()
+
+
+def by(kind: CallerKind, browsers: Browsers, **more: float) -> asyncio.Task[Context]:
+    """A context that a caller of this kind asks for."""
+    with called_by(Caller(kind=kind, name="somebody")):
+        return asyncio.create_task(opened(browsers, **more))
+
+
+@pytest.mark.parametrize("guest", [CallerKind.AGENT, CallerKind.PEER])
+@pytest.mark.parametrize("host", [CallerKind.OWNER, CallerKind.SCHEDULE, CallerKind.NODE])
+async def test_agents_and_peers_leave_the_share_of_the_owner_alone(guest: CallerKind, host: CallerKind) -> None:
+    """Guard: node/live/places.py, Places.take."""
+    browsers = Browsers(Started(), contexts_max=5, contexts_for_owner=2)
+    held = [await by(guest, browsers) for _ in range(3)]
+    waits = by(guest, browsers)
+    await until(lambda: browsers.waiting == 1)
+    assert await code(by(guest, browsers, wait_s=0.01)) == "live.busy"
+    for _ in range(2):
+        await by(host, browsers, wait_s=0.01)
+    assert await code(by(host, browsers, wait_s=0.01)) == "live.busy"
+    assert browsers.contexts == 5
+    await held[0].close()
+    await waits
+    await browsers.close()
+
+
+async def test_the_owner_may_use_the_places_that_agents_leave_free() -> None:
+    browsers = Browsers(Started(), contexts_max=3, contexts_for_owner=1)
+    held = [await by(CallerKind.OWNER, browsers) for _ in range(3)]
+    assert await code(by(CallerKind.AGENT, browsers, wait_s=0.01)) == "live.busy"
+    await held[0].close()
+    await by(CallerKind.AGENT, browsers)
+    await browsers.close()
+
+
+async def test_agents_that_fill_their_queue_do_not_keep_the_owner_from_waiting() -> None:
+    browsers = Browsers(Started(), contexts_max=2, contexts_for_owner=1, queue_max=1)
+    agent, owner = [await by(kind, browsers) for kind in (CallerKind.AGENT, CallerKind.OWNER)]
+    waits = by(CallerKind.AGENT, browsers)
+    await until(lambda: browsers.waiting == 1)
+    assert await code(by(CallerKind.AGENT, browsers)) == "live.busy"
+    waits_too = by(CallerKind.OWNER, browsers)
+    await until(lambda: browsers.waiting == 2)
+    await agent.close()
+    await owner.close()
+    await asyncio.gather(waits, waits_too)
+    assert (browsers.contexts, browsers.waiting) == (2, 0)
+    await browsers.close()
+
+
+async def test_one_place_is_left_to_agents_whatever_the_share_of_the_owner() -> None:
+    browsers = Browsers(Started(), contexts_max=1, contexts_for_owner=6)
+    held = await by(CallerKind.AGENT, browsers)
+    await held.close()
+    await browsers.close()
+
+
+async def test_an_agent_that_gives_up_in_the_queue_takes_no_place_of_agents() -> None:
+    browsers = Browsers(Started(), contexts_max=2, contexts_for_owner=0)
+    held = [await by(CallerKind.OWNER, browsers) for _ in range(2)]
+    waits = by(CallerKind.AGENT, browsers)
+    await until(lambda: browsers.waiting == 1)
+    waits.cancel()
+    await asyncio.gather(waits, return_exceptions=True)
+    for context in held:
+        await context.close()
+    got = [await by(CallerKind.AGENT, browsers, wait_s=0.01) for _ in range(2)]
+    assert len(got) == browsers.contexts == 2
+    await browsers.close()
+
+
+async def test_closing_refuses_agents_that_wait_too() -> None:
+    browsers = Browsers(Started(), contexts_max=2, contexts_for_owner=1)
+    await by(CallerKind.AGENT, browsers)
+    waits = by(CallerKind.AGENT, browsers)
+    await until(lambda: browsers.waiting == 1)
+    await browsers.close()
+    assert await code(waits) == "node.stopped"
 
 
 async def test_closing_a_context_twice_frees_one_place() -> None:

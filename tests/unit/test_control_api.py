@@ -15,6 +15,7 @@ from adapters.clock.system import SystemClock
 from node.api.agents import Agents
 from node.api.control import ControlServer
 from node.base.control_file import AGENTS_DIRECTORY, CONTROL_FILE, SOCKET_FILE
+from node.feed import Feed
 from node.process.client import call, control_info
 from node.verbs import Caller
 from protocol import limits
@@ -47,10 +48,15 @@ class Verbs:
                 raise MeshError("input.invalid", f"no verb {verb}")
 
 
+def _agents(clock: SystemClock) -> Agents:
+    store = MemoryStore()
+    return Agents(store, clock, Refusals(), Feed(store, clock, lambda: "owner"))
+
+
 def serving(home: Path, verbs: Verbs) -> ControlServer:
     """The control API before ``verbs``; there are no agents."""
     clock = SystemClock()
-    return ControlServer(home, verbs.dispatch, clock, Agents(MemoryStore(), clock, Refusals()))
+    return ControlServer(home, verbs.dispatch, clock, _agents(clock))
 
 
 @pytest.fixture

@@ -196,6 +196,8 @@ async def test_a_coordinator_takes_the_leases_of_a_dropped_worker_back_and_goes_
         assert await anna.explorer.drop_peer(mallory.id) == 1
         (row,) = [read(kept.line) for kept in await anna.store.audit_find(AuditQuery(what="peer.expelled"))]
         assert (row.subject, row.note) == (mallory.id, {"search": search})
+        (told,) = (await anna.store.feed(after=0, kind="search.expelled")).changes
+        assert told.ids == (search, mallory.id)
         assert await leases_of(anna, search, mallory, "live") == []
         granted = len(await leases_of(anna, search, mallory))
         tree = (await anna.replica(search)).tree

@@ -49,8 +49,9 @@ def waiting(feed: Feed, **asked: Any) -> asyncio.Task[Listed]:
 def test_every_kind_says_what_it_means_and_which_ids_it_names(kind: Kind) -> None:
     about = ABOUT[kind]
     assert about.meaning.endswith(".")
+    named = {"node": NODE, "agent": "helper"}
     given = [
-        NODE if form == "node" else ids.make_id(form, bytes(ids.ID_RANDOM_BYTES)) for form in about.ids
+        named.get(form) or ids.make_id(form, bytes(ids.ID_RANDOM_BYTES)) for form in about.ids
     ]  # another form is none of protocol.ids
     assert check_ids(kind, given) == tuple(given)
 
@@ -68,6 +69,15 @@ async def test_nothing_but_an_id_of_the_declared_form_gets_into_the_feed(
     assert (await listed(feed, since=0)).changes == ()
     assert "session.recorded is not in the feed" in caplog.text
     await feed.tell(Kind.SESSION_RECORDED, SESSION, SESSION)
+    assert (await listed(feed, since=0)).changes == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Helper", "a b", "x" * 33, "helper\n", "https://a.example", "tma_helper_secret", NODE]
+)
+async def test_nothing_but_the_name_of_an_agent_gets_into_the_feed_as_one(name: str) -> None:
+    feed = new_feed()
+    await feed.tell(Kind.AGENT_ADDED, name)
     assert (await listed(feed, since=0)).changes == ()
 
 

@@ -23,10 +23,10 @@ from tests.unit.test_live_sessions import ORIGIN, Bench
 class Rented(Bench):
     """Live sessions of a node that has agents."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.agents = Agents(self.store, self.clock, Refusals())
-        self.browsers.metered = self.agents.metered
+    def __init__(self, **pool: int) -> None:
+        super().__init__(None, None, **pool)
+        self.agents = Agents(self.store, self.clock, Refusals(), self.witness.feed)
+        self.browsers.metering = self.agents
 
     async def add(self, **given: Any) -> str:
         """The token of a new agent, always of the same name."""
@@ -95,11 +95,45 @@ async def test_the_live_sessions_of_the_owner_are_not_counted(bench: Rented) -> 
 
 
 async def test_an_agent_that_has_no_time_left_opens_nothing(bench: Rented) -> None:
-    """Guard: node/live/live_sessions.py, LiveSessions.open."""
+    """Guard: node/live/browsers.py, Browsers.context."""
     token = await bench.add(browser_seconds=1)
     await bench.store.charge_agent(token_hash(token), 1_000)
     assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "agent.budget"
     assert (bench.started, bench.site.reached, await bench.store.lives()) == ([], [], [])
+
+
+async def test_waiting_for_a_free_browser_is_not_counted() -> None:
+    bench = Rented(contexts_max=1)
+    await bench.witness.load()
+    token = await bench.add(browser_seconds=60)
+    held = await bench.open(ttl=3_600, idle=3_600)
+    opening = asyncio.create_task(bench.opened(token))
+    async with asyncio.timeout(5):
+        while not bench.browsers.waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    await bench.clock.run(20_000)
+    assert await bench.used_ms() == 0
+    await bench.call("close", held.session)
+    session = await opening
+    await bench.clock.run(3_000)
+    await bench.ask(token, "close", session)
+    assert await bench.used_ms() == 3_000
+
+
+async def test_an_agent_whose_time_is_used_up_while_it_waits_opens_nothing_and_keeps_no_place() -> None:
+    bench = Rented(contexts_max=1)
+    await bench.witness.load()
+    token = await bench.add(browser_seconds=1)
+    held = await bench.open(ttl=3_600, idle=3_600)
+    opening = asyncio.create_task(bench.denied(token, "open", url=f"{ORIGIN}/"))
+    async with asyncio.timeout(5):
+        while not bench.browsers.waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    await bench.store.charge_agent(token_hash(token), 1_000)
+    await bench.call("close", held.session)
+    assert (await opening).code == "agent.budget"
+    assert (bench.browsers.contexts, bench.live._open, bench.agents._uses) == (0, {}, set())
+    await bench.open()
 
 
 async def test_what_cannot_be_opened_costs_nothing_more(bench: Rented) -> None:
@@ -137,10 +171,15 @@ async def test_a_new_agent_of_the_same_name_does_not_get_what_the_old_one_had_op
     """Guard: node/live/live_session.py, LiveSession.due."""
     old = await bench.opened(await bench.add())
     assert await bench.remove() == 1
+    await bench.clock.run(1)
     token = await bench.add()
-    refused = await bench.denied(token, "snapshot", old)  # at once, before anything else could end it
-    assert (refused.code, refused.detail["reason"]) == ("live.ended", "removed")
+    held = bench.live._open.get(old)
+    assert held is None or held.due == (0, "removed"), "whoever calls"
+    for verb in ("snapshot", "show", "close"):
+        assert (await bench.denied(token, verb, old)).code == "live.not_found"
+    assert (await bench.ask(token, "list", all=True)).sessions == []
     assert (await bench.ended(old)).reason == "removed"
+    assert [each.session for each in (await bench.call("list", all=True)).sessions] == [old]
     assert await bench.signed(old) == ["agent:helper"]
 
 

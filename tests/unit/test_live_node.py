@@ -80,6 +80,7 @@ def test_every_tool_takes_a_live_session_and_has_a_name_of_its_own() -> None:
         "browser_click",
         "browser_close",
         "browser_navigate",
+        "browser_navigate_back",
         "browser_press_key",
         "browser_select_option",
         "browser_snapshot",

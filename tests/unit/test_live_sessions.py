@@ -240,6 +240,22 @@ async def test_what_the_guard_refused_is_said_with_the_action(bench: Bench) -> N
     assert (acted.blocked, acted.dialogs) == (("POST /tell",), ("alert",))
 
 
+async def test_going_back_is_an_action_like_others(bench: Bench) -> None:
+    opened = await bench.open()
+    assert (await bench.refused("back", opened.session)).code == "action.not_possible"
+    await bench.call("click", opened.session, ref="s1e1")
+    acted = await bench.call("back", opened.session)
+    assert (acted.did, acted.risk, acted.observation.title) == (("go back",), 1, "Shop")
+    await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
+    assert (await bench.call("act", opened.session, action="back:")).observation.title == "Shop"
+    assert (await bench.refused("act", opened.session, action="back: {ref: s4e1}")).code == "input.invalid"
+    await bench.call("close", opened.session)
+    (recorded,) = (await bench.call("show", opened.session)).recorded
+    steps = await bench.store.steps(recorded.id)
+    assert [type(step.action).__name__ for step in steps] == ["Goto", "Back", "Click", "Back", "Goto", "Back"]
+    assert [step.ok for step in steps] == [True, False, True, True, True, True]
+
+
 async def test_a_picture_is_given(bench: Bench) -> None:
     opened = await bench.open()
     pictured: Pictured = await bench.call("screenshot", opened.session)
@@ -451,16 +467,42 @@ async def test_it_ends_before_what_was_recorded_is_too_large_for_a_bundle(
     assert await ended_by(bench, opened.session) == "size"
 
 
-async def test_a_crash_of_its_browser_is_said_once_and_ends_it(bench: Bench) -> None:
+async def until_ended(bench: Bench, *sessions: str) -> None:
+    """Wait, without calling, until all of them have ended and their places are free."""
+    async with asyncio.timeout(5):
+        while set(sessions) & set(bench.live._open) or not all(
+            record and record.ended_ms for record in [await bench.store.live(session) for session in sessions]
+        ):
+            await bench.clock.run(1)
+
+
+async def test_a_crash_of_its_browser_between_calls_ends_it_at_once_and_signs_what_was_done(bench: Bench) -> None:
     first, second = await bench.open(), await bench.open(by=ANNA)
     bench.started[-1].crash()
-    refused = await bench.refused("act", first.session, action="scroll: down")
-    assert (refused.code, refused.detail["live"]) == ("browser.crashed", first.session)
-    assert (await bench.refused("snapshot", second.session, by=ANNA)).code == "browser.crashed"
-    for session in (first.session, second.session):
-        assert await ended_by(bench, session) == "crashed"
+    await until_ended(bench, first.session, second.session)
+    assert bench.browsers.contexts == 0
+    assert {each.session: each.reason for each in (await bench.call("list", all=True)).sessions} == {
+        first.session: "crashed",
+        second.session: "crashed",
+    }
+    told = (await bench.store.feed(after=0, kind=Kind.LIVE_CRASHED)).changes
+    assert {(change.ids, change.who) for change in told} == {((each.session,), "node") for each in (first, second)}
+    assert await bench.signed(first.session) == ["owner"]
     assert await bench.signed(second.session) == ["agent:anna"]
+    assert (await bench.refused("snapshot", second.session, by=ANNA)).code == "live.ended"
+    assert await ended_by(bench, first.session) == "crashed"
     assert (await bench.open()).observation.title == "Shop"
+
+
+async def test_a_call_that_meets_the_crash_of_its_browser_is_told_of_it(bench: Bench) -> None:
+    """Before the browser itself is known to have ended."""
+    opened = await bench.open()
+    (context,) = bench.started[-1]._contexts
+    context.crash()
+    refused = await bench.refused("act", opened.session, action="scroll: down")
+    assert (refused.code, refused.detail["live"]) == ("browser.crashed", opened.session)
+    assert await ended_by(bench, opened.session) == "crashed"
+    assert await bench.signed(opened.session) == ["owner"]
 
 
 async def test_a_crash_ends_only_the_sessions_of_that_browser() -> None:
@@ -469,7 +511,7 @@ async def test_a_crash_ends_only_the_sessions_of_that_browser() -> None:
     first, second = await bench.open(), await bench.open()
     assert len(bench.started) == 2
     bench.started[0].crash()
-    assert (await bench.refused("snapshot", first.session)).code == "browser.crashed"
+    await until_ended(bench, first.session)
     assert (await bench.call("click", second.session, ref="s1e1")).observation.title == "Mugs"
     assert await ended_by(bench, first.session) == "crashed"
 
@@ -553,7 +595,7 @@ async def test_the_feed_tells_once_that_one_was_opened_and_once_that_it_has_ende
     refused = await bench.refused("open", url="http://nowhere.test/")
     crashed = await bench.open()
     bench.started[-1].crash()
-    assert (await bench.refused("snapshot", crashed.session)).code == "browser.crashed"
+    await until_ended(bench, crashed.session)
     assert await ended_by(bench, crashed.session) == "crashed"
     stopped = await bench.open()
     await bench.live.close()
@@ -563,8 +605,9 @@ async def test_the_feed_tells_once_that_one_was_opened_and_once_that_it_has_ende
     await restarted.live.load()
     every = [each.session for each in (closed, due, crashed, stopped, killed)] + [refused.detail["live"]]
     told = (await bench.store.feed(after=0, kind="live")).changes
-    for kind in (Kind.LIVE_OPENED, Kind.LIVE_ENDED):
-        assert sorted(change.ids[0] for change in told if change.kind == kind) == sorted(every)
+    assert sorted(change.ids[0] for change in told if change.kind == Kind.LIVE_OPENED) == sorted(every)
+    assert sorted(change.ids[0] for change in told if change.kind != Kind.LIVE_OPENED) == sorted(every)
+    assert [change.ids[0] for change in told if change.kind == Kind.LIVE_CRASHED] == [crashed.session]
     who = {(change.kind, change.ids[0]): change.who for change in told}
     assert who[Kind.LIVE_OPENED, due.session] == who[Kind.LIVE_ENDED, closed.session] == "somebody"
     assert who[Kind.LIVE_ENDED, due.session] == "node"

@@ -182,7 +182,9 @@ async def test_silence_is_told_by_default_and_freezes_by_policy_until_the_log_is
     assert not anna.peers.frozen
     told = (await anna.store.feed(after=0, kind="peer")).changes
     assert [(change.kind, change.ids, change.who) for change in told] == [
+        (Kind.PEER_LOG_DOUBTED, (mallory.id,), "node"),
         (Kind.PEER_FROZEN, (mallory.id,), "node"),
+        (Kind.PEER_LOG_SHOWN, (mallory.id,), "node"),
         (Kind.PEER_UNFROZEN, (mallory.id,), "node"),
     ]
 

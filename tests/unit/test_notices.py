@@ -54,6 +54,8 @@ async def test_a_notice_reaches_the_peers_that_know_the_node_and_says_who_since_
     anna, bruno, carla = three
     done = await anna.ask("node.distrust", peer="bruno", reason="stolen laptop", notify=True)
     assert (done.told, done.not_told) == (["carla"], [])
+    (told,) = (await carla.store.feed(after=0, kind="peer.warned_of")).changes
+    assert (told.ids, told.who) == ((anna.id, bruno.id), anna.id)
     expected = {
         "about": bruno.id,
         "about_name": "bruno",

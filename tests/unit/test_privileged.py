@@ -99,6 +99,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     },
     "live.act": {"session": "liv-x", "action": f"fill: {{ref: s1e1, value: {SECRET}}}"},
     "live.navigate": {"session": "liv-x", "url": f"https://u:{SECRET}@x.test/?token={SECRET}"},
+    "live.back": {"session": "liv-x"},
     "live.click": {"session": "liv-x", "ref": "s1e1", "element": "the button"},
     "live.type": {"session": "liv-x", "ref": "s1e1", "text": SECRET},
     "live.select": {"session": "liv-x", "ref": "s1e1", "values": [SECRET]},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
+from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import APPROVAL_CLASS, classify
 
@@ -236,7 +236,7 @@ def test_a_link_whose_address_cannot_be_read_needs_an_approval(url: str) -> None
 
 
 def test_reading_is_the_lowest_class() -> None:
-    for action in (Scroll(), Wait(), Extract(name="x"), Goto(url="https://shop.example/items")):
+    for action in (Scroll(), Wait(), Back(), Extract(name="x"), Goto(url="https://shop.example/items")):
         assert level(action) == 1
 
 

@@ -10,6 +10,7 @@ import pytest
 from adapters.schedule_records import RunRecord
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.schedule import Misfire, RunStatus
 from tests.schedules import HOUR_MS, SCHEDULE, Bench
 from tests.twins.clock import START_MS
@@ -298,3 +299,71 @@ async def test_a_schedule_that_is_never_due_and_one_too_many_are_refused(bench: 
         await bench.add(id=f"sch-{number}")
     with pytest.raises(MeshError, match=r"input\.too_large"):
         await bench.add()
+
+
+# --- what the feed tells ---------------------------------------------------------------------------------------------
+
+
+async def told(bench: Bench) -> list[tuple[Kind, tuple[str, ...]]]:
+    return [(change.kind, change.ids) for change in (await bench.store.feed(after=0, limit=1_000)).changes]
+
+
+async def test_the_feed_tells_of_a_schedule_and_of_the_beginning_and_end_of_each_run(bench: Bench) -> None:
+    await bench.add()
+    bench.room.start()
+    await bench.clock.run(HOUR_MS + 60_000)
+    bench.searches.reason = lambda: "search.not_found_goal"
+    await bench.clock.run(HOUR_MS)
+    bench.searches.lasts_s = lambda: 1.5 * HOUR_MS / 1000
+    await bench.clock.run(2 * HOUR_MS)
+    await bench.room.pause(SCHEDULE)
+    await bench.room.pause(SCHEDULE)
+    await bench.room.resume(SCHEDULE)
+    await bench.room.remove(SCHEDULE)
+    done, failed, stopped = [(SCHEDULE, search) for search in bench.searches.began]
+    assert await told(bench) == [
+        (Kind.SCHEDULE_ADDED, (SCHEDULE,)),
+        (Kind.RUN_STARTED, done),
+        (Kind.RUN_DONE, done),
+        (Kind.RUN_STARTED, failed),
+        (Kind.RUN_FAILED, failed),
+        (Kind.RUN_STARTED, stopped),
+        (Kind.RUN_SKIPPED, (SCHEDULE,)),
+        (Kind.RUN_INTERRUPTED, stopped),
+        (Kind.SCHEDULE_PAUSED, (SCHEDULE,)),
+        (Kind.SCHEDULE_RESUMED, (SCHEDULE,)),
+        (Kind.SCHEDULE_REMOVED, (SCHEDULE,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("misfire", "expected"),
+    [(Misfire.RUN_ONCE, [Kind.RUN_COALESCED, Kind.RUN_STARTED, Kind.RUN_DONE]), (Misfire.SKIP, [Kind.RUN_MISSED])],
+)
+async def test_many_due_times_that_passed_are_told_once(bench: Bench, misfire: Misfire, expected: list[Kind]) -> None:
+    await bench.add(misfire=misfire)
+    bench.clock.advance(50 * HOUR_MS + HOUR_MS // 2)
+    bench.room.start()
+    await bench.clock.run(60_000)
+    assert len(await bench.runs()) == 50
+    assert [kind for kind, _ in await told(bench)] == [Kind.SCHEDULE_ADDED, *expected]
+
+
+async def test_the_feed_tells_of_what_a_crash_interrupted(bench: Bench) -> None:
+    await bench.add()
+    bench.searches.lasts_s = lambda: 600.0
+    bench.room.start()
+    await bench.clock.run(HOUR_MS)
+    after = await next_life(bench)
+    assert (await told(after))[-1] == (Kind.RUN_INTERRUPTED, (SCHEDULE, bench.searches.began[0]))
+    await after.room.close()
+
+
+async def test_the_feed_tells_once_that_the_node_paused_a_schedule_whose_runs_fail(bench: Bench) -> None:
+    await bench.add()
+    bench.searches.reason = lambda: "browser.missing"
+    bench.room.start()
+    await bench.clock.run((limits.SCHEDULE_FAILURES_MAX + 2) * HOUR_MS)
+    kinds = [kind for kind, _ in await told(bench)]
+    assert kinds.count(Kind.RUN_FAILED) == limits.SCHEDULE_FAILURES_MAX
+    assert kinds[-2:] == [Kind.RUN_FAILED, Kind.SCHEDULE_PAUSED]

@@ -17,6 +17,7 @@ from node.signing.identity import Identity
 from node.signing.log_check import audit_own
 from node.signing.witness import Witness, open_opening
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.keys import keylog
 from protocol.keys.key_event import EVENT_RANDOM_BYTES
 from protocol.log import log_proof, note, witness_log
@@ -200,6 +201,11 @@ async def test_a_log_restored_from_a_copy_is_noticed_and_nothing_is_signed_until
     signed = await renewed.artefact("delta", "sea-1", b"y")
     assert (await renewed.prove(signed.digest)).index == 1
     assert (await audit_own(copied, made.node, made.public_keys)).sound
+    told = (await copied.feed(after=0)).changes
+    assert [(change.kind, change.ids) for change in told] == [
+        (Kind.LOG_LOST, (made.node,)),
+        (Kind.LOG_RENEWED, (made.node,)),
+    ]
 
 
 async def test_a_restored_log_that_was_written_on_is_noticed_too() -> None:

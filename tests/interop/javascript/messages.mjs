@@ -79,6 +79,7 @@ const target = record(LOCATOR)
 const maybeTarget = optional(orNull(target), null)
 const ACTIONS = {
   goto: { url: TEXT },
+  back: {},
   click: { target },
   fill: { target, value: either(TEXT, record(SECRET)) },
   select: { target, option: TEXT },
