@@ -1,4 +1,4 @@
-"""The verbs about the keys of this node."""
+"""Verbs for this node's keys: rotate, recover, revoke."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import msgspec
 
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, option
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _KEY_FILE: Final = option("The recovery key: the file of `node init`.", metavar="FILE", reads="path")
 _WORDS_FILE: Final = option("The recovery key: 24 words, numbered or not.", metavar="FILE", reads="path")
 _SINCE: Final = option(
-    "UTC time from which nothing signed by the lost key is believed (2025-03-01T12:00).  [default: now]",
+    "UTC time from which signatures of the lost key are rejected (2025-03-01T12:00). [default: now]",
     flag="--since",
     metavar="TIME",
     reads="utc",
@@ -21,7 +21,7 @@ _SINCE: Final = option(
 
 
 class RecoverParams(Params, frozen=True, kw_only=True):
-    """``node.recover``; one of the two files holds the recovery key."""
+    """``node.recover``; exactly one of the two files must hold the recovery key."""
 
     key_file: Annotated[str, _KEY_FILE] = ""
     words_file: Annotated[str, _WORDS_FILE] = ""
@@ -29,7 +29,7 @@ class RecoverParams(Params, frozen=True, kw_only=True):
     recovery_out: Annotated[
         str,
         option(
-            "Write a new recovery key here; the one used now is worth nothing afterwards.",
+            "Write a new recovery key to this file; the one used now becomes invalid.",
             metavar="FILE",
             reads="path",
         ),
@@ -44,7 +44,7 @@ class RevokeParams(Params, frozen=True, kw_only=True):
     since_s: Annotated[int, _SINCE] = 0
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class ChangedKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,21 +54,21 @@ class ChangedKey(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     public_key: str
     events: int
-    """Of its key log."""
+    """Number of events in its key log."""
     told: list[str]
-    """Names of the peers that know."""
+    """Names of the peers that have received the change."""
     not_told: list[str]
 
 
 class RecoveredKey(ChangedKey, frozen=True, kw_only=True):
-    """This node after it was taken back."""
+    """This node after its recovery."""
 
     recovery_file: str
-    """Where a new recovery key was written; empty if the present one was kept."""
+    """File of the new recovery key; empty if the existing one was kept."""
 
 
 class RevokedKey(ChangedKey, frozen=True, kw_only=True):
-    """This node after it ended itself."""
+    """This node after it revoked itself."""
 
     revoked_s: int | None
 
@@ -79,9 +79,8 @@ ROTATE: Final = Verb(
     name="node.rotate",
     command="node rotate",
     gives=ChangedKey,
-    help="""Change the witness key. The node id stays, and peers follow without pairing again.
-
-    Peers that are reached learn it at once, the others when they next reach this node.
+    help="""Replace the witness key by a new one. The node id stays the same, and peers need not pair again. Peers that can
+    be reached receive the new key at once, the others when they next connect.
     """,
     callers=OWNER_ONLY,
     row=Row(),
@@ -91,11 +90,11 @@ RECOVER: Final = Verb(
     command="node recover",
     takes=RecoverParams,
     gives=RecoveredKey,
-    help="""Take the node back with its recovery key: a new witness key replaces a lost or stolen one.
+    help="""Replace a lost or stolen witness key by means of the recovery key.
 
-    It outranks whatever was signed with the stolen key, rotations and revocations too. Only the key log must still be in the data
-    directory: where the witness key is gone, the new one is kept in the open (mode 0600). One that is sealed with a passphrase
-    nobody knows is as good as gone: move witness.key away first.
+    A recovery overrides everything signed with the stolen key, including rotations and revocations. Only the key log must
+    still be in the data directory: if the witness key is missing, the new one is stored unencrypted (mode 0600). If
+    witness.key is sealed with a passphrase that nobody knows, move the file away first.
 
     \b
     Example:
@@ -111,9 +110,9 @@ REVOKE_SELF: Final = Verb(
     command="node revoke-self",
     takes=RevokeParams,
     gives=RevokedKey,
-    help="""End this node: every peer that learns it refuses the node, and believes nothing it signed since.
+    help="""Revoke this node: peers that receive the revocation refuse it and reject everything it signs from then on.
 
-    Signed with the recovery key it is final; signed with the witness key, `node recover` can still take the node back.
+    A revocation signed with the recovery key is final. One signed with the witness key can be undone by `node recover`.
     """,
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"since_s": str(given.since_s)}),

@@ -1,4 +1,4 @@
-"""The verbs of live browser sessions: opened, looked at, acted in and closed by separate calls."""
+"""Verbs for live browser sessions, which are opened, observed, acted in and closed by separate calls."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from node.verbs.verb import OWNER_AND_AGENTS, Params, Row, Verb, argument, optio
 from protocol import limits
 from protocol.recording.session import Verdict
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _SESSION: Final = argument("Id of the live session.", metavar="SESSION")
 _REF: Final = argument("The element, by its ref in the last observation, for example s3e5.", metavar="REF")
 _ELEMENT: Final = option(
-    "What the element is, in the caller's words; kept on the audit trail.", flag="-", max_length=200
+    "Description of the element by the caller; stored in the audit trail.", flag="-", max_length=200
 )
 _PROFILE: Final = option(
     "width_px, height_px, locale, timezone, reduced_motion or color_scheme of the browser. Repeat for more.",
@@ -28,13 +28,17 @@ _PROFILE: Final = option(
 class OpenParams(Params, frozen=True, kw_only=True):
     """``live.open``"""
 
-    url: Annotated[str, argument("Where to begin.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
-    title: Annotated[str, option("What the recording is called.  [default: the address]", max_length=200)] = ""
+    url: Annotated[str, argument("Start address.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
+    title: Annotated[str, option("Title of the recording. [default: the address]", max_length=200)] = ""
     profile: Annotated[dict[str, Any], _PROFILE] = msgspec.field(default_factory=dict)
-    ttl: Annotated[int, option("Seconds until it ends.", ge=1, le=limits.LIVE_TTL_S_MAX)] = 1_800
-    idle: Annotated[int, option("Seconds without a call until it ends.", ge=1, le=limits.LIVE_IDLE_S_MAX)] = 600
-    actions: Annotated[int, option("Actions until it ends.", ge=1, le=limits.SESSION_STEPS_MAX)] = 200
-    pages: Annotated[int, option("Pages that may be open at a time.", ge=1, le=limits.LIVE_PAGES_MAX)] = 4
+    ttl: Annotated[int, option("Seconds until the live session ends.", ge=1, le=limits.LIVE_TTL_S_MAX)] = 1_800
+    idle: Annotated[
+        int, option("Seconds without a call until the live session ends.", ge=1, le=limits.LIVE_IDLE_S_MAX)
+    ] = 600
+    actions: Annotated[
+        int, option("Number of actions until the live session ends.", ge=1, le=limits.SESSION_STEPS_MAX)
+    ] = 200
+    pages: Annotated[int, option("Number of pages that may be open at a time.", ge=1, le=limits.LIVE_PAGES_MAX)] = 4
     secrets: Annotated[
         dict[str, str],
         option(
@@ -72,7 +76,7 @@ class ActParams(Params, frozen=True, kw_only=True):
     action: Annotated[
         str,
         argument(
-            "One step as in an action file, its element by ref or locator: 'click: {ref: s3e5}'.",
+            "One step as in an action file, with its element given by ref or locator: 'click: {ref: s3e5}'.",
             metavar="ACTION",
             max_length=limits.LIVE_STEP_CHARS_MAX,
         ),
@@ -106,12 +110,12 @@ class TypeParams(Params, frozen=True, kw_only=True):
     session: Annotated[str, _SESSION]
     ref: Annotated[str, _REF]
     text: Annotated[
-        str, argument("What the field holds afterwards.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX)
+        str, argument("The new content of the field.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX)
     ] = ""
     secret: Annotated[str, option("Type the secret of this name instead of a text.", metavar="NAME", max_length=64)] = (
         ""
     )
-    submit: Annotated[bool, option("Press Enter in the field then.")] = False
+    submit: Annotated[bool, option("Press Enter in the field afterwards.")] = False
     element: Annotated[str, _ELEMENT] = ""
 
     def __repr__(self) -> str:
@@ -135,7 +139,13 @@ class PressParams(Params, frozen=True, kw_only=True):
 
     session: Annotated[str, _SESSION]
     key: Annotated[
-        str, argument("Enter, Escape, Control+A … on what has the focus.", metavar="KEY", min_length=1, max_length=32)
+        str,
+        argument(
+            "Enter, Escape, Control+A …; sent to the element that has the focus.",
+            metavar="KEY",
+            min_length=1,
+            max_length=32,
+        ),
     ]
 
 
@@ -146,7 +156,7 @@ class WaitParams(Params, frozen=True, kw_only=True):
     text: Annotated[
         str,
         option(
-            "Wait until this text is visible.  [default: until the page is still]",
+            "Wait until this text is visible. [default: wait until the page stops changing]",
             max_length=limits.ACTION_TEXT_CHARS_MAX,
         ),
     ] = ""
@@ -157,7 +167,9 @@ class ScreenshotParams(Params, frozen=True, kw_only=True):
     """``live.screenshot``"""
 
     session: Annotated[str, _SESSION]
-    out: Annotated[str, option("Write the PNG here instead of giving it back.", metavar="FILE", reads="path")] = ""
+    out: Annotated[str, option("Write the PNG to this file instead of returning it.", metavar="FILE", reads="path")] = (
+        ""
+    )
 
 
 class PagesParams(Params, frozen=True, kw_only=True):
@@ -167,42 +179,42 @@ class PagesParams(Params, frozen=True, kw_only=True):
     action: Annotated[
         Literal["list", "new", "close", "select"], argument("list, new, close or select.", metavar="WHAT")
     ] = "list"
-    index: Annotated[int | None, option("Which page, from 0; without, close means the current one.")] = None
-    url: Annotated[str, option("What a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
+    index: Annotated[int | None, option("Index of the page, from 0. [default for close: the current page]")] = None
+    url: Annotated[str, option("Address that a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
 
 
 class ListParams(Params, frozen=True, kw_only=True):
     """``live.list``"""
 
-    all: Annotated[bool, option("Those that have ended too.")] = False
+    all: Annotated[bool, option("Include live sessions that have ended.")] = False
     limit: Annotated[int, option("At most this many.", ge=1, le=1_000)] = 50
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the current page shows, with refs that hold until the next observation."""
+    """Observation of the current page. Its refs are valid until the next observation."""
 
     session: str
     """Id of the live session."""
     number: int
-    """Of this observation in its live session, from 1; the refs begin with it."""
+    """Number of this observation in its live session, from 1; the refs begin with it."""
     page: int
     """Index of the page, from 0."""
     url: str
     title: str
     lines: tuple[str, ...]
-    """One line a node, indented; ``[ref=s3e5]`` at its beginning names it. All other words in them are those of the site."""
+    """One indented line per node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """The live session that was opened."""
 
     session: str
-    """Its id, a parameter of all other verbs."""
+    """Its id, which all other verbs take."""
     ends_ms: int
-    """When it ends at the latest, milliseconds since 1970."""
+    """Latest end, in milliseconds since 1970."""
     idle_s: int
     """Seconds without a call after which it ends."""
     actions_left: int
@@ -212,34 +224,34 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, and the page after it."""
+    """Result of an action, with the page after it."""
 
     session: str
     did: tuple[str, ...]
-    """The actions that were performed, in words."""
+    """The performed actions, described."""
     risk: int
     """The highest risk class among them."""
     reason: str
-    """Why it is of that class."""
+    """Reason for the risk class."""
     blocked: tuple[str, ...]
     """What the network guard refused meanwhile, each ``METHOD /path``."""
     dialogs: tuple[str, ...]
-    """Dialogs that were dismissed: their type."""
+    """Types of the dialogs that were dismissed."""
     extracted: str
-    """What ``extract`` has read."""
+    """Values that ``extract`` has read."""
     settled: bool
-    """False when the page was still changing as it was looked at."""
+    """False if the page was still changing when it was observed."""
     actions_left: int
     observation: Observed
 
 
 class Pictured(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture of what the current page shows."""
+    """A screenshot of the current page."""
 
     session: str
     bytes: int
     png: str
-    """In base64; empty if it was written to ``out``."""
+    """The PNG in base64; empty if it was written to ``out``."""
     out: str = ""
 
 
@@ -251,7 +263,7 @@ class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     url: str
     recorded: str
-    """Id of the session that records it; empty while it has opened nothing."""
+    """Id of the session that records the page; empty until it has opened an address."""
 
 
 class PageList(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,15 +272,15 @@ class PageList(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     pages: tuple[PageInfo, ...]
     observation: Observed | None = None
-    """The current page, when it is another one than before."""
+    """Observation of the current page, if the call changed which page is current."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that was recorded of one page."""
+    """The recorded session of one page."""
 
     id: str
     verdict: Verdict
-    """``open`` while it goes on; ``interrupted`` where the node ended without signing it."""
+    """``open`` while it is being recorded; ``interrupted`` if the node stopped before signing it."""
     steps: int
     title: str
     start_url: str
@@ -279,20 +291,20 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     session: str
     caller: str
-    """Who opened it."""
+    """Caller that opened it."""
     opened_ms: int
     ends_ms: int
-    """When it ends at the latest; when it has ended."""
+    """Latest end; once it has ended, the time of the end."""
     idle_s: int
     actions: int
     actions_max: int
     pages: int
-    """How many are open."""
+    """Number of open pages."""
     pages_max: int
     reason: str = ""
     """Why it ended: closed, ttl, idle, actions, size, crashed, stopped, interrupted. Empty while it is open."""
     sessions: tuple[str, ...] = ()
-    """Ids of the sessions recorded of it, one for each page that was used."""
+    """Ids of its recorded sessions, one for each page that was used."""
 
 
 class LiveList(msgspec.Struct, frozen=True, kw_only=True):
@@ -310,7 +322,7 @@ class LiveShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveClosed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of a live session."""
+    """Result of closing a live session."""
 
     session: str
     recorded: tuple[Recorded, ...]
@@ -329,7 +341,7 @@ def _about(given: Any) -> str:
 
 
 def _verb(name: str, **more: Any) -> Verb:
-    """A verb of live sessions: for their owners, who are the node's owner and agents with the scope ``live``."""
+    """A verb of live sessions. The node's owner may call it, and agents with the scope ``live`` for their own live sessions."""
     return Verb(name=f"live.{name}", callers=OWNER_AND_AGENTS, scope="live", **more)
 
 
@@ -338,11 +350,12 @@ OPEN: Final = _verb(
     command="live open",
     takes=OpenParams,
     gives=Opened,
-    help="""Open a browser session that outlives the call, and show the page at URL.
+    help="""Open a live browser session and show the page at URL.
 
-    Needs a running node. What is done in it is recorded, one session for each page, and signed when it ends: by `live close`, its
-    time to live, its idle limit, its actions being used up, or the node's end. Requests other than GET are refused unless --allow
-    names them. Only its caller and the node's owner can use it.
+    The live session stays open after the call. Needs a running node. Its actions are recorded, one session for each page,
+    and signed when it ends: by `live close`, its time to live, its idle limit, its actions being used up, or the node's
+    end. Requests other than GET are refused unless --allow names them. Only the caller that opened it and the node's owner
+    can use it.
     """,
     owner_fields=frozenset({"allow", "approve_class"}),
     row=Row(risk=rows.approved, note=lambda given: {"url": rows.where(given.url), **rows.driven(given)}),
@@ -353,7 +366,7 @@ SNAPSHOT: Final = _verb(
     tool="browser_snapshot",
     takes=LiveParams,
     gives=Observed,
-    help="Show the current page as lines with refs. Refs of earlier observations are void from now on.",
+    help="Show the current page as lines with refs. Refs of earlier observations become invalid.",
     read_only=True,
     row=None,
 )
@@ -362,10 +375,10 @@ ACT: Final = _verb(
     command="live act",
     takes=ActParams,
     gives=Acted,
-    help="""Do one action on the current page, and show the page after it.
+    help="""Perform one action on the current page and show the page after it.
 
-    ACTION is a step as in an action file; its element is named by `ref`, of the last observation, or by a locator. A ref of an
-    older observation, or of an element that may be another one by now, is refused: `live.stale_ref`.
+    ACTION is a step as in an action file. Its element is given by a `ref` of the latest observation or by a locator. A ref of an
+    older observation, or of an element that may have been replaced since, is refused with `live.stale_ref`.
 
     \\b
     Examples of ACTION:
@@ -400,7 +413,7 @@ TYPE: Final = _verb(
     tool="browser_type",
     takes=TypeParams,
     gives=Acted,
-    help="Replace the content of a text field. Into a password field goes a secret, by its name.",
+    help="Replace the content of a text field. A password field takes a secret by its name, never a text.",
     row=Row(subject=_about, note=_note),
 )
 SELECT: Final = _verb(
@@ -418,7 +431,7 @@ PRESS: Final = _verb(
     tool="browser_press_key",
     takes=PressParams,
     gives=Acted,
-    help="Press a key on what has the focus.",
+    help="Press a key in the element that has the focus.",
     row=Row(subject=_about),
 )
 WAIT: Final = _verb(
@@ -427,7 +440,7 @@ WAIT: Final = _verb(
     tool="browser_wait_for",
     takes=WaitParams,
     gives=Acted,
-    help="Wait until a text is visible, or until the page is still.",
+    help="Wait until a text is visible, or until the page stops changing.",
     row=Row(subject=_about),
 )
 SCREENSHOT: Final = _verb(
@@ -436,9 +449,9 @@ SCREENSHOT: Final = _verb(
     tool="browser_take_screenshot",
     takes=ScreenshotParams,
     gives=Pictured,
-    help="""Take a picture of what the current page shows.
+    help="""Take a screenshot of the current page.
 
-    Password fields are covered. A page on which a secret of this live session stands readable is not pictured.
+    Password fields are covered. No screenshot is taken of a page that shows a secret of this live session in readable form.
     """,
     owner_fields=frozenset({"out"}),
     row=Row(subject=_about, note=lambda given: {"out": given.out}),
@@ -463,7 +476,7 @@ CLOSE: Final = _verb(
     tool="browser_close",
     takes=LiveParams,
     gives=LiveClosed,
-    help="End a live session: what was done in it is signed, and its pages are closed.",
+    help="Close a live session: sign its recordings and close its pages.",
     row=Row(subject=_about),
 )
 LIST: Final = _verb(
@@ -480,7 +493,7 @@ SHOW: Final = _verb(
     command="live show",
     takes=LiveParams,
     gives=LiveShown,
-    help="Show a live session: its limits, its pages, what was recorded, and why it ended.",
+    help="Show a live session: limits, pages, recorded sessions, and the reason why it ended.",
     read_only=True,
     row=None,
 )
