@@ -46,7 +46,7 @@ class Ground:
             self._tunnel.cut()
 
     async def close(self) -> None:
-        """Remove it. Never raises; twice is once."""
+        """Remove it. Never raises; a second call does nothing."""
         if self._tunnel is not None:
             await self._tunnel.close()
         await asyncio.to_thread(remove_home, self.home)

@@ -89,7 +89,7 @@ class Tunnel:
             transport.abort()
 
     async def close(self) -> None:
-        """Stop listening. Twice is once."""
+        """Stop listening. A second call does nothing."""
         self.cut()
         if self._server is not None:
             self._server.close()

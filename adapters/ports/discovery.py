@@ -33,4 +33,4 @@ class Discovery(Protocol):
         """Who was heard within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
 
     async def close(self) -> None:
-        """Say that this node is gone. Never raises; twice is once."""
+        """Say that this node is gone. Never raises; a second call does nothing."""

@@ -139,7 +139,7 @@ class Database:
         return self._closed
 
     async def close(self) -> None:
-        """Finish what was begun, fold the WAL into the file, end the thread. Never raises; twice is once."""
+        """Finish what was begun, fold the WAL into the file, end the thread. Never raises; a second call does nothing."""
         if self._closed:
             return
         self._closed = True

@@ -51,7 +51,7 @@ class DirectoryLock:
                 raise
 
     def release(self) -> None:
-        """Give the directory up. Never raises; twice is once."""
+        """Give the directory up. Never raises; a second call does nothing."""
         if not self._lock.is_locked:
             return
         with suppress(OSError):  # the pid is for display; the lock itself is what has to go

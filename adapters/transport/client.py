@@ -285,7 +285,7 @@ class MeshClient:
             await channel.session.close()
 
     async def close(self) -> None:
-        """Close every connection; calls that run fail. Twice is once."""
+        """Close every connection; calls that run fail. A second call does nothing."""
         await self._answering.close()
         await self._signed.close()
         channels = [*self._channels.values(), *self._retired]

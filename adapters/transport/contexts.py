@@ -51,7 +51,7 @@ class Contexts:
         return self._built
 
     async def close(self) -> None:
-        """Wait for nothing any more. Twice is once."""
+        """Wait for nothing any more. A second call does nothing."""
         if self._building is not None:
             self._building.cancel()
             await asyncio.wait({self._building})

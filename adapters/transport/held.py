@@ -39,7 +39,7 @@ class Pipe(Protocol):
         """The next frame or piece. Errors: ``EndedError``."""
 
     async def close(self) -> None:
-        """End the connection. Never raises; twice is once."""
+        """End the connection. Never raises; a second call does nothing."""
 
 
 async def _send_whole(pipe: Pipe, frame: CallFrame | AnswerFrame, body: bytes) -> None:

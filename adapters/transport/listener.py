@@ -160,7 +160,7 @@ class Connection(web.RequestHandler):
         self._in_request = False
 
     def refuse(self, reason: str) -> None:
-        """Count ``reason`` and drop the connection without a word. Twice is once."""
+        """Count ``reason`` and drop the connection without a word. A second call does nothing."""
         if self._refused:
             return
         self._refused = True
@@ -275,7 +275,7 @@ class Listener(web.Server):
         return int(self._socket.getsockname()[1])
 
     async def stop(self) -> None:
-        """Stop listening, give running requests a moment, then drop every connection. Twice is once."""
+        """Stop listening, give running requests a moment, then drop every connection. A second call does nothing."""
         if self._pause is not None:
             self._pause.cancel()
         if self._socket is not None:

@@ -86,7 +86,7 @@ class TlsPairingServer:
         return self._refusals.reasons
 
     async def close(self) -> None:
-        """Stop listening and drop every connection. Twice is once."""
+        """Stop listening and drop every connection. A second call does nothing."""
         if self._listener is not None:
             await self._listener.stop()
 

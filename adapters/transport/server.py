@@ -124,7 +124,7 @@ class MeshServer:
         return self._held.nodes
 
     async def close(self) -> None:
-        """Stop listening and drop every connection. Twice is once."""
+        """Stop listening and drop every connection. A second call does nothing."""
         self._held.close()
         if self._listener is not None:
             await self._listener.stop()

@@ -103,7 +103,7 @@ class SignedCalls:
         return self._session
 
     async def close(self) -> None:
-        """Close every connection. Twice is once."""
+        """Close every connection. A second call does nothing."""
         if self._session is not None:
             await self._session.close()
             self._session = None

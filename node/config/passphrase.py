@@ -1,4 +1,4 @@
-"""Where the passphrase of a sealed witness key comes from: a file, the environment, or a person. Never an argument."""
+"""Obtains the passphrase of a sealed witness key: from a file, the environment or a prompt. Never from a command-line argument."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Ask = Callable[[], bytes]
 
 
 def source(file: str | None) -> Ask:
-    """The passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
+    """Where to get the passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
     path = file or passphrase_file_from_environment()
     return (lambda: read(path)) if path else _prompt
 
 
 def remembered(ask: Ask) -> Ask:
-    """``ask``, which is not asked again once it has answered."""
+    """``ask`` with its answer cached, so that a person is asked at most once."""
     return functools.cache(ask)
 
 
@@ -51,11 +51,15 @@ def _prompt() -> bytes:
 
 def _bounded(passphrase: bytes) -> bytes:
     if not 0 < len(passphrase) <= limits.PASSPHRASE_BYTES_MAX:
-        raise MeshError("input.invalid", f"a passphrase has 1 to {limits.PASSPHRASE_BYTES_MAX} bytes, on one line")
+        raise MeshError(
+            "input.invalid", f"a passphrase must have 1 to {limits.PASSPHRASE_BYTES_MAX} bytes, on one line"
+        )
     return passphrase
 
 
 def _strong(passphrase: bytes) -> bytes:
     if len(passphrase.decode(errors="replace")) < limits.PASSPHRASE_CHARS_MIN:
-        raise MeshError("input.invalid", f"a new passphrase has at least {limits.PASSPHRASE_CHARS_MIN} characters")
+        raise MeshError(
+            "input.invalid", f"a new passphrase must have at least {limits.PASSPHRASE_CHARS_MIN} characters"
+        )
     return passphrase

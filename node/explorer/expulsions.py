@@ -28,7 +28,7 @@ class Expulsions:
         return await self._read(_key(search_id))
 
     async def add(self, search_id: str, peer: str, code: str) -> None:
-        """Put ``peer`` out of a search; the first reason stays. Errors: ``store.*``."""
+        """Expel ``peer`` from a search; the first reason is kept. Errors: ``store.*``."""
         await self._add(_key(search_id), peer, code)
 
     async def pending(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Contexts and pages for the whole node: how many there may be, and who waits for one."""
+"""Provides browser contexts and pages within the limits of the node; callers wait in a queue."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ class Browsers:
 
     async def _take_place(self, wait_s: float) -> None:
         if self._places.locked() and self.waiting >= self._queue_max:
-            raise MeshError(
-                "live.busy", "all browser contexts are in use, and too many callers wait", waiting=self.waiting
-            )
+            raise MeshError("live.busy", "all browser contexts are in use, and the queue is full", waiting=self.waiting)
         self.waiting += 1
         try:
             async with asyncio.timeout(wait_s):
@@ -201,6 +199,6 @@ class _PatientPage:
             case Goto():
                 return self._navigation_timeout_ms
             case Wait():
-                return 0  # it says itself how long
+                return 0  # the action has its own timeout
             case _:
                 return self._step_timeout_ms

@@ -1,6 +1,6 @@
-"""All live sessions of this node: opened within bounds, found by those who may, ended when they are due.
+"""All live sessions of this node: opens them within limits, checks access, and ends them when they are due.
 
-A live session belongs to whoever opened it. To others, but for the owner of the node, it does not exist.
+A live session belongs to the caller that opened it. For other callers, except the owner of the node, it does not exist.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class LiveSessions:
         """Within, one more of ``caller`` is being opened. Errors: ``live.busy``."""
         own = sum(session.record.caller == caller for session in self._open.values()) + self._opening[caller]
         if current_caller().kind is not CallerKind.OWNER and own >= limits.LIVE_PER_CALLER_MAX:
-            raise MeshError("live.busy", f"{caller} has {own} live sessions open, as many as it may", caller=caller)
+            raise MeshError("live.busy", f"{caller} has {own} live sessions open, which is the limit", caller=caller)
         self._opening[caller] += 1
         try:
             yield
@@ -175,7 +175,7 @@ class LiveSessions:
         session = self._open.get(live_id)
         record = session.record if session else await self._store.live(live_id)
         caller = current_caller()
-        # Somebody else's is not even said to exist.
+        # Another caller's session gives the same error as one that does not exist.
         if record is None or (caller.kind is not CallerKind.OWNER and record.caller != str(caller)):
             raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
         return record
@@ -250,7 +250,7 @@ class LiveSessions:
         await self._witness.feed.tell(Kind.LIVE_ENDED, session.record.id, who=who)
 
     async def close(self) -> None:
-        """End all of them: what was recorded is signed. Twice is once."""
+        """End all of them: what was recorded is signed. A second call does nothing."""
         await self._tasks.close()
         sessions = list(self._open.values())
         self._open.clear()
@@ -270,7 +270,7 @@ class LiveSessions:
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:
     """``usual`` with what is ``given``. Errors: ``input.invalid``."""
     try:
-        # Not strict: a command gives numbers and truth values as text.
+        # strict=False, because commands give numbers and booleans as text.
         made: Profile = msgspec.convert({**msgspec.to_builtins(usual), **given}, Profile, strict=False)
     except msgspec.ValidationError as error:
         raise MeshError("input.invalid", f"profile: {in_words(error)}") from error

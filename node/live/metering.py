@@ -1,4 +1,4 @@
-"""Time with a browser, counted for callers that have a budget of it."""
+"""Counts browser time for callers that have a budget."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Meter:
         self.spent.set()
 
     async def stop(self) -> None:
-        """Count no longer; what was not used is given back. Twice is once."""
+        """Count no longer; what was not used is given back. A second call does nothing."""
         await self._held.aclose()
 
 

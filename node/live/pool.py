@@ -32,7 +32,7 @@ class Seat:
         self._leave: Callable[[bool], None] | None = leave
 
     def leave(self, *, retire: bool = False) -> None:
-        """Give it back; twice is once. retire: the browser did not do what it should, so nobody else gets a seat in it."""
+        """Give it back; a second call does nothing. retire: the browser failed, so it gets no new contexts."""
         leave, self._leave = self._leave, None
         if leave is not None:
             leave(retire)
@@ -74,7 +74,7 @@ class Pool:
         if running.idle is not None:
             running.idle.cancel()
         try:
-            # Others may wait for the same browser: that one of them gives up does not stop its start.
+            # Shielded: other callers may wait for the same browser, so cancelling one must not stop its start.
             browser = await asyncio.shield(running.opened)
             if self._closed:
                 raise MeshError("node.stopped")
@@ -98,7 +98,7 @@ class Pool:
         except BaseException as error:
             self._end(running)
             running.opened.set_exception(error if isinstance(error, Exception) else MeshError("browser.launch"))
-            running.opened.exception()  # looked at here, as nobody may be waiting for it any more
+            running.opened.exception()  # retrieved here, because possibly no caller waits for it any more
             if isinstance(error, Exception):
                 return
             raise
@@ -122,7 +122,7 @@ class Pool:
             running.idle = asyncio.get_running_loop().call_later(self._idle_s, self._end, running)
 
     def _end(self, running: Running) -> None:
-        """Nobody gets a seat in it any more, and it is closed. Twice is once."""
+        """Nobody gets a seat in it any more, and it is closed. A second call does nothing."""
         if running.idle is not None:
             running.idle.cancel()
         if not running.over.done():
@@ -130,7 +130,7 @@ class Pool:
             running.over.set_result(None)
 
     async def close(self) -> None:
-        """Close every browser, also one that is just being started. Never raises; twice is once."""
+        """Close every browser, also one that is just being started. Never raises; a second call does nothing."""
         self._closed = True
         for running in list(self._running):
             self._end(running)

@@ -19,7 +19,7 @@ from protocol.trust.grants import parse_grants
 
 
 class PairingDesk:
-    """Opens a listener for each invite, and follows the invites of others."""
+    """Opens a listener for each invite of this node, and joins by invites of other nodes."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class PairingDesk:
         try:
             async with asyncio.timeout(seconds):
                 await closing.wait()
-                await self._clock.sleep(0.5)  # let the last answer leave
+                await self._clock.sleep(0.5)  # give the last answer time to be sent
         except TimeoutError:
             pass
         finally:
@@ -129,7 +129,7 @@ class PairingDesk:
         return paired
 
     async def close(self) -> None:
-        """Withdraw every open invite, decline every open pairing. Twice is once."""
+        """Withdraw every open invite, decline every open pairing. A second call does nothing."""
         await self.sas.close()
         tasks = list(self._open.values())
         for task in tasks:

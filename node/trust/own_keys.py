@@ -1,4 +1,4 @@
-"""The life of this node's keys: rotation, recovery, self-revocation, and what people compare.
+"""Changes this node's keys: rotation, recovery, self-revocation. Also describes them for people.
 
 A change of key is stored before any peer is told. The order is chosen so that after a crash at any point the node can still
 start: store both keys, then the key log that says which is current, then tell the peers, then change the channel, then store
@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 
 
 class Keyed(Protocol):
-    """One end of the channel; it authenticates itself with a key."""
+    """A part of the channel that authenticates this node with its key."""
 
     def rekey(self, key: SigningKey) -> None:
-        """Show another key of the same node."""
+        """Use another key of the same node."""
 
 
 class OwnKeys:
@@ -56,10 +56,10 @@ class OwnKeys:
         end_pairing: Callable[[], Awaitable[None]],
         end_work: Callable[[], Awaitable[None]],
     ) -> None:
-        """channel: what must show the new key. read_words: the recovery key in 24 words.
+        """channel: the parts that must use the new key. read_words: the recovery key in 24 words.
 
         end_pairing: withdraws invites, which name the old key.
-        end_work: ends what would go on to sign, once this node has revoked itself.
+        end_work: ends work that would otherwise go on signing after a self-revocation.
         """
         self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
         self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
@@ -80,13 +80,13 @@ class OwnKeys:
         return Done()
 
     async def on_pull(self, caller: str, ask: KeysAsk) -> KeysTell:
-        """A peer met this node under a key it did not know."""
+        """A peer that does not know our current key asks for our key log."""
         return KeysTell(log=self._own.log.encode())
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def rotate(self, params: NoParams | None = None, tell: Any = None) -> ChangedKey:
-        """A new witness key, signed in by the present one.
+        """Replace the witness key; the current key signs the change.
 
         Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``store.*``, ``key.*``.
         """
@@ -98,7 +98,7 @@ class OwnKeys:
             return ChangedKey(**await to_its_end(self._change(changed, new, Kind.KEY_ROTATED)))
 
     async def recover(self, params: RecoverParams, tell: Any = None) -> RecoveredKey:
-        """A new witness key, signed in by the recovery key, whatever became of the present one.
+        """Replace the witness key; the recovery key signs the change, and the current key is not needed.
 
         Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked`` (the recovery key had revoked), ``store.*``, ``key.*``.
         """
@@ -143,14 +143,14 @@ class OwnKeys:
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
-    # Never left half done by an interrupted command: a node between two keys is understood by nobody.
+    # An interrupted command must not stop this half-way: no peer accepts a node that is between two keys.
 
     async def _change(self, changed: KeyLog, new: SigningKey, kind: Kind) -> dict[str, Any]:
         old = self._own.key
         await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
         await asyncio.to_thread(identity.write_log, self._home, changed)
-        # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told under
-        # it. Each of them drops the connection once it has understood: whether it has, only a call under the new key shows.
+        # The old key is no longer valid for artefacts, but peers still know only that key, so they are told under
+        # it. A peer that accepts the change drops the connection, so only a call under the new key shows whether it did.
         self._own.become(changed, new)
         await self._calls.peers.feed.tell(kind, self._own.node)
         await self._calls.push_keys(changed)
@@ -160,7 +160,7 @@ class OwnKeys:
         await self._end_pairing()
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()
-        log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
+        log.info("this node has a new witness key: %d peers have received it, %d have not yet", len(told), len(missed))
         return self._result(told, missed)
 
     def _result(self, told: list[str], missed: list[str]) -> dict[str, Any]:
@@ -174,8 +174,8 @@ class OwnKeys:
         }
 
     async def _check_clock(self) -> None:
-        """Nothing, unless our clock is ahead of those of all peers that have said: until its time has come, nobody would believe
-        a key that begins in the future, and the one before has ended. Errors: ``peer.clock``.
+        """Refuse if our clock is ahead of the clocks of all peers that reported theirs. They would reject a key that begins
+        in the future until that time, and the previous key is no longer valid. Errors: ``peer.clock``.
         """
         if not self._calls.clocks_apart_ms():
             await self._calls.ask_all()
@@ -187,7 +187,7 @@ class OwnKeys:
     async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
         """Errors: ``recovery.invalid``, ``input.invalid``."""
         if bool(key_file) == bool(words_file):
-            raise MeshError("input.invalid", "give the recovery key as one of --key-file and --words-file")
+            raise MeshError("input.invalid", "give the recovery key with either --key-file or --words-file")
         text = await asyncio.to_thread(_read_text, Path(key_file or words_file))
         seed = recovery.parse(text, self._own.node) if key_file else self._read_words(text)
         return SigningKey(seed)
@@ -209,7 +209,7 @@ class OwnKeys:
 def _since(given_s: int, now_s: int) -> int:
     """Errors: ``input.invalid``."""
     if not 0 <= given_s <= now_s:
-        raise MeshError("input.invalid", "a key cannot have been lost in the future")
+        raise MeshError("input.invalid", "--since must not be in the future")
     return given_s or now_s
 
 
@@ -225,7 +225,7 @@ def _read_text(path: Path) -> str:
 
 
 def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, Any]:
-    """What people compare and what an owner wants to know about the keys in ``home``; needs no passphrase.
+    """Describe the keys in ``home``: the id and words that people compare, and the state of the key log. Needs no passphrase.
 
     form: how the witness key is kept. words: a digest as words. Errors: ``node.not_initialised``, ``store.corrupt``.
     """

@@ -160,7 +160,7 @@ class MemoryServer:
         return MappingProxyType(self._refusals)
 
     async def close(self) -> None:
-        """Stop listening and break off every call. Twice is once."""
+        """Stop listening and break off every call. A second call does nothing."""
         if self._network.listening.get(self._address) is self:
             del self._network.listening[self._address]
         for gone in self._open:
