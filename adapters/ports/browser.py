@@ -1,4 +1,4 @@
-"""A running Chromium, its contexts and pages."""
+"""Port: a running Chromium, its contexts and pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What an action led to."""
 
     observation: Observation
-    """The page once it was still (or once it had the expected state)."""
+    """The page after it stopped changing (or reached the expected state)."""
     extracted: str = ""
     blocked: tuple[str, ...] = ()
     """Requests the guard refused since the last outcome, as ``METHOD /path``."""

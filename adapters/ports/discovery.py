@@ -1,4 +1,4 @@
-"""Nodes on the local network."""
+"""Port: discovery of nodes on the local network."""
 
 from __future__ import annotations
 

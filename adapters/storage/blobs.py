@@ -1,4 +1,4 @@
-"""Blobs: files named by their SHA-256, ``blobs/ab/<64 hex>``.
+"""Stores blobs as files named by their SHA-256: ``blobs/ab/<64 hex>``.
 
 A blob is written to a temporary file in its own directory, synced, renamed, and the directory synced: whoever sees the
 name sees the whole content, also after a power cut. Used from one thread of a process; another process on the same directory takes
@@ -53,7 +53,7 @@ class Blobs:
         with translated():
             make_directory(root)
             self._pins = Pins(root)
-            with self._pins.sweeping():  # what another process is writing is not half-written
+            with self._pins.sweeping():  # a temporary file of another process is in use and not a leftover
                 for stale in root.glob(f"*/{_TEMPORARY}*"):
                     stale.unlink()
 
@@ -74,7 +74,7 @@ class Blobs:
         with translated(), self._pins.putting():
             self._pins.add(digest)
             if self._read(path) == data:
-                # Its writer may have died between the rename and this: the name becomes durable before it is relied on.
+                # The writer may have crashed between rename and fsync, so make the name durable before relying on it.
                 sync_directory(path.parent)
                 return digest
             make_directory(path.parent)
@@ -135,7 +135,7 @@ class Blobs:
                 os.fsync(file.fileno())
             os.replace(name, path)
         except BaseException:
-            with suppress(OSError):  # a disk error is already under way; the next open removes what stays
+            with suppress(OSError):  # a disk error is already being raised; the next open removes the leftover
                 os.unlink(name)
             raise
         sync_directory(path.parent)

@@ -44,7 +44,8 @@ from protocol.wire.envelope import content_type
 
 _ROUTE = re.compile(r"[a-z0-9][a-z0-9/_-]{0,127}")
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
-"""How long an idle connection is kept: shorter than any server keeps it, so that calls do not meet a closing one."""
+"""How long an idle connection is kept: shorter than any server keeps it, so that a call does not use a connection that is
+closing."""
 _ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
 
 
@@ -69,7 +70,7 @@ class _Channel:
         self.credentials = credentials
         self.calls = 0
         self.deadlines: set[asyncio.Timeout] = set()
-        """Of the calls that run: moved to now, they end."""
+        """Deadlines of the calls in progress; setting one to now ends its call."""
         self.dropped = False
         self.places = asyncio.Semaphore(limits.PEER_CONCURRENT_REQUESTS_MAX)
         connector = aiohttp.TCPConnector(
@@ -165,7 +166,9 @@ class MeshClient:
                 if signer.public_key == peer.public_key:
                     break
         if not reached:
-            raise MeshError("peer.unreachable", f"no node answers for {short(peer.node)}", peer=peer.node)
+            raise MeshError(
+                "peer.unreachable", f"no node answers at the addresses of {short(peer.node)}", peer=peer.node
+            )
         return tuple(dict.fromkeys(shown))
 
     async def introduce(self, peer: PeerAddress, body: bytes) -> None:
@@ -213,9 +216,9 @@ class MeshClient:
         ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the peer answered.
         """
         if len(body) > limits.PEER_BODY_BYTES_MAX:
-            raise MeshError("input.too_large", f"a body has at most {limits.PEER_BODY_BYTES_MAX} bytes")
+            raise MeshError("input.too_large", f"a body can have at most {limits.PEER_BODY_BYTES_MAX} bytes")
         if not _ROUTE.fullmatch(route):
-            raise MeshError("input.invalid", "a route has lower case letters, digits, dashes and slashes")
+            raise MeshError("input.invalid", "a route may contain only lower-case letters, digits, dashes and slashes")
         limit_s = timeout_s or self._request_timeout_s
         channel = await self._channel(peer)
         channel.calls += 1
@@ -278,7 +281,7 @@ class MeshClient:
             channel.dropped = True
             now_s = asyncio.get_running_loop().time()
             for deadline in channel.deadlines:
-                # Not by closing under them: what is merely lost would be looked into, over a new connection.
+                # Not by closing the connections: a call on a closed connection would be retried over a new one.
                 if not deadline.expired():
                     deadline.reschedule(now_s)
             self._retired.discard(channel)
@@ -301,7 +304,7 @@ class MeshClient:
         if known is None or known.credentials is not credentials or known.public_key != peer.public_key:
             self._retire(known)
             known = _Channel(peer, credentials, self._connect_timeout_s)
-        self._channels[peer.node] = known  # last in order: the first is the one that was not used for longest
+        self._channels[peer.node] = known  # move to the end: the first entry is the least recently used
         if len(self._channels) > limits.PEERS_MAX:
             self._retire(self._channels.pop(next(iter(self._channels))))
         return known
@@ -413,7 +416,7 @@ class MeshClient:
                 if "Content-Encoding" in response.headers:
                     raise MeshError("peer.protocol", "a compressed answer", peer=peer.node)
                 if response.headers.get("Content-Type", "") != answers.MEDIA_TYPE:
-                    raise MeshError("peer.protocol", "an answer of another media type", peer=peer.node)
+                    raise MeshError("peer.protocol", "an answer with the wrong media type", peer=peer.node)
                 return response.status, await self._read(response, peer.node)
         except aiohttp.ClientError as error:
             raise translate(error, peer.node) from error
@@ -435,17 +438,17 @@ class MeshClient:
         Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
         request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.
         """
-        # On a connection of its own: one from the pool may be as dead as the one that was lost.
+        # On a new connection, because another one from the pool may be dead too.
         probe = _Channel(peer, channel.credentials, self._connect_timeout_s)
         try:
             await self._exchange(probe, peer, "GET", url, b"", {"Connection": "close"})
         except LostError:
-            # With clocks too far apart, it is the times of our certificate that the peer refuses.
+            # If the clocks are too far apart, the peer refuses our certificate because of its validity times.
             return await self._clock_error(peer, url) or answers.disconnect_reason(peer.node)
         except NotReachedError as missed:
             return missed.error
         except MeshError:
-            pass  # an answer of a wrong form is an answer
+            pass  # a malformed answer is still an answer, so the peer is reachable
         finally:
             await probe.session.close()
         return may_have_been_acted_on(peer.node)

@@ -38,7 +38,7 @@ PAIRING_BOUNDS: Final = Bounds(
     body_bytes_max=limits.PAIRING_BODY_BYTES_MAX,
 )
 _REFUSALS: Final = frozenset({"invite.refused", "invite.expired", "pairing.refused", "pairing.expired", "peer.limit"})
-"""What may be answered here; anything else is no answer of a node that pairs."""
+"""The valid answers of a node that pairs."""
 _IDLE_S: Final = limits.HEADER_TIMEOUT_S / 2
 """How long an idle connection is kept: shorter than the listener keeps it."""
 
@@ -102,7 +102,7 @@ class TlsPairingServer:
         try:
             return await self._handler(body, self._leaf_hash)
         except MeshError as error:
-            # A stranger learns that it failed, not what the handler knows about it.
+            # A stranger is told only that it failed, not why.
             code = error.code if error.code in _REFUSALS else "invite.refused"
             raise self._listener.count("invite", MeshError(code)) from error
 

@@ -1,4 +1,4 @@
-"""How much one peer may ask: a rate with a burst, and a number of requests at a time."""
+"""Limits the requests of one peer: a rate with a burst, and a number of concurrent requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to peers behind a proxy that ends TLS: the peer is known by the signature of its answer, not by a certificate."""
+"""Calls to peers behind a proxy that terminates TLS: the signature of the answer authenticates the peer, not a certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order the ways to a peer are tried, and what is remembered of them."""
+"""Chooses the order in which the addresses of a peer are tried, from the results of earlier calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from protocol import limits
 
 HELD: Final = "held"
-"""The way over a connection that the peer keeps open."""
+"""Stands for the connection that the peer keeps open."""
 
 
 class Ways:

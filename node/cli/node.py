@@ -38,7 +38,7 @@ def group() -> None:
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    help=("Address and port to listen on for peers.  [default: 127.0.0.1 and a free port, then kept]"),
+    help="Address and port to listen on for peers.  [default: 127.0.0.1 and a free port, then kept]",
 )
 @click.option(
     "--config",

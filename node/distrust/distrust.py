@@ -105,7 +105,7 @@ class Distrust:
         if len(data) <= limits.KEY_LOG_BYTES_MAX:
             told, missed = await self._calls.tell("keys/push", KeysPush(log=data), knowing)
             log.info(
-                ("the revocation of %s was sent to %d peers; %d could not be reached and receive it later"),
+                "the revocation of %s was sent to %d peers; %d could not be reached and receive it later",
                 node[:7],
                 len(told),
                 len(missed),

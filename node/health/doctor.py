@@ -182,14 +182,8 @@ async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check
     major = info.version.partition(".")[0]
     if major.isdigit() and int(major) < _BROWSER_MAJOR_MIN:
         remedy = "apt-get install --only-upgrade chromium"
-        return [
-            Check(
-                name="browser",
-                status="warn",
-                finding=(" is old: observations may differ from those of other nodes"),
-                remedy=remedy,
-            )
-        ]
+        finding = f"{finding} is old: observations may differ from those of other nodes"
+        return [Check(name="browser", status="warn", finding=finding, remedy=remedy)]
     return [Check(name="browser", status="ok", finding=finding)]
 
 

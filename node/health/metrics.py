@@ -119,7 +119,7 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
     ),
     (
         "trailmesh_loop_blocked_max_seconds",
-        ("Longest block of the event loop since the start."),
+        "Longest block of the event loop since the start.",
         lambda rooms: rooms.loop_watch.longest_s,
     ),
 )

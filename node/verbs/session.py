@@ -92,7 +92,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
         option(
             "Write the signed replay report to this file, so that the recording node can verify it.",
             metavar="FILE",
-            reads=("path"),
+            reads="path",
         ),
     ] = ""
     on_mismatch: Annotated[
