@@ -17,26 +17,30 @@ ENVELOPE_BYTES_MAX: Final = 256 * KIB
 PROTECTED_HEADER_BYTES_MAX: Final = 512
 ARTEFACT_BYTES_MAX: Final = 1 * MIB
 CLOCK_SKEW_S: Final = 60
+# Twice the skew, so that a message from a clock that is a minute slow is still valid for a minute.
 MESSAGE_LIFETIME_S: Final = 120
 REPLAY_KEEP_S: Final = 240  # the lifetime of a message, and the skew of both clocks
+# At PEER_REQUESTS_PER_S about twenty busy peers fill it within REPLAY_KEEP_S.
 REPLAY_WINDOW_ITEMS_MAX: Final = 100_000
 CLOCK_MARK_AHEAD_S: Final = 3  # one write covers every message of this time
 CLOCK_MARK_BYTES_MAX: Final = 128 * KIB
-CLOCK_SET_BACK_S_MAX: Final = 600  # a clock that goes back by more was wrong before
+CLOCK_SET_BACK_S_MAX: Final = 600  # if a clock goes back by more, it was wrong before
 
 # Peer channel
 CHANNEL_CERTIFICATE_DAYS: Final = 7
 CHANNEL_CERTIFICATE_BACKDATE_MINUTES: Final = 4 * 24 * 60
 """Clocks that differ by less still shake hands, so that the exact difference can be told (docs/protocol/reach.md). More than
 half of a certificate's life: from there on, its times tell."""
+# Short, because a client that is not identified yet occupies a place during the handshake.
 HANDSHAKE_TIMEOUT_S: Final = 5
 HEADER_TIMEOUT_S: Final = 5
 BODY_TIMEOUT_S: Final = 30
+# Longer than the client keeps an idle connection, so that a client never writes to one that is closing.
 KEEPALIVE_TIMEOUT_S: Final = 60
 CONNECT_TIMEOUT_S: Final = 5
 REQUEST_TIMEOUT_S: Final = 30
 CONNECTIONS_TOTAL_MAX: Final = 256
-CONNECTIONS_PER_ADDRESS_MAX: Final = 16  # before it is known whose they are
+CONNECTIONS_PER_ADDRESS_MAX: Final = 16  # before the caller is identified
 CONNECTIONS_PER_PEER_MAX: Final = 16
 PEER_CONCURRENT_REQUESTS_MAX: Final = 4
 PEER_BODY_BYTES_MAX: Final = 2 * MIB
@@ -44,11 +48,14 @@ PEER_REQUESTS_PER_S: Final = 20
 PEER_REQUESTS_BURST: Final = 50
 PEERS_MAX: Final = 1_000
 PEER_DISK_MIB: Final = 256
+# Each peer is a label of the metrics, so their number must be limited.
 REFUSALS_PEERS_MAX: Final = 64
 REFUSALS_BYTES_MAX: Final = 2 * MIB  # as they are stored
 REFUSALS_ITEMS_MAX: Final = 100_000
 REFUSALS_KEEP_EVERY_S: Final = 30
-VISITORS_MAX: Final = 8  # callers nobody knows, at a time; one of an address
+VISITORS_MAX: Final = 8  # unknown callers, at a time; one per address
+# Verifying the longest key log takes about ten milliseconds, so strangers cost at most about a second of CPU per
+# minute.
 VISITORS_PER_MINUTE: Final = 60
 VISITORS_PER_MINUTE_PER_ADDRESS: Final = 4
 VISITOR_TIMEOUT_S: Final = 5
@@ -60,9 +67,10 @@ DELTA_PULL_MESSAGE_BYTES_MAX: Final = 16 * KIB  # where 32 shares end
 GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
 SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
 BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
-LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
+LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, tags of known nodes
 
 # Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
+# NAT devices drop idle connections, some of them after half a minute.
 HELD_KEEPALIVE_S: Final = 20
 FRAME_BYTES_MAX: Final = 1 * KIB
 FRAME_PIECE_BYTES_MAX: Final = 64 * KIB
@@ -77,8 +85,10 @@ DISCOVERED_NODES_MAX: Final = 256
 # Pairing
 INVITE_MINUTES_MAX: Final = 60
 INVITES_OPEN_MAX: Final = 16
+# 128 bits cannot be guessed, so attempts with wrong tokens need no limit.
 INVITE_TOKEN_BYTES: Final = 16
 INVITE_CHARS_MAX: Final = 1_024
+# With seven digits, three attempts succeed by chance with a probability of 3 in ten million.
 PAIRING_FAILURES_MAX: Final = 3
 PAIRING_WINDOW_S: Final = 600
 PAIRING_DIGITS: Final = 7
@@ -90,7 +100,7 @@ ORIGIN_CHARS_MAX: Final = 300
 
 # Key logs (docs/protocol/keylog.md)
 KEY_EVENTS_MAX: Final = 64
-KEY_EVENTS_RESERVED: Final = 8  # not for rotations: whoever steals a key cannot use up the room for a recovery
+KEY_EVENTS_RESERVED: Final = 8  # reserved for recoveries: a thief of a key cannot fill the log with rotations
 KEY_EVENT_BYTES_MAX: Final = 1 * KIB
 KEY_LOG_BYTES_MAX: Final = 64 * KIB
 KEY_FOLLOW_EVERY_S: Final = 300
@@ -106,8 +116,8 @@ NOTICES_PER_PEER_MAX: Final = 64
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
 LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
-CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens that are answered at once
-CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # for each that comes after them
+CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens within a minute that are answered without delay
+CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # delay of each further one
 CONTROL_FAILURES_WAITING_MAX: Final = 16
 
 # Agents (docs/agents.md)
@@ -119,7 +129,7 @@ AGENT_DAYS_USUAL: Final = 30
 AGENT_CALLS_MAX: Final = 1_000_000_000
 AGENT_BROWSER_SECONDS_MAX: Final = 100_000_000
 AGENT_CALLS_AT_ONCE_MAX: Final = 16
-AGENT_BROWSER_SLICE_MS: Final = 5_000  # taken in advance: what a crash can cost an agent of its browser time
+AGENT_BROWSER_SLICE_MS: Final = 5_000  # taken in advance, so a crash costs an agent at most this much browser time
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8
@@ -140,11 +150,13 @@ LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
 OBSERVATION_ELEMENTS_MAX: Final = 2_000
+# Differences are only shown to people, who need the first few.
 DIFFERENCES_PER_STEP_MAX: Final = 5
 DIFFERENCES_PER_REPLAY_MAX: Final = 100
 DIFFERENCE_CHARS_MAX: Final = 120
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more
 BUNDLE_BYTES_MAX: Final = 256 * MIB
+# SESSION_STEPS_MAX steps have at most three elements each: record, snapshot, screenshot.
 BUNDLE_ELEMENTS_MAX: Final = 4_096
 BUNDLE_MANIFEST_BYTES_MAX: Final = 1 * MIB
 BUNDLE_PATH_CHARS_MAX: Final = 128
@@ -163,15 +175,17 @@ CANDIDATES_PER_STATE_MAX: Final = 40
 REGISTER_VISITS_MAX: Final = 2**31 - 1
 REGISTER_COST_MS_MAX: Final = 2**48
 EPOCH_MAX: Final = 2**31 - 1
+# A document grows with every put and never shrinks, so an epoch has to end at some size.
 EPOCH_PUTS_MAX: Final = 100_000
 EPOCH_DELTAS_MAX: Final = 20_000
 LEASES_KEPT_MAX: Final = 10_000
 SEARCH_PARTICIPANTS_MAX: Final = 32
 SEARCHES_OPEN_MAX: Final = 32
 SEARCHES_OPEN_PER_PEER_MAX: Final = 8
+# A worker chooses the path that is replayed, so the replay must not occupy a browser for longer.
 CLAIM_REPLAY_TIMEOUT_S: Final = 60
-FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a search, and nothing of it is replayed
-EMPTY_LEASES_PER_PEER_MAX: Final = 5  # in a row without a delta: then a peer gets no more branches of a search
+FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a search, and its claims are not replayed
+EMPTY_LEASES_PER_PEER_MAX: Final = 5  # consecutive leases without a delta; then the peer gets no more branches
 LEASE_STEPS_OVER_MAX: Final = 256  # what the last iteration of a lease may take beyond its steps
 GOAL_CHARS_MAX: Final = 1_000
 CONDITION_PARTS_MAX: Final = 32
@@ -185,6 +199,7 @@ LOG_NUMBER_MAX: Final = 2**31 - 1
 LOG_OTHERS_MAX: Final = 8
 LOG_OPENINGS_SHOWN_MAX: Final = 8
 LOG_PAST_KEPT_MAX: Final = 32
+# JavaScript and many JSON readers cannot represent larger integers exactly.
 LOG_SIZE_MAX: Final = 2**53
 LOG_COSIGNERS_MAX: Final = 16
 LOG_COSIGNER_KEYS_BYTES_MAX: Final = 4 * KIB
@@ -195,9 +210,11 @@ LOG_GOSSIP_KEY_LOGS_MAX: Final = 2
 LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
+# The signer cannot predict the sample. A proof for every artefact would cost one call each.
 LOG_PROOF_ONE_IN: Final = 8  # of deltas, assignments and results of one peer in one search
 LOG_PROOF_OWED_S_MAX: Final = 60
 LOG_SYNCS_AT_ONCE_MAX: Final = 32
+# A start must not wait long for peers that are offline.
 LOG_START_SYNC_TIMEOUT_S: Final = 5
 
 # Audit trail (docs/adr/0017-audit-trail.md)
@@ -206,6 +223,7 @@ AUDIT_TEXT_CHARS_MAX: Final = 256
 AUDIT_NOTES_MAX: Final = 8
 AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
+# Rows after the last anchor can be cut off without a trace, so this is the time that can be lost.
 AUDIT_ANCHOR_EVERY_S: Final = 600
 
 # Feed of changes (docs/adr/0029-change-feed.md)
@@ -218,7 +236,7 @@ LIVE_TTL_S_MAX: Final = 86_400
 LIVE_IDLE_S_MAX: Final = 7_200
 LIVE_PAGES_MAX: Final = 16
 LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the owner
-LIVE_CALL_WAIT_S: Final = 30  # of a call, for the call before it in the same session
+LIVE_CALL_WAIT_S: Final = 30  # how long a call waits for the one before it in the same session
 LIVE_STEP_CHARS_MAX: Final = 32 * KIB
 
 # Schedules (docs/schedules.md)
@@ -230,6 +248,7 @@ SCHEDULE_JITTER_S_MAX: Final = 3_600
 SCHEDULE_ORIGINS_MAX: Final = 16
 SCHEDULE_RUNS_MAX: Final = 1_000  # records that are kept of each schedule
 SCHEDULE_DUE_AT_ONCE_MAX: Final = 200  # due times in one transaction
+# A change of the system clock is noticed after this time.
 SCHEDULE_SLEEP_S_MAX: Final = 60
 SCHEDULE_FAILURES_MAX: Final = 5  # in a row; then it is paused
 SCHEDULE_NOTIFY_TIMEOUT_S: Final = 10
@@ -237,13 +256,16 @@ SCHEDULE_COMMAND_WORDS_MAX: Final = 32
 
 # Browser
 CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page
+# A crash ends all contexts of a browser; a separate browser for each context would take about 230 MB.
 CONTEXTS_PER_BROWSER_MAX: Final = 8
 CONTEXT_QUEUE_MAX: Final = 64
 CONTEXT_QUEUE_S: Final = 30
+# After the pause the next context takes about half a second longer, because a browser has to start.
 BROWSER_IDLE_S: Final = 60
 BROWSER_STATE_BYTES_MAX: Final = 4 * MIB
 BROWSER_STATE_ORIGINS_MAX: Final = 64
 BROWSER_STATE_COOKIES_MAX: Final = 4_096
+# A page with more waiting requests sends them faster than the guard can judge them.
 PAUSED_REQUESTS_MAX: Final = 2_000
 WINDOWS_KEPT_MAX: Final = 16
 TUNNEL_CONNECTIONS_MAX: Final = 1_024

@@ -81,6 +81,7 @@ class Audit:
 
         Errors: ``log.rollback``, ``keylog.revoked``, ``keylog.fork``, ``store.*``.
         """
+        # One at a time, because two calls would sign and log the same head twice.
         async with self._anchoring:
             head = await self._store.audit_head()
             subject = _SUBJECT.format(head.number)
@@ -95,6 +96,7 @@ class Audit:
     async def _anchors(self) -> tuple[dict[int, str], tuple[int, ...]]:
         """Heads by number of rows, and the row numbers of anchors that are in the witness log but not in the store."""
         kept = [found async for found in every_artefact(self._store, kind=KIND_AUDIT_HEAD)]
+        # In a thread, because it verifies a signature for every anchor ever made.
         found, digests = await asyncio.to_thread(self._believed, kept)
         lost = [
             int(leaf.subject.rpartition("/")[2])

@@ -12,6 +12,7 @@ SOCKET_FILE: Final = "control.sock"
 AGENTS_DIRECTORY: Final = "control"
 """Directory inside the data directory for the socket of agents. It contains no secret, so it can be mounted in a container."""
 AGENTS_SOCKET_FILE: Final = "agents.sock"
+# Below the limits of Linux (108 bytes) and macOS (104 bytes).
 _SOCKET_PATH_BYTES_MAX: Final = 100
 
 
@@ -28,4 +29,5 @@ def socket_path(socket: Path, directory: int) -> str:
     direct = str(socket)
     if len(direct.encode()) <= _SOCKET_PATH_BYTES_MAX:
         return direct
+    # The kernel resolves this through the open descriptor, so the length of the real path does not matter.
     return f"/proc/self/fd/{directory}/{socket.name}"

@@ -24,6 +24,7 @@ class Tasks:
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run ``work`` until it ends or the room closes; an unexpected exception in it is logged at once."""
         task = asyncio.create_task(work, name=name)
+        # asyncio has only weak references to tasks, so a strong one is needed.
         self._running.add(task)
         task.add_done_callback(self._ended)
         return task
@@ -35,6 +36,7 @@ class Tasks:
 
     async def close(self) -> None:
         """Cancel all running tasks and wait until they have ended. A second call does nothing."""
+        # A task may close its own room, and waiting for itself would never end.
         running = self._running - {asyncio.current_task()}
         for task in running:
             task.cancel()
@@ -46,6 +48,7 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
     ``work`` has ended."""
     task = asyncio.ensure_future(work)
     interrupted = False
+    # wait() and not shield(): after a cancel this goes on waiting for the same task.
     while not task.done():
         try:
             await asyncio.wait({task})

@@ -57,6 +57,7 @@ def takes(verb: Verb) -> Callable[[Any], Any]:
     """Add the arguments and options of ``verb`` to its command, or to a command that does more than call it."""
 
     def decorate(command: Any) -> Any:
+        # click shows the option that was added last first, so add them in reverse order.
         for field in reversed(_fields(verb)):
             if field.shown:
                 command = field.decorate(command)

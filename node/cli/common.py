@@ -135,9 +135,8 @@ def run_async(work: Any) -> Any:
 
         def stop() -> None:
             nonlocal interrupted
-            if (
-                not interrupted
-            ):  # only the first signal cancels: clean-up must not be interrupted, and every wait in it is bounded
+            # Only the first signal cancels: clean-up must not be interrupted, and every wait in it is bounded.
+            if not interrupted:
                 interrupted = True
                 task.cancel()
 

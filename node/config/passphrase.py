@@ -37,6 +37,7 @@ def read(path: str) -> bytes:
     """The first line of the file. Errors: ``key.locked``, ``input.invalid``."""
     try:
         with Path(path).open("rb") as file:
+            # Two bytes more than the limit, so that a passphrase of full length may be followed by CR LF.
             line = file.read(limits.PASSPHRASE_BYTES_MAX + 2).split(b"\n")[0].rstrip(b"\r")
     except OSError as error:
         raise MeshError("key.locked", f"the passphrase file cannot be read: {error.strerror}") from error
@@ -44,6 +45,7 @@ def read(path: str) -> bytes:
 
 
 def _prompt() -> bytes:
+    # Without a terminal nobody can answer a prompt, and getpass would read the passphrase from a pipe.
     if not sys.stdin.isatty():
         raise MeshError("key.locked")
     return _bounded(getpass.getpass("Passphrase of the witness key: ").encode())

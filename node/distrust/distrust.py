@@ -115,8 +115,10 @@ class Distrust:
 
     async def _part(self, node: str) -> int:
         """End everything that involves ``node``; returns the number of searches it was removed from. Errors: ``store.*``."""
+        # Close connections first, so that the peer cannot send anything during the clean-up.
         await self._calls.hang_up(node)
         searches, _ = await asyncio.gather(self._drop_peer(node), self._exchange.forget(node))
+        # Last, because a start repeats the clean-up of every peer that is not marked as parted.
         await self._changes.parted(node)
         return searches
 

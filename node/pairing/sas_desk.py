@@ -130,6 +130,8 @@ class SasDesk:
         async with AsyncExitStack() as stack:
             connection = await stack.enter_async_context(self._client.connect(address))
             leaf_hash = hashlib.sha256(connection.leaf).digest()
+            # Commit before the other nonce is known, so that neither side can choose its nonce to produce certain
+            # digits.
             offer = await connection.call(joiner.commit(connection.signer, leaf_hash))
             other, digits = joiner.verify(await connection.call(joiner.reveal(offer)))
             side = _Joining(joiner, other, connection, stack.pop_all(), self._clock, self._changes)
@@ -152,6 +154,7 @@ class SasDesk:
         task.add_done_callback(self._tasks.discard)
 
     async def _expire(self, meeting: str) -> None:
+        # A pairing that nobody answers would keep its listener open.
         await self._clock.sleep(limits.PAIRING_WINDOW_S)
         if (side := self._meetings.pop(meeting, None)) is not None:
             await side.decline()
@@ -161,6 +164,7 @@ class SasDesk:
 
         Errors: ``input.not_found``, ``pairing.declined``, ``pairing.expired``, ``peer.*``, ``keylog.*``, ``store.*``.
         """
+        # pop: an answer counts only once, even if the command is repeated.
         side = self._meetings.pop(meeting, None)
         if side is None:
             raise MeshError("input.not_found", "this pairing has already ended")

@@ -80,6 +80,7 @@ class ClockMark:
         if not self._due(claims, now_s):
             return
         async with self._writing:
+            # Checked again, because another call may have written the mark while this one waited for the lock.
             if self._due(claims, now_s):
                 before = _NOTHING if self._was_wrong(now_s) else self._kept
                 await self._keep(_including(before, claims, now_s, ahead_s=limits.CLOCK_MARK_AHEAD_S))
@@ -114,6 +115,7 @@ def _covers(mark: _Mark, claims: Claims) -> bool:
 def _including(mark: _Mark, claims: Claims, now_s: int, *, ahead_s: int = 1) -> _Mark:
     """``mark`` moved forward to cover a message accepted at ``now_s``, and messages in the ``ahead_s`` after that."""
     until_s = max(mark.until_s, now_s + ahead_s)
+    # Drop entries that the common mark covers by now, so that the record stays small.
     later = {issuer: issued_s for issuer, issued_s in mark.later.items() if issued_s > until_s}
     if claims.issued_s >= max(until_s, later.get(claims.issuer, 0)):
         later[claims.issuer] = claims.issued_s + ahead_s

@@ -84,6 +84,7 @@ class Reach:
                 reached=False, code="peer.unreachable", message=f"no answer within {limits.ECHO_TIMEOUT_S} s"
             )
         except MeshError as error:
+            # The message may contain text from a peer, and the caller prints it.
             return EchoTell(reached=False, code=error.code, message=one_line(error.message)[:300])
         milliseconds = max(0, self._clock.now_ms() - started_ms)
         return EchoTell(reached=True, way=self._client.way(caller)[:300], milliseconds=milliseconds)
@@ -125,6 +126,7 @@ class Reach:
                     await self._calls.call(peer.node, "status", StatusAsk(), StatusTell)
             now_ms = self._clock.now_ms()
             was = self._holds[peer.node]
+            # A connection that was open for long says nothing against the peer, so the back-off starts again.
             failures = 1 if was.state == "open" and now_ms - was.since_ms >= _STEADY_MS else failures + 1
             wait_ms = backoff.delay_ms(failures, self._clock.random(backoff.RANDOM_BYTES))
             self._holds[peer.node] = Hold(

@@ -42,6 +42,7 @@ class TrustChanges:
 
     async def _keep(self, record: PeerRecord, kind: Kind, who: str = "") -> None:
         """Store a record, then apply it; the caller holds ``_writing``. kind, who: for the change feed. Errors: ``store.*``."""
+        # Store and memory must agree, so a cancelled caller must not stop between the two writes.
         await to_its_end(self._put(record, kind, who))
 
     async def _put(self, record: PeerRecord, kind: Kind, who: str) -> None:
@@ -66,6 +67,7 @@ class TrustChanges:
             )
             before = self.peers.record(paired.node)
             had = each_in_words(before.grants) if before else None
+            # The audit row comes first: if it cannot be written, the pairing is not stored.
             who = await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
             await self._keep(record, Kind.PEER_PAIRED, who)
         replaced = f" again: it could do {in_words(before.grants)} here" if before else ""
@@ -115,6 +117,7 @@ class TrustChanges:
         async with self._writing:
             record = self._met(shown.node)
             known = self.peers.key_log(shown.node)
+            # Without a stored log the key of the pairing is all that is known, so the log must begin with it.
             if known is None and record.public_key != shown.genesis_key:
                 raise MeshError("keylog.invalid", "the log does not begin with the key that this peer was paired under")
             merged = shown if known is None else known.merge(shown)

@@ -41,6 +41,7 @@ class Usage:
 
     async def admit(self, node: str, count: int) -> None:
         """Count ``count`` bytes that ``node`` sends to be stored. Errors: ``peer.quota``, ``store.*``."""
+        # The sum is an upper bound, so read the real usage before refusing.
         if self._bytes.get(node, 0) + count > self.bytes_max and self._due():
             await self.load()
         if self._bytes.get(node, 0) + count > self.bytes_max:
@@ -53,4 +54,5 @@ class Usage:
         self._bytes[node] = self._bytes.get(node, 0) + count
 
     def _due(self) -> bool:
+        # The lower bound matters after the clock was set back: the age is then negative.
         return not 0 <= self._clock.now_ms() - self._counted_ms < _RECOUNT_EVERY_MS

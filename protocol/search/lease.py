@@ -49,7 +49,7 @@ TRANSITIONS: Final[dict[tuple[State, Event], State]] = {
     (State.RENEWED, Event.EXPIRE): State.EXPIRED,
     (State.RENEWED, Event.REVOKE): State.REVOKED,
 }
-"""Every move there is; what is not listed leaves the lease as it stands."""
+"""All transitions. An event that is not listed leaves the lease unchanged."""
 
 LIVE: Final = frozenset({State.GRANTED, State.RENEWED})
 
@@ -68,7 +68,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     expires_ms: int
     """Milliseconds since 1970."""
     latest_ms: int
-    """No renewal moves the end beyond this."""
+    """Latest end; no renewal extends the lease beyond it."""
 
     @property
     def live(self) -> bool:

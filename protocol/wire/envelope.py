@@ -245,7 +245,8 @@ class ReplayWindow:
                 back_s = opens_s - now_s
                 told = "issued before this node started"
                 if back_s > 0:
-                    told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
+                    behind = f"the clock of the called node is {back_s} s behind the latest time it has shown"
+                    told = f"{behind}: correct the clock, or wait"
                 raise MeshError("envelope.time", told, issued_s=claims.issued_s, now_s=now_s)
         entry = (claims.issuer, claims.unique)
         if entry in self._seen:
