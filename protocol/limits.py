@@ -17,11 +17,9 @@ ENVELOPE_BYTES_MAX: Final = 256 * KIB
 PROTECTED_HEADER_BYTES_MAX: Final = 512
 ARTEFACT_BYTES_MAX: Final = 1 * MIB
 CLOCK_SKEW_S: Final = 60
-# Twice the skew, so that a message from a clock that is a minute slow is still valid for a minute.
-MESSAGE_LIFETIME_S: Final = 120
+MESSAGE_LIFETIME_S: Final = 120  # twice the skew: a message from a clock that is a minute slow stays valid for a minute
 REPLAY_KEEP_S: Final = 240  # the lifetime of a message, and the skew of both clocks
-# At PEER_REQUESTS_PER_S about twenty busy peers fill it within REPLAY_KEEP_S.
-REPLAY_WINDOW_ITEMS_MAX: Final = 100_000
+REPLAY_WINDOW_ITEMS_MAX: Final = 100_000  # about twenty peers at PEER_REQUESTS_PER_S fill it within REPLAY_KEEP_S
 CLOCK_MARK_AHEAD_S: Final = 3  # one write covers every message of this time
 CLOCK_MARK_BYTES_MAX: Final = 128 * KIB
 CLOCK_SET_BACK_S_MAX: Final = 600  # if a clock goes back by more, it was wrong before
@@ -31,12 +29,10 @@ CHANNEL_CERTIFICATE_DAYS: Final = 7
 CHANNEL_CERTIFICATE_BACKDATE_MINUTES: Final = 4 * 24 * 60
 """Clocks that differ by less still shake hands, so that the exact difference can be told (docs/protocol/reach.md). More than
 half of a certificate's life: from there on, its times tell."""
-# Short, because a client that is not identified yet occupies a place during the handshake.
-HANDSHAKE_TIMEOUT_S: Final = 5
+HANDSHAKE_TIMEOUT_S: Final = 5  # short: an unidentified client occupies a place during the handshake
 HEADER_TIMEOUT_S: Final = 5
 BODY_TIMEOUT_S: Final = 30
-# Longer than the client keeps an idle connection, so that a client never writes to one that is closing.
-KEEPALIVE_TIMEOUT_S: Final = 60
+KEEPALIVE_TIMEOUT_S: Final = 60  # the client keeps idle connections for less, so it never writes to one that is closing
 CONNECT_TIMEOUT_S: Final = 5
 REQUEST_TIMEOUT_S: Final = 30
 CONNECTIONS_TOTAL_MAX: Final = 256
@@ -48,15 +44,12 @@ PEER_REQUESTS_PER_S: Final = 20
 PEER_REQUESTS_BURST: Final = 50
 PEERS_MAX: Final = 1_000
 PEER_DISK_MIB: Final = 256
-# Each peer is a label of the metrics, so their number must be limited.
-REFUSALS_PEERS_MAX: Final = 64
+REFUSALS_PEERS_MAX: Final = 64  # each peer is a label of the metrics, so their number must be limited
 REFUSALS_BYTES_MAX: Final = 2 * MIB  # as they are stored
 REFUSALS_ITEMS_MAX: Final = 100_000
 REFUSALS_KEEP_EVERY_S: Final = 30
 VISITORS_MAX: Final = 8  # unknown callers, at a time; one per address
-# Verifying the longest key log takes about ten milliseconds, so strangers cost at most about a second of CPU per
-# minute.
-VISITORS_PER_MINUTE: Final = 60
+VISITORS_PER_MINUTE: Final = 60  # verifying the longest key log takes about 10 ms, so about 1 s of CPU a minute
 VISITORS_PER_MINUTE_PER_ADDRESS: Final = 4
 VISITOR_TIMEOUT_S: Final = 5
 MESSAGE_BYTES_MAX: Final = 4 * KIB
@@ -70,8 +63,7 @@ BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
 LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, tags of known nodes
 
 # Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
-# NAT devices drop idle connections, some of them after half a minute.
-HELD_KEEPALIVE_S: Final = 20
+HELD_KEEPALIVE_S: Final = 20  # NAT devices drop idle connections, some of them after half a minute
 FRAME_BYTES_MAX: Final = 1 * KIB
 FRAME_PIECE_BYTES_MAX: Final = 64 * KIB
 BACKOFF_FIRST_MS: Final = 1_000
@@ -85,11 +77,9 @@ DISCOVERED_NODES_MAX: Final = 256
 # Pairing
 INVITE_MINUTES_MAX: Final = 60
 INVITES_OPEN_MAX: Final = 16
-# 128 bits cannot be guessed, so attempts with wrong tokens need no limit.
-INVITE_TOKEN_BYTES: Final = 16
+INVITE_TOKEN_BYTES: Final = 16  # 128 bits cannot be guessed, however many attempts are made
 INVITE_CHARS_MAX: Final = 1_024
-# With seven digits, three attempts succeed by chance with a probability of 3 in ten million.
-PAIRING_FAILURES_MAX: Final = 3
+PAIRING_FAILURES_MAX: Final = 3  # three guesses of seven digits succeed with a probability of 3 in ten million
 PAIRING_WINDOW_S: Final = 600
 PAIRING_DIGITS: Final = 7
 PAIRING_BODY_BYTES_MAX: Final = 160 * KIB  # a key log, 44 KiB of grants twice, and the rest
@@ -150,14 +140,12 @@ LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
 OBSERVATION_ELEMENTS_MAX: Final = 2_000
-# Differences are only shown to people, who need the first few.
-DIFFERENCES_PER_STEP_MAX: Final = 5
+DIFFERENCES_PER_STEP_MAX: Final = 5  # differences are only shown to people, who need the first few
 DIFFERENCES_PER_REPLAY_MAX: Final = 100
 DIFFERENCE_CHARS_MAX: Final = 120
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more
 BUNDLE_BYTES_MAX: Final = 256 * MIB
-# SESSION_STEPS_MAX steps have at most three elements each: record, snapshot, screenshot.
-BUNDLE_ELEMENTS_MAX: Final = 4_096
+BUNDLE_ELEMENTS_MAX: Final = 4_096  # SESSION_STEPS_MAX steps with at most three elements: record, snapshot, screenshot
 BUNDLE_MANIFEST_BYTES_MAX: Final = 1 * MIB
 BUNDLE_PATH_CHARS_MAX: Final = 128
 
@@ -175,15 +163,13 @@ CANDIDATES_PER_STATE_MAX: Final = 40
 REGISTER_VISITS_MAX: Final = 2**31 - 1
 REGISTER_COST_MS_MAX: Final = 2**48
 EPOCH_MAX: Final = 2**31 - 1
-# A document grows with every put and never shrinks, so an epoch has to end at some size.
-EPOCH_PUTS_MAX: Final = 100_000
+EPOCH_PUTS_MAX: Final = 100_000  # a document grows with every put and never shrinks, so an epoch has to end
 EPOCH_DELTAS_MAX: Final = 20_000
 LEASES_KEPT_MAX: Final = 10_000
 SEARCH_PARTICIPANTS_MAX: Final = 32
 SEARCHES_OPEN_MAX: Final = 32
 SEARCHES_OPEN_PER_PEER_MAX: Final = 8
-# A worker chooses the path that is replayed, so the replay must not occupy a browser for longer.
-CLAIM_REPLAY_TIMEOUT_S: Final = 60
+CLAIM_REPLAY_TIMEOUT_S: Final = 60  # the worker chooses the path, so its replay must not occupy a browser for long
 FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a search, and its claims are not replayed
 EMPTY_LEASES_PER_PEER_MAX: Final = 5  # consecutive leases without a delta; then the peer gets no more branches
 LEASE_STEPS_OVER_MAX: Final = 256  # what the last iteration of a lease may take beyond its steps
@@ -199,8 +185,7 @@ LOG_NUMBER_MAX: Final = 2**31 - 1
 LOG_OTHERS_MAX: Final = 8
 LOG_OPENINGS_SHOWN_MAX: Final = 8
 LOG_PAST_KEPT_MAX: Final = 32
-# JavaScript and many JSON readers cannot represent larger integers exactly.
-LOG_SIZE_MAX: Final = 2**53
+LOG_SIZE_MAX: Final = 2**53  # JavaScript and many JSON readers cannot represent larger integers exactly
 LOG_COSIGNERS_MAX: Final = 16
 LOG_COSIGNER_KEYS_BYTES_MAX: Final = 4 * KIB
 LOG_GOSSIP_NOTES_MAX: Final = 32
@@ -210,12 +195,10 @@ LOG_GOSSIP_KEY_LOGS_MAX: Final = 2
 LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
-# The signer cannot predict the sample. A proof for every artefact would cost one call each.
-LOG_PROOF_ONE_IN: Final = 8  # of deltas, assignments and results of one peer in one search
+LOG_PROOF_ONE_IN: Final = 8  # the signer cannot predict which deltas, assignments and results are sampled
 LOG_PROOF_OWED_S_MAX: Final = 60
 LOG_SYNCS_AT_ONCE_MAX: Final = 32
-# A start must not wait long for peers that are offline.
-LOG_START_SYNC_TIMEOUT_S: Final = 5
+LOG_START_SYNC_TIMEOUT_S: Final = 5  # a start must not wait long for peers that are offline
 
 # Audit trail (docs/adr/0017-audit-trail.md)
 AUDIT_NAME_CHARS_MAX: Final = 80
@@ -223,8 +206,7 @@ AUDIT_TEXT_CHARS_MAX: Final = 256
 AUDIT_NOTES_MAX: Final = 8
 AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
-# Rows after the last anchor can be cut off without a trace, so this is the time that can be lost.
-AUDIT_ANCHOR_EVERY_S: Final = 600
+AUDIT_ANCHOR_EVERY_S: Final = 600  # rows after the last anchor can be cut off without a trace
 
 # Feed of changes (docs/adr/0029-change-feed.md)
 FEED_ROWS_MAX: Final = 10_000
@@ -248,25 +230,21 @@ SCHEDULE_JITTER_S_MAX: Final = 3_600
 SCHEDULE_ORIGINS_MAX: Final = 16
 SCHEDULE_RUNS_MAX: Final = 1_000  # records that are kept of each schedule
 SCHEDULE_DUE_AT_ONCE_MAX: Final = 200  # due times in one transaction
-# A change of the system clock is noticed after this time.
-SCHEDULE_SLEEP_S_MAX: Final = 60
+SCHEDULE_SLEEP_S_MAX: Final = 60  # a change of the system clock is noticed after this time
 SCHEDULE_FAILURES_MAX: Final = 5  # in a row; then it is paused
 SCHEDULE_NOTIFY_TIMEOUT_S: Final = 10
 SCHEDULE_COMMAND_WORDS_MAX: Final = 32
 
 # Browser
 CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page
-# A crash ends all contexts of a browser; a separate browser for each context would take about 230 MB.
-CONTEXTS_PER_BROWSER_MAX: Final = 8
+CONTEXTS_PER_BROWSER_MAX: Final = 8  # a crash ends all of them, but each further browser takes about 230 MB
 CONTEXT_QUEUE_MAX: Final = 64
 CONTEXT_QUEUE_S: Final = 30
-# After the pause the next context takes about half a second longer, because a browser has to start.
-BROWSER_IDLE_S: Final = 60
+BROWSER_IDLE_S: Final = 60  # the next context then takes half a second longer, because a browser has to start
 BROWSER_STATE_BYTES_MAX: Final = 4 * MIB
 BROWSER_STATE_ORIGINS_MAX: Final = 64
 BROWSER_STATE_COOKIES_MAX: Final = 4_096
-# A page with more waiting requests sends them faster than the guard can judge them.
-PAUSED_REQUESTS_MAX: Final = 2_000
+PAUSED_REQUESTS_MAX: Final = 2_000  # a page with more waiting requests sends them faster than the guard can judge them
 WINDOWS_KEPT_MAX: Final = 16
 TUNNEL_CONNECTIONS_MAX: Final = 1_024
 NAVIGATION_TIMEOUT_MS: Final = 15_000

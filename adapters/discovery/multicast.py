@@ -70,6 +70,7 @@ class MulticastDiscovery:
         def heard(zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
             if state_change is ServiceStateChange.Removed:
                 names.discard(name)
+            # Anyone on the network can announce any number of names.
             elif len(names) < limits.DISCOVERED_NODES_MAX:
                 names.add(name)
 

@@ -64,6 +64,7 @@ class PassphraseKeyStore:
             raise kept.corrupt(self._path)
         box = _box(self._ask(), salt, Cost(operations=operations, memory_bytes=memory_bytes), self._path)
         try:
+            # The cost parameters are authenticated with the seeds, so that nobody can lower them in the file.
             opened = box.decrypt(sealed, terms.encode())
         except (CryptoError, ValueError):
             raise MeshError("key.passphrase", "the witness key does not open with this passphrase") from None

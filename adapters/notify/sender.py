@@ -58,7 +58,9 @@ class OutsideNotifier:
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
                 env=environment,
+                # Not the node's directory, where a relative path could lead into the data directory.
                 cwd="/",
+                # A separate process group, so that a timeout also ends the children of the command.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

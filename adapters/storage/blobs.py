@@ -72,6 +72,7 @@ class Blobs:
         digest = hashlib.sha256(data).digest()
         path = self.path_of(digest)
         with translated(), self._pins.putting():
+            # Pin before looking for the file: a sweep in between could remove an existing blob.
             self._pins.add(digest)
             if self._read(path) == data:
                 # The writer may have crashed between rename and fsync, so make the name durable before relying on it.
@@ -89,6 +90,7 @@ class Blobs:
                 data = self._read(self.path_of(digest))
         if data is None:
             raise MeshError("blob.missing", f"no blob {digest.hex()[:16]}…", digest=digest.hex())
+        # Checked on every read, because a damaged disk can change a file unnoticed.
         if hashlib.sha256(data).digest() != digest:
             raise MeshError("blob.missing", f"blob {digest.hex()[:16]}… does not match its hash", digest=digest.hex())
         return data

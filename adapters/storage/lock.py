@@ -56,6 +56,7 @@ class DirectoryLock:
             return
         with suppress(OSError):  # the pid is only for display; releasing the lock is what matters
             (self._directory / PID_FILE).unlink()
+        # force: the lock counts nested acquisitions, but an owner gives it up completely.
         self._lock.release(force=True)
 
     def _write_pid(self) -> None:

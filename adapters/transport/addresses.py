@@ -37,6 +37,7 @@ def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddre
     """The IPv4 address inside a mapped, translated or 6to4 IPv6 address; others as they are."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
+    # A NAT64 gateway would forward such a packet to the IPv4 address inside.
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped or address.sixtofour or address

@@ -103,6 +103,7 @@ class TlsPairingServer:
             return await self._handler(body, self._leaf_hash)
         except MeshError as error:
             # A stranger is told only that it failed, not why.
+            # All other codes could tell a stranger how far its attempt got.
             code = error.code if error.code in _REFUSALS else "invite.refused"
             raise self._listener.count("invite", MeshError(code)) from error
 

@@ -84,6 +84,7 @@ class Agents:
             calls_max=asked.calls,
             browser_ms_max=asked.browser_seconds * 1_000,
         )
+        # One at a time, so that two calls cannot both pass the limit.
         async with self._adding:
             if len(await self._store.agents()) >= limits.AGENTS_MAX:
                 raise MeshError("input.invalid", f"there are already {limits.AGENTS_MAX} agents: remove one first")
@@ -158,6 +159,7 @@ class Agents:
         if not known:
             await self._pause()
         agent = await self._store.agent(digest)
+        # The lookup by hash may reveal timing of the hash, but not of the token. compare_digest is a second safeguard.
         if agent is None or not hmac.compare_digest(agent.token_hash, digest):
             self._known.discard(digest)
             self._failed_ms.append(self._clock.now_ms())
@@ -174,6 +176,7 @@ class Agents:
         full = len(self._failed_ms) == limits.CONTROL_FAILURES_PER_MINUTE
         if not full or self._clock.now_ms() - self._failed_ms[0] > _MINUTE_MS:
             return
+        # Every delayed call holds a connection, so their number is limited too.
         if self._waiting >= limits.CONTROL_FAILURES_WAITING_MAX:
             raise MeshError("agent.busy", "too many wrong tokens are being tried")
         self._waiting += 1

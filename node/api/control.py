@@ -102,6 +102,7 @@ class ControlServer:
         (self._home / CONTROL_FILE).unlink(missing_ok=True)
         sockets, self._sockets = self._sockets, []
         for socket in sockets:
+            # Remove all paths first, so that no client connects while the first server shuts down.
             socket.path.unlink(missing_ok=True)
         for socket in sockets:
             await socket.runner.cleanup()

@@ -107,8 +107,10 @@ class Node:
             raise MeshError("caller.refused", f"{verb.name} {needs}", caller=str(caller), scope=verb.scope)
         try:
             params = msgspec.json.decode(body, type=verb.takes)
+        # Only the first part of the message, because it can repeat the input.
         except msgspec.DecodeError as error:
             raise MeshError("input.invalid", str(error)[:200]) from error
+        # After decoding, because a field counts as set only if its value differs from the default.
         if caller.kind is not CallerKind.OWNER and (field := verb.for_owner(params)):
             raise MeshError("caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller))
         return verb, run, params

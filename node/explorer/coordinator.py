@@ -270,12 +270,14 @@ class Coordinator:
         Leases count as losses in the scores, so workers spread over the tree.
         """
         leased = self._desk.branches
+        # In the first half every child of the start page is tried once. UCT alone would keep to the first good one.
         first_half = self.progress.used_ms * 2 < self.progress.limit_ms
         if first_half:
             for child in self.replica.choosable(self.replica.root):
                 if child not in leased and not self.replica.visits(child):
                     return child
         way = self.replica.descend(self.replica.root)
+        # Prefer a branch two levels down: a deeper one leaves its worker too little to explore.
         for depth in range(min(2, len(way)), 0, -1):
             if way[depth - 1] not in leased:
                 return way[depth - 1]
@@ -290,6 +292,7 @@ class Coordinator:
     async def _grant(self, worker: str, branch: bytes) -> None:
         explore = self._config.explore
         lifetime_ms = explore.lease_seconds * 1000
+        # Renewals end after three lifetimes, so that a worker cannot keep a branch for ever.
         work_ms = lifetime_ms * 3
         lease = self._desk.grant(branch, worker, lifetime_ms, work_ms)
         assignment = Assignment(

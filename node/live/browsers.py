@@ -89,6 +89,7 @@ class Browsers:
         return _Held(context, self._patient, [seat.leave, self._places.release])
 
     async def _take_place(self, wait_s: float) -> None:
+        # A full queue is refused at once: a caller that waits for its timeout and then fails is worse off.
         if self._places.locked() and self.waiting >= self._queue_max:
             raise MeshError("live.busy", "all browser contexts are in use, and the queue is full", waiting=self.waiting)
         self.waiting += 1
@@ -105,6 +106,7 @@ class Browsers:
         try:
             return seat, await seat.browser.open(profile, guard, state=state)
         except BaseException as error:
+            # A browser that crashes or hangs on opening a context would fail the next caller too.
             seat.leave(retire=isinstance(error, MeshError) and error.code in ("browser.crashed", "browser.timeout"))
             raise
 
@@ -127,6 +129,7 @@ class Browsers:
     async def close(self) -> None:
         """Stop every browser, also one that is being started. Whoever waits for a place, or comes later, is refused."""
         await self._pool.close()
+        # Wake the waiting callers: they find the pool closed and are refused.
         for _ in range(self.waiting):
             self._places.release()
 
@@ -157,6 +160,7 @@ class _Held:
     async def close(self) -> None:
         """``adapters.ports.Context.close``; a caller who is cancelled meanwhile leaves nothing open."""
         if self._closing is None:
+            # In a separate task, because a cancelled caller must not leave the context open.
             self._closing = asyncio.create_task(self._close(), name="closing a context")
         await asyncio.shield(self._closing)
 

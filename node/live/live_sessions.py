@@ -63,6 +63,7 @@ class LiveSessions:
 
     async def load(self) -> None:
         """Say of the live sessions that an earlier process left open that they were interrupted. Errors: ``store.*``."""
+        # In pages, because the store lists only a limited number of rows at a time.
         while left := await self._store.lives(open_only=True):
             for record in left:
                 ended_ms = max(1, self._clock.now_ms())
@@ -83,6 +84,7 @@ class LiveSessions:
         self._witness.check_signs()
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
+        # Counted before the first await, so that concurrent calls cannot all pass the limit.
         with self._counted(caller):
             meter = Meter()
             await meter.start(self._browsers.metered)  # first: an agent that has no time left opens nothing

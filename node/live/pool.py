@@ -69,6 +69,7 @@ class Pool:
         if self._closed:
             raise MeshError("node.stopped")
         free = [running for running in self._running if not running.retired and running.contexts < self._contexts_max]
+        # The fullest browser that has room, so that the others become idle and can be closed.
         running = max(free, key=lambda one: one.contexts) if free else self._start()
         running.contexts += 1
         if running.idle is not None:
@@ -95,6 +96,7 @@ class Pool:
         """Start a browser, wait until it ends or is to be closed, and close it."""
         try:
             browser = await self._open_browser()
+        # BaseException, because callers wait on ``opened`` and must be released after a cancel too.
         except BaseException as error:
             self._end(running)
             running.opened.set_exception(error if isinstance(error, Exception) else MeshError("browser.launch"))
@@ -119,6 +121,7 @@ class Pool:
         if running.retired:
             self._end(running)
         else:
+            # Not closed at once: the next context would have to wait for a new browser to start.
             running.idle = asyncio.get_running_loop().call_later(self._idle_s, self._end, running)
 
     def _end(self, running: Running) -> None:

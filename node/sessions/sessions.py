@@ -99,6 +99,7 @@ class Sessions:
                 try:
                     await record_actions(recorder, file.actions, file.arrivals)
                 except MeshError as error:
+                    # setdefault: an inner error may already name the session.
                     error.detail.setdefault("session", recorder.session.id)
                     raise
             return RecordedSession(

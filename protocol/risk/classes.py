@@ -107,7 +107,7 @@ def _risk(level: int, reason: str) -> Risk:
     return Risk(level=level, reason=reason)
 
 
-_UNREADABLE = _risk(4, "its label is in a script or in symbols that the word lists do not cover")
+_UNREADABLE = _risk(4, "its label is in letters or symbols that the word lists do not cover")
 
 
 def _press(key: str, element: Element | None, page: Observation) -> Risk:
