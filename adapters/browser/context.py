@@ -117,9 +117,8 @@ class ChromiumContext:
 
         In an attached browser windows are closed with the context only, and all of them cut off from the network before.
         """
-        async with (
-            self._opening
-        ):  # the event for a page that we open arrives before the page is returned, as for a window
+        # The event for a page that we open arrives before the page is returned, as for a window.
+        async with self._opening:
             if page in self._pages:
                 return
         await blank(page)

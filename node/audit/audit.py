@@ -191,9 +191,8 @@ class Audit:
 
     def _verify_lines(self, lines: Iterator[bytes]) -> Verified:
         walk, held = _Walk({}), b""
-        for number, line in enumerate(
-            lines
-        ):  # the loop is one line behind, because the last line is the head and not a row
+        # The loop is one line behind, because the last line is the head and not a row.
+        for number, line in enumerate(lines):
             if number:
                 walk.line(held)
             held = line

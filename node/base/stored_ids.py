@@ -39,9 +39,8 @@ async def find_stored(
         whole = ids.parse_id(kind, text)
     except MeshError:
         found = await get(text)
-        if (
-            found is None and (" ") in text
-        ):  # output replaces each control character by a space, so the printed id can differ from the stored one
+        # Output replaces each control character by a space, so the printed id can differ from the stored one.
+        if found is None and (" ") in text:
             found = next((one for one in await every() if one_line(one.id) == text), None)
         if found is None:
             raise

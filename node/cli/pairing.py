@@ -99,9 +99,8 @@ def read_peer(given: str) -> str:
 
     Errors: ``input.invalid``.
     """
-    most = (
-        2 * INVITE_CHARS_MAX + 1
-    )  # one character more than the limit, so that decoding the invite reports that it is too long
+    # One character more than the limit, so that decoding the invite reports that it is too long.
+    most = 2 * INVITE_CHARS_MAX + 1
     try:
         if given == "-":
             return sys.stdin.readline(most) if sys.stdin.isatty() else sys.stdin.read(most)

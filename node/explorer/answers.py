@@ -105,9 +105,8 @@ class Answers:
                 "envelope.issuer", "the caller does not coordinate the search, or this node is not a participant"
             )
         self._peers.require(caller, Scope.BRANCH_ASSIGN, spec.start_url)
-        async with (
-            self._searches.admitting
-        ):  # one at a time, so that concurrent requests cannot all take the last free place
+        # One at a time, so that concurrent requests cannot all take the last free place.
+        async with self._searches.admitting:
             self._permit(spec)
             if await self._store.search_removed(spec.id):
                 raise MeshError("policy.refused", "the owner of this node has removed this search")

@@ -468,9 +468,8 @@ class Coordinator:
                 except MeshError:
                     await self._claims.postpone()
                     continue
-                if (
-                    worker in self.replica.expelled
-                ):  # the worker was expelled meanwhile, so its claim must not end the search
+                # The worker was expelled meanwhile, so its claim must not end the search.
+                if worker in self.replica.expelled:
                     return
                 if verified is not None:
                     self.progress.verified = verified

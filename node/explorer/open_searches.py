@@ -187,10 +187,11 @@ class OpenSearches:
                 )
             self._open[found.id] = search
             exchange.start()
+        # A peer may have been frozen or unfrozen while the search was loaded.
         for peer in {
             *replica.aside,
             *self._peers.frozen,
-        }:  # a peer may have been frozen or unfrozen while the search was loaded
+        }:
             await self.weigh(peer)
         return search
 

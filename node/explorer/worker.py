@@ -205,9 +205,8 @@ class Worker:
         open_children = self._replica.untried(key, risk_class_max=self._config.policy.risk_class_max)
         if not open_children:
             return None
-        weights = [
-            entry.prior + 1 for _, entry in open_children
-        ]  # priors come from a softmax, so no action has probability 0
+        # Priors come from a softmax, so no action has probability 0.
+        weights = [entry.prior + 1 for _, entry in open_children]
         child, entry = self._random.choices(open_children, weights=weights)[0]
         return WalkStep(key=child, action=decode_action(entry.action))
 

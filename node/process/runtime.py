@@ -104,9 +104,8 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
     finally:
         if scheduler.running:
             scheduler.shutdown(wait=False)
-        await (
-            rooms.schedules.close()
-        )  # while searches can still be stopped, because the next start does not resume scheduled runs
+        # While searches can still be stopped, because the next start does not resume scheduled runs.
+        await rooms.schedules.close()
         # First, so that commands that follow a search learn that the node stopped it, not its owner.
         await rooms.explorer.close()
         await control.close()

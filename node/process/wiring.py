@@ -261,9 +261,8 @@ def _is_everywhere(host: str) -> bool:
         address = ipaddress.ip_address(host)
         return (getattr(address, "ipv4_mapped", None) or address).is_unspecified
     except ValueError:
-        return not host.strip(
-            "0.x"
-        )  # sockets parse "0", "0x0" and "000.0" with inet_aton, and "" means every interface too
+        # Sockets parse "0", "0x0" and "000.0" with inet_aton, and "" means every interface too.
+        return not host.strip("0.x")
 
 
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:

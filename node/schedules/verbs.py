@@ -181,9 +181,8 @@ def _webhook(url: str) -> str:
 
 def _command(words: list[str]) -> tuple[str, ...]:
     """Return ``words`` if the program is an absolute path. Errors: ``input.invalid``."""
-    if words and not os.path.isabs(
-        words[0]
-    ):  # a bare name would be resolved by the search path of the node's environment
+    # A bare name would be resolved by the search path of the node's environment.
+    if words and not os.path.isabs(words[0]):
         raise MeshError(
             "input.invalid", "--notify-command needs the absolute path of a program, followed by its arguments"
         )
