@@ -18,6 +18,7 @@ from nacl.signing import SigningKey
 from adapters.transport.certificates import ChannelIdentity
 from protocol import limits
 
+# The seed is public on purpose: TLS then still requires a certificate, but this key proves nothing about the caller.
 _SIGNER: Final = SigningKey(hashlib.sha256(b"trailmesh-visitor-v1").digest())
 VISITOR: Final = "visitor"
 """Used in place of a node id. It is not a valid id, so no trust set contains it."""
@@ -42,6 +43,7 @@ class Visitors:
         now_s = asyncio.get_running_loop().time()
         while self._lately and self._lately[0][0] <= now_s - _MINUTE_S:
             self._lately.popleft()
+        # Counted per address too, so that one address cannot use up the places of all others.
         from_there = sum(origin == address for _, origin in self._lately)
         if (
             address in self._here

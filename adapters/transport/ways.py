@@ -28,6 +28,7 @@ class Ways:
 
     def took(self, node: str, way: str) -> None:
         """``way`` took a call."""
+        # Remove and insert again, so that the first entry is always the least recently used one.
         self._last.pop(node, None)
         self._last[node] = way
         if len(self._last) > limits.PEERS_MAX:

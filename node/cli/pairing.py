@@ -103,6 +103,7 @@ def read_peer(given: str) -> str:
     most = 2 * INVITE_CHARS_MAX + 1
     try:
         if given == "-":
+            # On a terminal a line ends the input; from a pipe the invite may be followed by more lines.
             return sys.stdin.readline(most) if sys.stdin.isatty() else sys.stdin.read(most)
         if given.startswith("@"):
             with Path(given[1:]).open(encoding="utf-8") as file:

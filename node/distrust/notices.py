@@ -55,6 +55,7 @@ class Notices:
         now_s = self._clock.now_ms() // 1000
         signed = notice.open_notice(push.notice, self._peers.find_key, sender=caller, now_s=now_s)
         async with self._keeping:
+            # Bounded per signer, because a peer can send any number of notices.
             kept = notice.keep(self._received.get(caller, ()), signed)
             stored = _Kept(notices=tuple(one.envelope for one in kept))
             await self._store.put_meta(_KEY + caller, cbor.encode(stored))
@@ -74,6 +75,7 @@ class Notices:
         told = [
             record.node
             for record in self._peers.records()
+            # A notice names a node and its faults, so only peers that may know the node receive it.
             if self._peers.acts(record.node) and (record.node in knowing or Scope.PEERS_READ in record.grants)
         ]
         return await self._calls.tell("notices/push", NoticePush(notice=signed.envelope), told)

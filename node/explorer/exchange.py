@@ -110,6 +110,8 @@ class Exchange:
                 while self._may_read(peer) and (batch := await self._after(epoch, seq)):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._calls.call(peer, "deltas/push", push, DeltaHave)
+                    # A peer that answers without having stored the batch would otherwise be sent the same deltas
+                    # without end.
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
                         raise MeshError(
                             "delta.gap", "the delta was accepted but not stored", epoch=have.epoch, seq=have.seq + 1
@@ -126,6 +128,7 @@ class Exchange:
                     log.info("sending deltas to %s is postponed: %s", ids.short(peer), error)
                     pause_s = _PAUSE_REFUSED_S
             await self._clock.sleep(pause_s)
+            # Doubling, because a peer that is offline is usually offline for longer than one pause.
             pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             self._wake[peer].set()
 

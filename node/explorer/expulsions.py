@@ -49,6 +49,7 @@ class Expulsions:
     async def _add(self, key: str, peer: str, code: str) -> None:
         async with self._writing:
             codes = await self._read(key)
+            # The first reason is the cause; later ones usually follow from it.
             if peer not in codes:
                 await self._store.put_meta(key, cbor.encode(_Expelled(codes={**codes, peer: code})))
 

@@ -43,6 +43,7 @@ class LeaseDesk:
         If a crash left two for one branch, the newer one is used. Leases that are live only in the tree are ended there.
         """
         now_ms = self._clock.now_ms()
+        # Newest first: for a branch with two live leases the newer one is granted, and the older one is refused.
         for record in reversed(await self._store.leases(self._search, status="live")):
             try:
                 self._book.grant(

@@ -69,6 +69,7 @@ class Feed:
             return None
 
     def _wake(self) -> None:
+        # Replace the event instead of clearing it: a follower that holds the old one still wakes up.
         self._grown.set()
         self._grown = asyncio.Event()
 

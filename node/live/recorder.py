@@ -153,6 +153,7 @@ class Recorder:
         """Store what there is to see, then the step."""
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
+        # Redact before anything is stored, so that no secret reaches the disk even for a moment.
         performed = redact_action(prepared.action if prepared else action, secrets)
         if error:
             # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
@@ -190,6 +191,7 @@ class Recorder:
 
     async def _blob(self, data: bytes) -> bytes:
         digest = hashlib.sha256(data).digest()
+        # Equal pages are stored once: many steps leave the page as it was.
         if digest not in self._blob_sizes:
             await self._store.put_blob(data)
             self._blob_sizes[digest] = len(data)

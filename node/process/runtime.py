@@ -67,6 +67,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         await rooms.distrust.start()
         # Before peers can call: a result for a search that is not open yet would be rejected as late.
         await rooms.explorer.start()
+        # Before peers can call: the node would refuse their new messages as issued before the mark.
         await rooms.clock_mark.settle()
         rooms.serving.address = await rooms.server.start(node.federation.handle)
         rooms.reach.start(node.federation.handle)

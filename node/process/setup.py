@@ -28,8 +28,8 @@ def init_home(
     passphrase: Ask | None = None,
     keyring: bool = False,
 ) -> dict[str, Any]:
-    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash leaves
-    no incomplete node.
+    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash
+    cannot leave a key without the rest.
 
     recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
     witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
@@ -48,10 +48,12 @@ def init_home(
     config = msgspec.structs.replace(
         config, name=chosen, listen=msgspec.structs.replace(config.listen, host=host, port=port or free_port(host))
     )
+    # Parse the text that will be written, so that a node is never created with a file it cannot read.
     config = configuration.parse(configuration.render(config), source="options")
     advertised_host(config.listen)  # fail now: otherwise only `serve` would report that peers cannot find the node
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # mkdir changes nothing about an existing directory, and its mode depends on the umask.
         home.chmod(0o700)
         write_atomic(home / configuration.CONFIG_FILE, configuration.render(config).encode())
         write_private(recovery_file, recovery.render(created.node, seed).encode())

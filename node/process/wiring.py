@@ -115,6 +115,7 @@ async def open_node(
         store = await SqliteStore.open(home)
         rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser))
         try:
+            # The witness first, because loading other rooms may sign or report changes.
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()

@@ -85,6 +85,7 @@ class _ReplayGate(Gate, frozen=True, kw_only=True):
 
     async def admit(self, action: Action, risk: Risk) -> None:
         """As ``Gate.admit``. Errors: also ``replay.diverged``."""
+        # Before the approval: an approved class must not let a replay write on the wrong page.
         self.check_write(risk.level)
         await Gate.admit(self, action, risk)
 

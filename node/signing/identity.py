@@ -140,8 +140,7 @@ def create(clock: Clock, recovery: bytes) -> Identity:
 
 
 def keep(home: Path, own: Identity, keys: KeyStore) -> None:
-    """Store a new identity in ``home``. The key is written last, so that after a crash ``home`` holds either no node or a
-    complete one.
+    """Store a new identity in ``home``. The key is written last, so that a crash cannot leave a key without its log.
 
     Errors: ``node.already_initialised``, ``store.full``, ``store.corrupt``, ``key.*``.
     """
@@ -169,6 +168,7 @@ def load(home: Path, clock: Clock, keys: KeyStore) -> Identity:
 
     Errors: ``node.not_initialised``, ``store.corrupt``, ``key.locked``, ``key.passphrase``, ``key.keyring``.
     """
+    # Two seeds after a crash during a change of key: the log says which one is current.
     candidates = [SigningKey(seed) for seed in keys.load()]
     log = read_log(home)
     for key in candidates:

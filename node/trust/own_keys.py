@@ -92,6 +92,7 @@ class OwnKeys:
         """
         async with self._changing:
             self._own.check_active()
+            # Before a key is made, because a key that begins in the future would lock this node out.
             await self._check_clock()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
             changed = keylog.rotate(self._own.log, self._own.key, new, now_s=self._now_s(), random=self._random())
@@ -117,6 +118,7 @@ class OwnKeys:
                 commitment=recovery.commitment(next_seed) if next_seed else b"",
             )
             if next_seed:
+                # Before the change: otherwise a failed write would leave a node whose new recovery key nobody has.
                 await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
             found = await to_its_end(self._change(changed, new, Kind.KEY_RECOVERED))
             return RecoveredKey(**found, recovery_file=params.recovery_out)
