@@ -100,7 +100,7 @@ def is_id(kind: str, text: str) -> bool:
 
 
 def check_ids(record: object) -> None:
-    """Nothing, if every field of ``record`` that is declared as an id holds one. Errors: ``message.invalid``."""
+    """Check that every field of ``record`` that is declared as an id contains one. Errors: ``message.invalid``."""
     record_type: Any = type(record)
     for name, kind, many in _id_fields(record_type):
         value = getattr(record, name)

@@ -245,7 +245,7 @@ class ChromiumPage:
         )
 
     async def _loaded(self) -> None:
-        """Wait while the page loads, for a while: reading it takes the renderer's time and finds what will change."""
+        """Wait for the page to load, within a limit: reading it earlier slows the renderer and finds content that will change."""
         end = time.monotonic() + _LOADING_S
         while not self._activity.idle and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)

@@ -127,19 +127,19 @@ def check_limit(limit: int) -> int:
 
 
 def check_next(session_id: str, last: int, step: Step) -> None:
-    """Nothing, if ``step`` follows number ``last``. Errors: ``input.invalid``."""
+    """Check that ``step`` follows number ``last``. Errors: ``input.invalid``."""
     if step.index != last + 1:
         raise MeshError("input.invalid", f"step {step.index} does not follow step {last}", session=session_id)
 
 
 def check_whole(session: Session, steps: Sequence[Step]) -> None:
-    """Nothing, if ``steps`` are numbered from 1 without a hole. Errors: ``input.invalid``."""
+    """Check that ``steps`` are numbered from 1 without gaps. Errors: ``input.invalid``."""
     for last, step in enumerate(steps):
         check_next(session.id, last, step)
 
 
 def check_leaves(log: LogRecord, leaves: Sequence[LeafRecord], size_before: int) -> None:
-    """Nothing, if ``leaves`` lead from ``size_before`` to ``log.size``. Errors: ``input.invalid``."""
+    """Check that ``leaves`` lead from ``size_before`` to ``log.size``. Errors: ``input.invalid``."""
     numbered = [(leaf.log, leaf.index) for leaf in leaves]
     if not leaves or numbered != [(log.number, index) for index in range(size_before, log.size)]:
         raise MeshError("input.invalid", f"the leaves do not follow the {size_before} of the log", size=size_before)

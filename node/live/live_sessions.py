@@ -37,7 +37,8 @@ from protocol.recording.session import Profile, Verdict
 log = logging.getLogger(__name__)
 
 _STOP_WAIT_S: Final = 5.0
-"""How long the end of the node waits for a call that runs; what it leaves open, the next start calls interrupted."""
+"""How long the node waits at its stop for a call in progress. Live sessions that stay open are marked as interrupted at the
+next start."""
 
 ReadStep = Callable[[str, Means], Action]
 """One step of an action file; ``(text, what a ref means) -> action``. Errors: ``input.invalid``."""

@@ -16,7 +16,7 @@ Metered = Callable[[Callable[[MeshError], None]], contextlib.AbstractAsyncContex
 
 @contextlib.asynccontextmanager
 async def unmetered(spent: Callable[[MeshError], None]) -> AsyncIterator[None]:
-    """Nobody has a budget."""
+    """A meter for callers without a budget: counts nothing."""
     yield
 
 

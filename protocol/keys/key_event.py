@@ -144,7 +144,7 @@ _STATEMENT: Any = Statement  # msgspec accepts a union as a type, but the type c
 
 
 def check_signatures(event: KeyEvent, signer: bytes) -> None:
-    """Nothing, once ``signer`` (32 bytes) signed the event and, where it brings a key, that key accepted.
+    """Check that ``signer`` (32 bytes) signed the event and that a new key in it accepted.
 
     Errors: ``keylog.invalid``.
     """

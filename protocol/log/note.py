@@ -117,7 +117,7 @@ def sign(text: str, name: str, key: SigningKey) -> Note:
 
 
 def check(note: Note, name: str, public_key: bytes) -> None:
-    """Nothing, once a line of ``note`` is the signature of ``public_key`` (32 bytes) under ``name``.
+    """Check that a line of ``note`` is a valid signature of ``public_key`` (32 bytes) under ``name``.
 
     A line that names this key and does not verify makes the note invalid, even if other lines verify. Errors: ``log.invalid``.
     """

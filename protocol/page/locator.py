@@ -65,7 +65,7 @@ def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -
 
 
 def unmatched(locator: Locator) -> MeshError:
-    """The refusal of a locator none of whose selectors matches anything."""
+    """The error for a locator whose selectors match nothing."""
     expected = f" (expected {_said(locator.role, locator.name)})" if locator.role or locator.name else ""
     return MeshError(
         "action.target_missing",
