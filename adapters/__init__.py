@@ -1,1 +1,2 @@
-"""The world, behind the ports of ``adapters.ports``. Families of adapters do not know each other."""
+"""Implementations of the ports in ``adapters.ports``: everything that touches disk, network, clock or browser. Families of
+adapters do not import each other."""

@@ -1,4 +1,4 @@
-"""What the store keeps of the audit trail."""
+"""Store records of the audit trail."""
 
 from __future__ import annotations
 

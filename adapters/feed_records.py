@@ -1,4 +1,4 @@
-"""What the store keeps of the feed."""
+"""Store records of the change feed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ class FeedPage(msgspec.Struct, frozen=True, kw_only=True):
 
     changes: tuple[Change, ...]
     oldest: int
-    """The smallest number that is kept; one more than ``newest`` if none is."""
+    """The smallest stored number; ``newest`` + 1 if none is stored."""
     newest: int
-    """The largest number that was ever given; 0 for none."""
+    """The largest number ever assigned; 0 for none."""

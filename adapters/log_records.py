@@ -1,4 +1,4 @@
-"""What the store keeps about witness logs: this node's own, and what is held of those of peers."""
+"""Store records of witness logs: this node's own, and the known states of peers' logs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HeadRecord(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: bytes
     """The note as its node signed it."""
     seen_ms: int
-    """When it was last heard of."""
+    """Time at which it was last received."""
 
 
 class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class CosignedRecord(msgspec.Struct, frozen=True, kw_only=True):
     public_key: bytes
     """The key it cosigned with."""
     key_log: bytes
-    """What shows that it is the peer's key; empty while it is the peer's first one."""
+    """Proof that it is the peer's key; empty for the peer's first key."""
     log: int
     size: int
     checkpoint: bytes

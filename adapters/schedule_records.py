@@ -1,4 +1,4 @@
-"""What the store keeps about schedules: what is to run and when, and a record for each due time."""
+"""Store records of schedules, and of the runs for their due times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ScheduleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     version: int
-    """Goes up by one with every change; a change is made to the version that was read, or not at all."""
+    """Incremented with every change. A change is stored only if the stored version is the one that was read."""
     owner: str = ""
     """The process that changed it last."""
     created_ms: int
@@ -26,7 +26,7 @@ class ScheduleRecord(msgspec.Struct, frozen=True, kw_only=True):
     start_url: _Text
     until: Condition
     peers: tuple[str, ...] | None
-    """Names; None for every peer that lets us assign branches."""
+    """Names of the peers; None for every peer that grants us ``branch:assign``."""
     seconds: int
     seed: int
     cron: _Text = ""
@@ -42,20 +42,20 @@ class ScheduleRecord(msgspec.Struct, frozen=True, kw_only=True):
     notify_webhook: _Text = ""
     notify_command: tuple[_Text, ...] = ()
     scopes: tuple[str, ...]
-    """What its runs were granted when it was made."""
+    """Scopes of its runs, fixed when it was created."""
     origins: tuple[str, ...] = ()
-    """The only origins that its runs may visit from here; empty for all that the configuration allows."""
+    """Origins that its runs may visit; empty for all that the configuration allows."""
     decided_ms: int
-    """Every due time up to here has a record, or came before the schedule was made or resumed."""
+    """Every due time up to this one has a record, or was before the schedule was created or resumed."""
     paused: bool = False
     reason: str = ""
-    """Error code of why the node paused it; empty if its owner did."""
+    """Error code that says why the node paused it; empty if its owner did."""
     failures: int = 0
-    """Failed runs since the last one that was done."""
+    """Failed runs since the last successful one."""
 
 
 class RunSpend(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node did in a run."""
+    """The work of one node in a run."""
 
     node: str
     name: str
@@ -65,7 +65,7 @@ class RunSpend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one due time."""
+    """The record of one due time."""
 
     schedule: str
     due_ms: int
@@ -74,12 +74,12 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     """The process that made or changed it last."""
     manual: bool = False
-    """Whether a person ran it; ``due_ms`` is when."""
+    """Whether a person started it; ``due_ms`` is the time of the start."""
     started_ms: int = 0
     ended_ms: int = 0
     search: str = ""
-    """Chosen before it begins: of a run that could not begin there is no such search."""
+    """Id of the search. It is chosen before the run begins, so a run that could not begin has an id but no search."""
     session: str = ""
     reason: str = ""
-    """Error code of why it is not done."""
+    """Error code that says why it did not succeed."""
     spend: tuple[RunSpend, ...] = ()

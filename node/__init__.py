@@ -1,3 +1,3 @@
-"""Puts protocol and adapters together: one node, its verbs, its doors and its command line."""
+"""Connects protocol and adapters: the rooms of one node, its verbs, its APIs and its command line."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""What one installation is made of. Put together by ``node.process.wiring``."""
+"""The rooms of one installation and the ports they use. ``node.process.wiring`` assembles them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from protocol.refusals import Refusals
 
 @dataclass(frozen=True, kw_only=True)
 class Ports:
-    """The outside things of one node. They belong to its rooms from ``assemble`` on, and ``Rooms.close`` closes them."""
+    """The ports of one node. After ``assemble`` its rooms own them, and ``Rooms.close`` closes them."""
 
     store: Store
     clock: Clock
@@ -52,19 +52,19 @@ class Ports:
     discovery: Discovery
     tree_writer: NewTreeWriter
     notifier: Notifier
-    """Tells others outside how scheduled runs ended."""
+    """Sends notifications about finished scheduled runs."""
     refusals: Refusals = field(default_factory=Refusals)
     to_words: Callable[[bytes], str]
     """A digest as six words for people to compare."""
     from_words: Callable[[str], bytes]
-    """A recovery key out of its 24 words."""
+    """Decodes a recovery key from its 24 words."""
     addresses: tuple[str, ...] = ()
-    """Where peers are told to reach this node; empty if it opens every connection itself."""
+    """Addresses at which peers can reach this node; empty if it opens every connection itself."""
 
 
 @dataclass(kw_only=True)
 class Rooms:
-    """The rooms, and whether their door is open."""
+    """All rooms of a node, and whether the node serves peers."""
 
     home: Path
     config: Config
@@ -99,7 +99,7 @@ class Rooms:
     loop_watch: LoopWatch = field(default_factory=LoopWatch)
 
     async def close(self) -> None:
-        """Stop everything, in the order in which things depend on each other. Twice is once."""
+        """Close everything, dependents before what they depend on. Twice is once."""
         await self.pairing.close()
         await self.distrust.close()
         await self.schedules.close()
@@ -121,7 +121,7 @@ class Rooms:
 
 
 def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
-    """The rooms of the node ``own``; nothing is loaded or started yet."""
+    """Build the rooms of the node ``own``; nothing is loaded or started yet."""
     store, clock, client, server = ports.store, ports.clock, ports.client, ports.server
     browsers = open_browsers(config, ports.open_browser)
     witness = Witness(own, store, clock)
@@ -182,7 +182,7 @@ def assemble(home: Path, config: Config, own: Identity, ports: Ports) -> Rooms:
 
 
 def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
-    """The browsers of a node, as many and as patient as its configuration says."""
+    """Build the pool of browsers with the sizes and waiting times of the configuration."""
     browser = config.browser
     return Browsers(
         open_browser,
@@ -190,7 +190,7 @@ def open_browsers(config: Config, open_browser: OpenBrowser) -> Browsers:
         navigation_timeout_ms=browser.navigation_timeout_ms,
         contexts_max=browser.contexts_max,
         contexts_for_owner=browser.contexts_for_owner,
-        # An attached browser is one, however often it is connected to.
+        # Every connection to an attached browser reaches the same process, so more than one would not isolate crashes.
         contexts_per_browser_max=browser.contexts_max if browser.cdp_url else browser.contexts_per_browser_max,
         queue_max=browser.queue_max,
         queue_s=browser.queue_seconds,

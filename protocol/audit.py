@@ -19,9 +19,9 @@ from protocol.errors import MeshError
 
 KIND_AUDIT_HEAD: Final = "audit-head"
 OWNER: Final = "owner"
-"""Who: the person whose node it is, through the control socket or a command."""
+"""Caller: the person who runs the node, over the control socket or by a command."""
 NODE: Final = "node"
-"""Who: the node by itself."""
+"""Caller: the node itself."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Short = Annotated[str, msgspec.Meta(max_length=limits.AUDIT_NAME_CHARS_MAX)]
@@ -33,16 +33,16 @@ class Outcome(StrEnum):
     """The outcome of an action, as a row records it."""
 
     BEGUN = "begun"
-    """It is about to be done. A row ``of`` this one says how it ended; without one it was cut off."""
+    """The action begins. A row ``of`` this one says how it ended; if there is none, a crash interrupted it."""
     DONE = "done"
     FAILED = "failed"
-    """It was refused or did not work: ``code`` says why."""
+    """The action was refused or failed: ``code`` says why."""
     INTERRUPTED = "interrupted"
-    """Who wanted it went away, or the node ended."""
+    """The caller disconnected, or the node stopped."""
     APPROVED = "approved"
-    """The gate let an action pass because a person had approved its risk class."""
+    """The gate admitted an action because a person had approved its risk class."""
     REFUSED = "refused"
-    """The gate, or another policy of this node, did not let it pass."""
+    """The gate or another policy of this node refused it."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,19 +55,19 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """``owner``, ``node``, ``agent:NAME``, or the id of the peer that asked."""
     outcome: Outcome
     key: _Short
-    """Id of the witness key that was current, hex."""
+    """Id of the witness key at that time, hex."""
     key_events: _Count
-    """How many events the node's key log had: which of its keys that is."""
+    """Number of events in the node's key log at that time, which identifies the key."""
     subject: _Text = ""
-    """Id of what it was done to."""
+    """Id of the subject."""
     of: _Count = 0
-    """Number of the row that began what this one belongs to; 0 for none."""
+    """Number of the row that began the action; 0 for none."""
     risk: Annotated[int, msgspec.Meta(ge=0, le=7)] = 0
-    """Risk class it needed or was given an approval for; 0 where there is none."""
+    """Risk class that needed or got an approval; 0 if there is none."""
     approved_by: _Short = ""
     """Who approved that class; empty for nobody."""
     code: _Short = ""
-    """Error code of what failed or was refused."""
+    """Error code of the failure or refusal."""
     note: Annotated[dict[_Short, _Text], msgspec.Meta(max_length=limits.AUDIT_NOTES_MAX)] = {}
 
 
@@ -111,7 +111,7 @@ def chain(draft: Draft, head: Head) -> tuple[bytes, Head]:
     """The line of ``draft`` after ``head``, and the head that it makes. Errors: ``input.invalid``."""
     row = Row(number=head.number + 1, previous=head.digest, **msgspec.structs.asdict(draft))
     line = _line(row)
-    read(line)  # msgspec checks limits when it decodes: what could not be read back is not written
+    read(line)  # msgspec checks limits only on decoding, so decode once: a row that cannot be read must not be written
     return line, Head(row.number, digest(line))
 
 
@@ -127,7 +127,7 @@ def digest(line: bytes) -> str:
 def read(line: bytes) -> Row:
     """The row of a line. Checks, in order: size; form and fields; written as ``chain`` writes. Errors: ``input.invalid``."""
     if len(line) > limits.AUDIT_ROW_BYTES_MAX:
-        raise MeshError("input.invalid", f"a row of the trail has at most {limits.AUDIT_ROW_BYTES_MAX} bytes")
+        raise MeshError("input.invalid", f"a row of the trail can have at most {limits.AUDIT_ROW_BYTES_MAX} bytes")
     try:
         row = msgspec.json.decode(line, type=Row)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -144,7 +144,7 @@ def follow(head: Head, line: bytes) -> tuple[Row, Head]:
     """
     row = read(line)
     if row.number != head.number + 1:
-        raise MeshError("input.invalid", f"row {head.number + 1} is missing: row {row.number} stands in its place")
+        raise MeshError("input.invalid", f"row {head.number + 1} is missing: row {row.number} is in its place")
     if row.previous != head.digest:
-        raise MeshError("input.invalid", "it names another line before it than the one that is there")
+        raise MeshError("input.invalid", "its hash of the previous row does not match that row")
     return row, Head(row.number, digest(line))

@@ -1,4 +1,4 @@
-"""The feed of what changes on a node: kinds of changes, and what one may say.
+"""The change feed: the kinds of changes, and the ids that each kind has.
 
 A change says what happened, when, to what, and who had it done. What it is about, it names by ids alone: each kind declares which,
 and ``check_ids`` takes nothing else. So no text of a page, no address, no words of a person and no secret can stand in the feed.
@@ -88,9 +88,7 @@ _EVERY: Final = f"{limits.FEED_REFUSAL_EVERY_S // 60} minutes"
 
 ABOUT: Final[dict[Kind, About]] = {
     Kind.NODE_SERVING: About(("node",), "This node serves: peers and commands reach it."),
-    Kind.NODE_STOPPED: About(
-        ("node",), "This node was asked to stop, and stops. A node that was killed cannot say so."
-    ),
+    Kind.NODE_STOPPED: About(("node",), "This node is stopping. A node that is killed cannot report it."),
     Kind.KEY_ROTATED: About(("node",), "This node signs with a new witness key."),
     Kind.KEY_RECOVERED: About(("node",), "This node signs with a new witness key, by its recovery key."),
     Kind.KEY_REVOKED: About(("node",), "This node has revoked itself."),
@@ -113,13 +111,11 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.PEER_PAIRED: About(("node",), "A node became a peer, or was paired with again."),
     Kind.PEER_GRANTS: About(("node",), "The owner changed what a peer may do here."),
     Kind.PEER_GRANTED_US: About(("node",), "A peer changed what this node may do there."),
-    Kind.PEER_KEYS: About(
-        ("node",), "A peer changed its key, revoked itself, or has a key log that contradicts itself."
-    ),
+    Kind.PEER_KEYS: About(("node",), "A peer changed its key or revoked itself, or its key log has forked."),
     Kind.PEER_FROZEN: About(
-        ("node",), "What a peer may do here is frozen: its witness log is not in order, or not shown."
+        ("node",), "The scopes of a peer are suspended, because its witness log is not in order or not shown."
     ),
-    Kind.PEER_UNFROZEN: About(("node",), "The witness log of a peer is in order again, and shown."),
+    Kind.PEER_UNFROZEN: About(("node",), "The peer shows its witness log again, and it is in order."),
     Kind.PEER_LOG_DOUBTED: About(
         ("node",), "A peer did not show its witness log as it should: not at all, an older state, or another history."
     ),
@@ -134,7 +130,7 @@ ABOUT: Final[dict[Kind, About]] = {
         ("ses",), "A session was recorded and signed, by its owner or while a claim was checked."
     ),
     Kind.SESSION_REPLAYED: About(("ses", "rep"), "A session was replayed; the report says what matched."),
-    Kind.SESSION_IMPORTED: About(("ses",), "A session came in with a bundle that verified."),
+    Kind.SESSION_IMPORTED: About(("ses",), "A session was imported from a valid bundle."),
     Kind.SESSION_REMOVED: About(("ses",), "A session was removed."),
     Kind.LIVE_OPENED: About(("liv",), "A live session was opened; its first page is about to load."),
     Kind.LIVE_ENDED: About(
@@ -145,7 +141,7 @@ ABOUT: Final[dict[Kind, About]] = {
         ("liv",), "A live session has ended because its browser crashed; what was done is signed."
     ),
     Kind.SEARCH_STARTED: About(("sea", "node"), "A search runs here, or runs again; the node coordinates it."),
-    Kind.SEARCH_ENDED: About(("sea", "node"), "A search runs here no longer: done, failed, stopped or declined."),
+    Kind.SEARCH_ENDED: About(("sea", "node"), "A search has ended here: done, failed, stopped or declined."),
     Kind.SEARCH_REMOVED: About(("sea",), "A search was removed."),
     Kind.SEARCH_EXPELLED: About(
         ("sea", "node"), "A peer was put out of a search: what it sent breaks the rules, or it is trusted no longer."
@@ -153,9 +149,9 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.LEASE_GRANTED: About(("lea", "sea", "node"), "A branch was leased to the node, by this one or to it."),
     Kind.LEASE_ENDED: About(("lea", "sea", "node"), "The lease of the node ended: by a result, its time, or revoked."),
     Kind.CLAIM_VERIFIED: About(
-        ("lea", "sea", "node"), "The success that the node claimed was replayed here, and holds."
+        ("lea", "sea", "node"), "The success that the node claimed was replayed here and confirmed."
     ),
-    Kind.CLAIM_REFUSED: About(("lea", "sea", "node"), "The success that the node claimed does not hold."),
+    Kind.CLAIM_REFUSED: About(("lea", "sea", "node"), "The success that the node claimed was not confirmed."),
     Kind.SCHEDULE_ADDED: About(("sch",), "A schedule was added."),
     Kind.SCHEDULE_PAUSED: About(("sch",), "A schedule was paused: by its owner, or by the node because its runs fail."),
     Kind.SCHEDULE_RESUMED: About(("sch",), "A schedule was resumed."),
@@ -171,7 +167,7 @@ ABOUT: Final[dict[Kind, About]] = {
     Kind.RUN_COALESCED: About(("sch",), "Due times of a schedule passed, and a later one stands for them."),
     Kind.RUN_MISSED: About(("sch",), "Due times of a schedule passed, and nothing ran for them."),
 }
-"""Every kind: the ids it names and what it means."""
+"""Every kind, with its ids and its meaning."""
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -187,12 +183,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One change in the feed: its place, and the fields of ``News``."""
 
     number: _Number
-    """Its place. Numbers have no gaps and never repeat."""
+    """Number of the change. Numbers have no gaps and never repeat."""
     at_ms: _Time
-    """When it was written down, milliseconds since 1970, by the clock of the node."""
+    """Time of the entry by the node's clock, in milliseconds since 1970."""
     kind: Kind
     ids: tuple[str, ...]
-    """What it is about, in the order that the kind declares."""
+    """The ids, in the order that the kind declares."""
     who: _Who
     """Who had it done: ``owner``, ``node``, ``agent:`` and its name, ``schedule:`` and its id, or the id of a peer."""
 

@@ -87,7 +87,7 @@ def parse_id(kind: str, text: str) -> str:
             "id.invalid", f"an id of this kind looks like {kind}- and {_ID_CHARS + 1} letters or digits 2-7"
         )
     if check_digit(body[:-1]) != body[-1]:
-        raise MeshError("id.invalid", "the check digit does not fit: one character is mistyped")
+        raise MeshError("id.invalid", "the check digit does not match: one character is mistyped")
     return f"{kind}-{body}"
 
 
@@ -100,7 +100,7 @@ def is_id(kind: str, text: str) -> bool:
 
 
 def check_ids(record: object) -> None:
-    """Nothing, if every field of ``record`` that is declared as an id holds one. Errors: ``message.invalid``."""
+    """Check that every field of ``record`` that is declared as an id contains one. Errors: ``message.invalid``."""
     record_type: Any = type(record)
     for name, kind, many in _id_fields(record_type):
         value = getattr(record, name)
@@ -108,7 +108,9 @@ def check_ids(record: object) -> None:
             if not kind:
                 check_ids(each)
             elif not is_id(kind, each):
-                raise MeshError("message.invalid", f"the field {name} holds no {kind} id in its canonical form")
+                raise MeshError(
+                    "message.invalid", f"the field {name} does not contain a {kind} id in its canonical form"
+                )
 
 
 @functools.cache

@@ -28,7 +28,8 @@ class Introduction(NamedTuple):
 
 
 def open_introduction(data: bytes, *, binding: bytes, audience: str, now_s: int) -> Introduction:
-    """The introduction in ``data``, once it is shown to come from the node it is about. Whether that is a peer, the caller decides.
+    """Verify that the introduction in ``data`` comes from the node it is about, and return it. The caller checks whether
+    that is a peer.
 
     Checks, in order: size and form; the key log, every event of it; fresh; signed by the last key of the log, for this route;
     addressed to ``audience``. Errors: ``envelope.*``, ``message.invalid``, ``keylog.*``.

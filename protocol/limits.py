@@ -17,26 +17,26 @@ ENVELOPE_BYTES_MAX: Final = 256 * KIB
 PROTECTED_HEADER_BYTES_MAX: Final = 512
 ARTEFACT_BYTES_MAX: Final = 1 * MIB
 CLOCK_SKEW_S: Final = 60
-MESSAGE_LIFETIME_S: Final = 120
+MESSAGE_LIFETIME_S: Final = 120  # twice the skew: a message from a clock that is a minute slow stays valid for a minute
 REPLAY_KEEP_S: Final = 240  # the lifetime of a message, and the skew of both clocks
-REPLAY_WINDOW_ITEMS_MAX: Final = 100_000
+REPLAY_WINDOW_ITEMS_MAX: Final = 100_000  # about twenty peers at PEER_REQUESTS_PER_S fill it within REPLAY_KEEP_S
 CLOCK_MARK_AHEAD_S: Final = 3  # one write covers every message of this time
 CLOCK_MARK_BYTES_MAX: Final = 128 * KIB
-CLOCK_SET_BACK_S_MAX: Final = 600  # a clock that goes back by more was wrong before
+CLOCK_SET_BACK_S_MAX: Final = 600  # if a clock goes back by more, it was wrong before
 
 # Peer channel
 CHANNEL_CERTIFICATE_DAYS: Final = 7
 CHANNEL_CERTIFICATE_BACKDATE_MINUTES: Final = 4 * 24 * 60
 """Clocks that differ by less still shake hands, so that the exact difference can be told (docs/protocol/reach.md). More than
 half of a certificate's life: from there on, its times tell."""
-HANDSHAKE_TIMEOUT_S: Final = 5
+HANDSHAKE_TIMEOUT_S: Final = 5  # short: an unidentified client occupies a place during the handshake
 HEADER_TIMEOUT_S: Final = 5
 BODY_TIMEOUT_S: Final = 30
-KEEPALIVE_TIMEOUT_S: Final = 60
+KEEPALIVE_TIMEOUT_S: Final = 60  # the client keeps idle connections for less, so it never writes to one that is closing
 CONNECT_TIMEOUT_S: Final = 5
 REQUEST_TIMEOUT_S: Final = 30
 CONNECTIONS_TOTAL_MAX: Final = 256
-CONNECTIONS_PER_ADDRESS_MAX: Final = 16  # before it is known whose they are
+CONNECTIONS_PER_ADDRESS_MAX: Final = 16  # before the caller is identified
 CONNECTIONS_PER_PEER_MAX: Final = 16
 PEER_CONCURRENT_REQUESTS_MAX: Final = 4
 PEER_BODY_BYTES_MAX: Final = 2 * MIB
@@ -44,12 +44,12 @@ PEER_REQUESTS_PER_S: Final = 20
 PEER_REQUESTS_BURST: Final = 50
 PEERS_MAX: Final = 1_000
 PEER_DISK_MIB: Final = 256
-REFUSALS_PEERS_MAX: Final = 64
+REFUSALS_PEERS_MAX: Final = 64  # each peer is a label of the metrics, so their number must be limited
 REFUSALS_BYTES_MAX: Final = 2 * MIB  # as they are stored
 REFUSALS_ITEMS_MAX: Final = 100_000
 REFUSALS_KEEP_EVERY_S: Final = 30
-VISITORS_MAX: Final = 8  # callers nobody knows, at a time; one of an address
-VISITORS_PER_MINUTE: Final = 60
+VISITORS_MAX: Final = 8  # unknown callers, at a time; one per address
+VISITORS_PER_MINUTE: Final = 60  # verifying the longest key log takes about 10 ms, so about 1 s of CPU a minute
 VISITORS_PER_MINUTE_PER_ADDRESS: Final = 4
 VISITOR_TIMEOUT_S: Final = 5
 MESSAGE_BYTES_MAX: Final = 4 * KIB
@@ -60,10 +60,10 @@ DELTA_PULL_MESSAGE_BYTES_MAX: Final = 16 * KIB  # where 32 shares end
 GRANTS_MESSAGE_BYTES_MAX: Final = 64 * KIB  # nine scopes for 16 origins each
 SEARCH_MESSAGE_BYTES_MAX: Final = 128 * KIB  # a search: goal, addresses, condition
 BRANCH_MESSAGE_BYTES_MAX: Final = 160 * KIB  # a path of 32 actions
-LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, whom one knows
+LOG_MESSAGE_BYTES_MAX: Final = 1 * MIB  # notes, proofs, tags of known nodes
 
 # Reach: held connections, back-off, signed HTTP, discovery (docs/protocol/reach.md)
-HELD_KEEPALIVE_S: Final = 20
+HELD_KEEPALIVE_S: Final = 20  # NAT devices drop idle connections, some of them after half a minute
 FRAME_BYTES_MAX: Final = 1 * KIB
 FRAME_PIECE_BYTES_MAX: Final = 64 * KIB
 BACKOFF_FIRST_MS: Final = 1_000
@@ -77,9 +77,9 @@ DISCOVERED_NODES_MAX: Final = 256
 # Pairing
 INVITE_MINUTES_MAX: Final = 60
 INVITES_OPEN_MAX: Final = 16
-INVITE_TOKEN_BYTES: Final = 16
+INVITE_TOKEN_BYTES: Final = 16  # 128 bits cannot be guessed, however many attempts are made
 INVITE_CHARS_MAX: Final = 1_024
-PAIRING_FAILURES_MAX: Final = 3
+PAIRING_FAILURES_MAX: Final = 3  # three guesses of seven digits succeed with a probability of 3 in ten million
 PAIRING_WINDOW_S: Final = 600
 PAIRING_DIGITS: Final = 7
 PAIRING_BODY_BYTES_MAX: Final = 160 * KIB  # a key log, 44 KiB of grants twice, and the rest
@@ -90,7 +90,7 @@ ORIGIN_CHARS_MAX: Final = 300
 
 # Key logs (docs/protocol/keylog.md)
 KEY_EVENTS_MAX: Final = 64
-KEY_EVENTS_RESERVED: Final = 8  # not for rotations: whoever steals a key cannot use up the room for a recovery
+KEY_EVENTS_RESERVED: Final = 8  # reserved for recoveries: a thief of a key cannot fill the log with rotations
 KEY_EVENT_BYTES_MAX: Final = 1 * KIB
 KEY_LOG_BYTES_MAX: Final = 64 * KIB
 KEY_FOLLOW_EVERY_S: Final = 300
@@ -106,8 +106,8 @@ NOTICES_PER_PEER_MAX: Final = 64
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
 LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
-CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens that are answered at once
-CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # for each that comes after them
+CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens within a minute that are answered without delay
+CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # delay of each further one
 CONTROL_FAILURES_WAITING_MAX: Final = 16
 
 # Agents (docs/agents.md)
@@ -119,7 +119,7 @@ AGENT_DAYS_USUAL: Final = 30
 AGENT_CALLS_MAX: Final = 1_000_000_000
 AGENT_BROWSER_SECONDS_MAX: Final = 100_000_000
 AGENT_CALLS_AT_ONCE_MAX: Final = 16
-AGENT_BROWSER_SLICE_MS: Final = 5_000  # taken in advance: what a crash can cost an agent of its browser time
+AGENT_BROWSER_SLICE_MS: Final = 5_000  # taken in advance, so a crash costs an agent at most this much browser time
 
 # Metrics
 METRICS_CONNECTIONS_MAX: Final = 8
@@ -140,12 +140,12 @@ LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
 OBSERVATION_ELEMENTS_MAX: Final = 2_000
-DIFFERENCES_PER_STEP_MAX: Final = 5
+DIFFERENCES_PER_STEP_MAX: Final = 5  # differences are only shown to people, who need the first few
 DIFFERENCES_PER_REPLAY_MAX: Final = 100
 DIFFERENCE_CHARS_MAX: Final = 120
 DIFFERENCE_LINES_MAX: Final = 100  # of each text, from the first that differs: what is looked through for more
 BUNDLE_BYTES_MAX: Final = 256 * MIB
-BUNDLE_ELEMENTS_MAX: Final = 4_096
+BUNDLE_ELEMENTS_MAX: Final = 4_096  # SESSION_STEPS_MAX steps with at most three elements: record, snapshot, screenshot
 BUNDLE_MANIFEST_BYTES_MAX: Final = 1 * MIB
 BUNDLE_PATH_CHARS_MAX: Final = 128
 
@@ -163,15 +163,15 @@ CANDIDATES_PER_STATE_MAX: Final = 40
 REGISTER_VISITS_MAX: Final = 2**31 - 1
 REGISTER_COST_MS_MAX: Final = 2**48
 EPOCH_MAX: Final = 2**31 - 1
-EPOCH_PUTS_MAX: Final = 100_000
+EPOCH_PUTS_MAX: Final = 100_000  # a document grows with every put and never shrinks, so an epoch has to end
 EPOCH_DELTAS_MAX: Final = 20_000
 LEASES_KEPT_MAX: Final = 10_000
 SEARCH_PARTICIPANTS_MAX: Final = 32
 SEARCHES_OPEN_MAX: Final = 32
 SEARCHES_OPEN_PER_PEER_MAX: Final = 8
-CLAIM_REPLAY_TIMEOUT_S: Final = 60
-FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a search, and nothing of it is replayed
-EMPTY_LEASES_PER_PEER_MAX: Final = 5  # in a row without a delta: then a peer gets no more branches of a search
+CLAIM_REPLAY_TIMEOUT_S: Final = 60  # the worker chooses the path, so its replay must not occupy a browser for long
+FALSE_CLAIMS_PER_PEER_MAX: Final = 3  # then a peer gets no more branches of a search, and its claims are not replayed
+EMPTY_LEASES_PER_PEER_MAX: Final = 5  # consecutive leases without a delta; then the peer gets no more branches
 LEASE_STEPS_OVER_MAX: Final = 256  # what the last iteration of a lease may take beyond its steps
 GOAL_CHARS_MAX: Final = 1_000
 CONDITION_PARTS_MAX: Final = 32
@@ -185,7 +185,7 @@ LOG_NUMBER_MAX: Final = 2**31 - 1
 LOG_OTHERS_MAX: Final = 8
 LOG_OPENINGS_SHOWN_MAX: Final = 8
 LOG_PAST_KEPT_MAX: Final = 32
-LOG_SIZE_MAX: Final = 2**53
+LOG_SIZE_MAX: Final = 2**53  # JavaScript and many JSON readers cannot represent larger integers exactly
 LOG_COSIGNERS_MAX: Final = 16
 LOG_COSIGNER_KEYS_BYTES_MAX: Final = 4 * KIB
 LOG_GOSSIP_NOTES_MAX: Final = 32
@@ -195,10 +195,10 @@ LOG_GOSSIP_KEY_LOGS_MAX: Final = 2
 LOG_BATCH_ENTRIES_MAX: Final = 1_024
 LOG_PROOF_BYTES_MAX: Final = 256 * KIB
 LOG_SYNC_EVERY_S: Final = 60
-LOG_PROOF_ONE_IN: Final = 8  # of deltas, assignments and results of one peer in one search
+LOG_PROOF_ONE_IN: Final = 8  # the signer cannot predict which deltas, assignments and results are sampled
 LOG_PROOF_OWED_S_MAX: Final = 60
 LOG_SYNCS_AT_ONCE_MAX: Final = 32
-LOG_START_SYNC_TIMEOUT_S: Final = 5
+LOG_START_SYNC_TIMEOUT_S: Final = 5  # a start must not wait long for peers that are offline
 
 # Audit trail (docs/adr/0017-audit-trail.md)
 AUDIT_NAME_CHARS_MAX: Final = 80
@@ -206,7 +206,7 @@ AUDIT_TEXT_CHARS_MAX: Final = 256
 AUDIT_NOTES_MAX: Final = 8
 AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
-AUDIT_ANCHOR_EVERY_S: Final = 600
+AUDIT_ANCHOR_EVERY_S: Final = 600  # rows after the last anchor can be cut off without a trace
 
 # Feed of changes (docs/adr/0029-change-feed.md)
 FEED_ROWS_MAX: Final = 10_000
@@ -221,7 +221,7 @@ LIVE_TTL_S_MAX: Final = 86_400
 LIVE_IDLE_S_MAX: Final = 7_200
 LIVE_PAGES_MAX: Final = 16
 LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the owner
-LIVE_CALL_WAIT_S: Final = 30  # of a call, for the call before it in the same session
+LIVE_CALL_WAIT_S: Final = 30  # how long a call waits for the one before it in the same session
 LIVE_STEP_CHARS_MAX: Final = 32 * KIB
 
 # Schedules (docs/schedules.md)
@@ -233,7 +233,7 @@ SCHEDULE_JITTER_S_MAX: Final = 3_600
 SCHEDULE_ORIGINS_MAX: Final = 16
 SCHEDULE_RUNS_MAX: Final = 1_000  # records that are kept of each schedule
 SCHEDULE_DUE_AT_ONCE_MAX: Final = 200  # due times in one transaction
-SCHEDULE_SLEEP_S_MAX: Final = 60
+SCHEDULE_SLEEP_S_MAX: Final = 60  # a change of the system clock is noticed after this time
 SCHEDULE_FAILURES_MAX: Final = 5  # in a row; then it is paused
 SCHEDULE_NOTIFY_TIMEOUT_S: Final = 10
 SCHEDULE_COMMAND_WORDS_MAX: Final = 32
@@ -241,14 +241,14 @@ SCHEDULE_COMMAND_WORDS_MAX: Final = 32
 # Browser
 CONTEXTS_MAX: Final = 24  # of the node, unless configured; about 60 MB each with one page
 CONTEXTS_FOR_OWNER: Final = 6  # of them; else the live sessions of three agents could hold all
-CONTEXTS_PER_BROWSER_MAX: Final = 8
+CONTEXTS_PER_BROWSER_MAX: Final = 8  # a crash ends all of them, but each further browser takes about 230 MB
 CONTEXT_QUEUE_MAX: Final = 64
 CONTEXT_QUEUE_S: Final = 30
-BROWSER_IDLE_S: Final = 60
+BROWSER_IDLE_S: Final = 60  # the next context then takes half a second longer, because a browser has to start
 BROWSER_STATE_BYTES_MAX: Final = 4 * MIB
 BROWSER_STATE_ORIGINS_MAX: Final = 64
 BROWSER_STATE_COOKIES_MAX: Final = 4_096
-PAUSED_REQUESTS_MAX: Final = 2_000
+PAUSED_REQUESTS_MAX: Final = 2_000  # a page with more waiting requests sends them faster than the guard can judge them
 WINDOWS_KEPT_MAX: Final = 16
 TUNNEL_CONNECTIONS_MAX: Final = 1_024
 NAVIGATION_TIMEOUT_MS: Final = 15_000

@@ -1,4 +1,4 @@
-"""Distrust notices: what one node tells its peers about another node, and which notices are kept.
+"""Distrust notices: checks notices about a node, and selects the ones to keep.
 
 The rules:
 
@@ -35,7 +35,7 @@ def check_reason(text: str) -> str:
     reason = text.strip()
     if len(reason) > limits.DISTRUST_REASON_CHARS_MAX or not (reason.isprintable() or not reason):
         most = limits.DISTRUST_REASON_CHARS_MAX
-        raise MeshError("input.invalid", f"a reason is one line of at most {most} printable characters")
+        raise MeshError("input.invalid", f"a reason must be one line of at most {most} printable characters")
     return reason
 
 
@@ -47,7 +47,7 @@ def open_notice(sealed: bytes, find_key: envelope.KeyFinder, *, sender: str, now
     """
     opened = envelope.verify(sealed, kinds=frozenset({KIND_DISTRUST_NOTICE}), find_key=find_key)
     if opened.header.issuer != sender:
-        raise MeshError("envelope.issuer", "a notice is sent by its signer only")
+        raise MeshError("envelope.issuer", "a notice may be sent only by its signer")
     signed = _signed(opened, sealed)
     try:
         whole = ids.parse_node_id(signed.notice.about) == signed.notice.about
@@ -56,9 +56,11 @@ def open_notice(sealed: bytes, find_key: envelope.KeyFinder, *, sender: str, now
         raise MeshError("message.invalid", f"the notice: {error.message}") from error
     latest_s = now_s + limits.CLOCK_SKEW_S
     if not whole or not plain or signed.notice.about == sender:
-        raise MeshError("message.invalid", "a notice is about another node, by its whole id, with a plain reason")
+        raise MeshError(
+            "message.invalid", "a notice must name another node by its full id and give a reason of one line"
+        )
     if signed.issued_s > latest_s or signed.notice.since_ms > latest_s * 1000:
-        raise MeshError("message.invalid", "a notice from the future")
+        raise MeshError("message.invalid", "the notice is from the future")
     return signed
 
 

@@ -15,7 +15,7 @@ import msgspec
 from protocol import limits
 
 OTHERS: Final = "others"
-"""Stands for every peer beyond the first ``REFUSALS_PEERS_MAX``, so that the counts cannot grow without end."""
+"""Label for every peer beyond the first ``REFUSALS_PEERS_MAX``, so that the counts cannot grow without end."""
 
 _CODES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -53,14 +53,14 @@ _CODES: Final[Mapping[str, str]] = MappingProxyType(
         "invite": "invite.refused",
     }
 )
-"""The error code that a reason of the transport stands for, also where nobody is told."""
+"""The error code for each refusal reason of the transport, even if the caller gets no answer."""
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Both books at one moment, as they are stored."""
 
     since_ms: int = 0
-    """Since when is counted, milliseconds since 1970."""
+    """Start of the counting, in milliseconds since 1970."""
     by_place: dict[str, dict[str, int]] = {}
     """Place, code, count."""
     by_peer: dict[str, dict[str, int]] = {}

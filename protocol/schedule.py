@@ -1,4 +1,4 @@
-"""Which record each due time of a schedule gets. Due times come from outside; nothing here reads a clock.
+"""Decides the record of each due time of a schedule. Due times and the current time are parameters.
 
 Every due time gets exactly one record, in order: ``decide`` is given the due times after the last one that was decided, and
 answers for all of them. A due time is ripe once its delay by jitter is over; whoever asks hands over ripe ones only.
@@ -17,16 +17,16 @@ class RunStatus(enum.StrEnum):
 
     RUNNING = "running"
     DONE = "done"
-    """The search reached its goal, and what it found was replayed."""
+    """The search reached its goal, and the path was replayed."""
     FAILED = "failed"
     SKIPPED = "skipped"
-    """The run before it had not ended."""
+    """The previous run had not ended."""
     COALESCED = "coalesced"
-    """It passed unnoticed, and a later due time stands for it."""
+    """It was missed, and a later due time runs in its place."""
     MISSED = "missed"
-    """It passed unnoticed, and nothing ran for it."""
+    """It was missed, and nothing ran for it."""
     INTERRUPTED = "interrupted"
-    """It ran, and was ended before its search was: by the owner, by the end of the node, or by a crash."""
+    """It ran but was ended before its search: by the owner, a stop of the node, or a crash."""
 
 
 class Misfire(enum.StrEnum):
@@ -47,7 +47,7 @@ class Due(NamedTuple):
 
 
 LATE_MS_MAX: Final = 60_000
-"""Up to here a run is on time: timers are late by a moment, and a sleeping node looks at its clock once a minute."""
+"""A run with at most this delay is on time: timers are slightly late, and an idle node checks its clock once a minute."""
 
 
 def delay_ms(schedule: str, due_ms: int, jitter_s: int) -> int:

@@ -104,7 +104,7 @@ class MeshNode:
             self.process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End it properly, and wait for that. Twice is once."""
+        """End it properly, and wait for that. A second call does nothing."""
         if self.process is not None and self.process.poll() is None:
             self.interrupt()
             try:

@@ -253,7 +253,7 @@ class MemoryNode:
         return await run(known.takes(**params), lambda event: None)
 
     async def stop(self) -> None:
-        """End it as the runtime does. Twice is once."""
+        """End it as the runtime does. A second call does nothing."""
         if self.running:
             self.running = False
             await self.server.close()

@@ -1,4 +1,4 @@
-"""What a page is busy with: navigations, loading frames, requests of its scripts, pop-ups, dialogs, a crash."""
+"""Tracks the activity of a page: navigations, loading frames, requests of its scripts, pop-ups, dialogs, crashes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.errors import MeshError
 T = TypeVar("T")
 
 _KEPT_MAX: Final = 100
-"""How many pop-ups and dialogs are remembered until somebody asks: a page can open them without end."""
+"""How many pop-ups and dialogs are remembered until they are read; a page could open any number of them."""
 
 
 class Activity:
@@ -52,7 +52,7 @@ class Activity:
         page.on("dialog", self._dialog)
         page.on("crash", lambda _: self.lost())
         page.on("close", lambda _: self.lost())
-        # Being listened to is what keeps Chromium from opening its own chooser.
+        # Having a listener keeps Chromium from opening its own file chooser.
         page.on("filechooser", lambda _: None)
 
     # --- events ---
@@ -87,12 +87,12 @@ class Activity:
         if self._page is None:
             return
         if not self._requests:
-            # Listened to only while it matters: a message for each picture of a page is a tenth of the time of a replay.
+            # Subscribed only while needed: a message for each image of a page takes a tenth of the time of a replay.
             self._page.on("requestfinished", self._request_ended)
             self._page.on("requestfailed", self._request_ended)
         self._requests[method, url] += 1
         self._began()
-        await asyncio.sleep(0)  # Playwright subscribes in a task of its own, which has its turn here
+        await asyncio.sleep(0)  # Playwright subscribes in a separate task; let it run
 
     def _request_ended(self, request: Request) -> None:
         asked = request.method, request.url.partition("#")[0]
@@ -126,7 +126,7 @@ class Activity:
         """Run ``work`` beside the flow; how it ends matters to nobody."""
 
         async def run() -> None:
-            # A listener runs inside Playwright's dispatch: whatever it raised would break the flow of the page.
+            # A listener runs inside Playwright's dispatch, where an exception would break all later events of the page.
             with contextlib.suppress(Exception):
                 await work
 
@@ -174,7 +174,7 @@ class Activity:
                 with translated(otherwise, doing):
                     return task.result()
             if self.gone.done():
-                raise MeshError("browser.crashed", f"the browser went away while {doing}")
+                raise MeshError("browser.crashed", f"the browser disappeared while {doing}")
             raise MeshError("browser.timeout", f"{doing} took too long")
         finally:
             if not task.done():

@@ -1,4 +1,4 @@
-"""Which addresses a browser may be sent to."""
+"""Checks which addresses a browser may be sent to."""
 
 from __future__ import annotations
 

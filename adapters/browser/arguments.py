@@ -1,4 +1,4 @@
-"""Every argument Chromium is started with. Playwright adds none of its own, so that the profile can be ours."""
+"""The complete command line of Chromium. Playwright adds no arguments, so that the profile directory can be chosen here."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from adapters.browser.profile_directory import PROFILE_ARGUMENT
 from adapters.browser.settings import BrowserSettings
 from protocol.errors import MeshError
 
-# What PaymentRequest and FedCM ask for is asked by Chromium's own process, for a page but past every interception: the
-# address is the page's choice. They stand in the one list below because Chromium heeds its last ``--disable-features`` only.
+# Chromium's browser process itself sends the requests of PaymentRequest and FedCM, past every interception, to an
+# address that the page chooses. They are in the one list below because Chromium uses only the last ``--disable-features``.
 _UNJUDGED_FEATURES: Final = ("WebPayments", "FedCm")
-# What Playwright drives Chromium by, as of 1.65; it would be given without us saying so.
+# The arguments that Playwright 1.65 would add to control Chromium.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
     "--no-startup-window",

@@ -1,4 +1,4 @@
-"""The line format of Playwright's accessibility snapshots, read into a tree. Pure.
+"""Parses Playwright's accessibility snapshots (a line format) into a tree. Pure.
 
 One node per line, two spaces of indentation per level::
 
@@ -33,7 +33,7 @@ class Node:
     name: str = ""
     ref: str = ""
     pointer: bool = False
-    """Whether the mouse becomes a hand over it: a script listens, most likely."""
+    """Whether the cursor is a pointer over it, which usually means that a script handles clicks."""
     attributes: dict[str, str] = field(default_factory=dict)
     """States such as ``checked`` (empty value) or ``level`` (``2``); without ref and cursor."""
     properties: dict[str, str] = field(default_factory=dict)

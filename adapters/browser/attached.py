@@ -1,4 +1,4 @@
-"""A Chromium that runs already: pages get a context of their own there, and it goes on running afterwards."""
+"""Attaches to a running Chromium: uses separate contexts in it and leaves it running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a launched and an attached Chromium have in common: fresh contexts under a profile and a guard."""
+"""Shared by launched and attached Chromium: opens new contexts with a profile and a guard."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ChromiumBrowser:
         try:
             made = await asyncio.shield(making)
         except asyncio.CancelledError:
-            self._life.spawn(_closed(making))  # the driver makes it all the same
+            self._life.spawn(_closed(making))  # the driver would create it even after a cancel
             raise
         life = Activity()
         context = ChromiumContext(made, policy, self._judge, life)

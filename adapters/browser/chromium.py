@@ -1,4 +1,4 @@
-"""A Chromium that is started here and stopped here."""
+"""Launches a Chromium and stops it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def launcher(settings: BrowserSettings) -> OpenBrowser:
     """
 
     async def launch() -> ChromiumBrowser:
-        launch_args(settings, profile_directory="")  # refuses before anything is made
+        launch_args(settings, profile_directory="")  # refuse before any file is created
         ground = await Ground.made(tunnel=not own_way(settings))
 
         async def connect(driver: Playwright) -> Browser:

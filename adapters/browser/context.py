@@ -73,7 +73,7 @@ class ChromiumContext:
 
     async def _open(self, activity: Activity) -> ChromiumPage:
         async with self._opening:
-            page = await self._context.new_page()  # should nobody wait for it any more: it counts as a window
+            page = await self._context.new_page()  # if the caller was cancelled, the page counts as a window
             try:
                 driven = await self._admit(page, activity)
             except BaseException:
@@ -110,14 +110,15 @@ class ChromiumContext:
         if self._judge is not None:
             self._life.spawn(self._dismiss(page))
         elif self.windows > limits.WINDOWS_KEPT_MAX:
-            self.lost()  # it is not driven any further, and closed by whoever drives it
+            self.lost()  # from here on it is not used, and its driver closes it
 
     async def _dismiss(self, page: Page) -> None:
         """Close a window; what it is on its way to it gives up first.
 
         In an attached browser windows are closed with the context only, and all of them cut off from the network before.
         """
-        async with self._opening:  # a page that is being opened is told of like a window, before we have it
+        # The event for a page that we open arrives before the page is returned, as for a window.
+        async with self._opening:
             if page in self._pages:
                 return
         await blank(page)

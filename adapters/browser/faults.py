@@ -1,4 +1,4 @@
-"""What Playwright raises, as ``MeshError``.
+"""Translates Playwright's exceptions to ``MeshError``.
 
 Its texts can hold typed values and addresses: none of them is passed on.
 """
@@ -47,5 +47,5 @@ def translated(otherwise: str, doing: str) -> Iterator[None]:
         raise MeshError("browser.timeout", f"{doing} took too long") from None
     except (PlaywrightError, OSError) as error:
         if is_gone(error):
-            raise MeshError("browser.crashed", f"the browser went away while {doing}") from None
+            raise MeshError("browser.crashed", f"the browser disappeared while {doing}") from None
         raise MeshError(otherwise, f"{doing} failed", reason=net_code(error)) from None

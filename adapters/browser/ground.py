@@ -1,4 +1,4 @@
-"""What one launched Chromium stands on: its directory, and its way to the network."""
+"""The resources of one launched Chromium: its profile directory and its SOCKS tunnel to the network."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ class Ground:
             try:
                 port = await opened.start() if opened is not None else 0
             except OSError as error:
-                raise MeshError("browser.launch", "its way to the network cannot be made", reason="tunnel") from error
+                raise MeshError(
+                    "browser.launch", "its tunnel to the network cannot be opened", reason="tunnel"
+                ) from error
             undo.pop_all()
         return cls(profile_directory, lock, opened, port)
 
@@ -51,7 +53,7 @@ class Ground:
             self._tunnel.cut()
 
     async def close(self) -> None:
-        """Remove it. Never raises; twice is once."""
+        """Remove it. Never raises; a second call does nothing."""
         if self._tunnel is not None:
             await self._tunnel.close()
         await asyncio.to_thread(remove_profile_directory, self.profile_directory)

@@ -1,4 +1,4 @@
-"""What each kind of action does to a Playwright page. Waiting for its effect is the page driver's."""
+"""Performs each kind of action on a Playwright page. The page driver waits for the effect."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Hands:
             scripts.LABELS_OF, value, timeout=limits.STEP_TIMEOUT_MS
         )
         if len(labels) > 1:
-            # An option is chosen by its label, which would not tell these apart.
+            # An option is chosen by its label, which would be ambiguous here.
             raise MeshError("action.not_possible", "several options of the list have the same label", option=labels[0])
         return str(labels[0]) if labels else ""
 
@@ -94,7 +94,7 @@ class Hands:
     ) -> str:
         """Do ``action`` on the element with the Playwright ref ``internal``; what it read, if it reads."""
         limit = timeout_ms or (action.timeout_ms if isinstance(action, Wait) else limits.STEP_TIMEOUT_MS)
-        # Playwright's own limit comes first, as it tells why an element could not be used; ours is the wall behind it.
+        # Playwright's timeout is shorter, because its error says why an element could not be used. Ours is a safeguard.
         return await self._activity.alive(
             self._dispatch(action, element, internal, secrets, limit),
             timeout_ms=limit + 1_000,
@@ -135,8 +135,8 @@ class Hands:
         task = asyncio.ensure_future(work)
         try:
             while not await _ends(task):
-                # A navigation or an answer may have taken the target away as an effect of the work; and so may the work, which
-                # has ended then.
+                # The action may have removed its own target, by a navigation or by an answer to a request; in that case
+                # it has succeeded.
                 if self._activity.serial == serial and await _gone(target) and not await _ends(task):
                     raise _missing(element)
             return task.result()
@@ -186,7 +186,7 @@ async def _gone(target: Locator) -> bool:
     try:
         return not await target.count()
     except PlaywrightError:
-        return False  # the page is on its way to another
+        return False  # the page is navigating
 
 
 def _missing(element: Element) -> MeshError:

@@ -1,4 +1,4 @@
-"""The one judge of a browser that is ours: CDP ``Fetch`` on the browser itself.
+"""Intercepts all requests of a launched browser by CDP ``Fetch`` on the browser target, and asks the guard.
 
 It pauses every hop of every request of every frame, process, window and worker, first ones included, before anything
 is sent; so there is no race with a window that opens or a frame that moves to another process. In a browser that is
@@ -18,7 +18,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser.network import NetworkGuard, answer, pause_requests, permitted
 from protocol import limits
 
-_OWNER_TIMEOUT_S: Final = 2.0  # a page that keeps its renderer from saying whose frame asks has asked in vain
+_OWNER_TIMEOUT_S: Final = 2.0  # a renderer that does not say which frame sends the request in time gets it refused
 
 
 class BrowserJudge:
@@ -30,7 +30,7 @@ class BrowserJudge:
         self._contexts: dict[NetworkGuard, str] = {}
         self._frames: dict[str, NetworkGuard] = {}
         self._shared: set[str] = set()
-        """Workers that several pages may share: Playwright tells no page of their requests."""
+        """Workers that several pages can share. Playwright reports their requests to no page."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = False
         self._ended: Callable[[], None] = lambda: None
@@ -58,7 +58,7 @@ class BrowserJudge:
         self._pages[guard] = page
         self._contexts[guard] = target["browserContextId"]
         self._frames[target["targetId"]] = guard
-        # A frame that goes stays known: what it sends as it goes is still the page's.
+        # Keep detached frames: a request sent during unload still belongs to the page.
         session.on("Page.frameAttached", lambda event: self._frames.update({event["frameId"]: guard}))
 
     def release(self, guard: NetworkGuard) -> None:
@@ -71,7 +71,7 @@ class BrowserJudge:
 
     def _paused(self, event: Mapping[str, Any]) -> None:
         if len(self._tasks) >= limits.PAUSED_REQUESTS_MAX:
-            self._end()  # a page asks faster than anybody can answer: no other page would get through
+            self._end()  # the page sends requests faster than they can be judged, which would block all other pages
         if self._over:
             return
         task = asyncio.ensure_future(self._judge(event))
@@ -83,10 +83,10 @@ class BrowserJudge:
             permit = await self._permits(event)
             if permit and event["frameId"] not in self._shared:
                 await self._frames[event["frameId"]].lets_paused(event)
-        except Exception:  # whatever went wrong: a request without an answer would wait, and its page with it, for ever
+        except Exception:  # after any error: a request without a decision would block its page for ever
             permit = False
-        with contextlib.suppress(PlaywrightError):  # whoever asked, or the browser, went away: nothing is left to send
-            # What a step meets must not depend on how long ago an earlier one asked for it.
+        with contextlib.suppress(PlaywrightError):  # the page or the browser has gone, so no decision is needed
+            # Disable the cache: a step must not get a page from an earlier step's request.
             await answer(self._session, event, permit, anew=True)
 
     async def _permits(self, event: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Chromium ends with the node, however the node ends. Linux only; a program of its own: ``leash.py NODE PROGRAM ARGUMENT…``.
+"""Ends Chromium when the node ends, even by SIGKILL. Linux only; a separate program: ``leash.py NODE PROGRAM ARGUMENT…``.
 
 Playwright's driver, a Node.js process, stands between the node and Chromium. It ends Chromium when the node is gone, unless it was
 killed too, or stopped, or is busy. So it does not start Chromium but this program, which starts Chromium and waits for the

@@ -1,4 +1,4 @@
-"""The network guard of one page: what its requests are judged by, and what was refused of them.
+"""The network guard of one page: judges its requests and records the refused ones.
 
 How requests come before it differs: ``judge.BrowserJudge`` for a browser that is ours, ``routing.Routing`` for one that
 is somebody else's. WebSockets are routed in both.
@@ -93,7 +93,7 @@ class NetworkGuard:
 
     def _refuse(self, method: str, url: str) -> None:
         entry = f"{method} {_split(url).path or '/'}"
-        # One request can be seen twice: it is reported once.
+        # One request can be intercepted twice, but is reported once.
         if entry not in self._blocked and len(self._blocked) < _BLOCKED_MAX:
             self._blocked.append(entry)
 
@@ -148,5 +148,5 @@ def _bare(url: str) -> str:
 def _split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
-    except ValueError:  # what cannot be read is refused; only the report of it needs a path
+    except ValueError:  # an unreadable address is refused; the report still needs a path
         return SplitResult("", "", "", "", "")

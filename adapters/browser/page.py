@@ -1,4 +1,4 @@
-"""The page driver that launched and attached browsers share: observe, find, perform, wait until still."""
+"""The page driver for launched and attached browsers: observes, finds elements, performs actions, waits until the page is still."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from protocol.page.observation import Observation
 
 _POLL_S: Final = (0.016, 0.032)
 _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
-_CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
+_CLOBBERED_TIMEOUT_MS: Final = 1_000  # for a page that already failed to answer once
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
 _BLANK_TIMEOUT_MS: Final = 1_000
@@ -105,7 +105,7 @@ class ChromiumPage:
             facts, roots = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
             missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
             if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
-                continue  # the page was exchanged between snapshot and facts
+                continue  # the document changed between snapshot and facts
             if facts.clobbered:
                 raise _unreadable(facts.clobbered)
             await self._ask(missing, facts)
@@ -239,7 +239,7 @@ class ChromiumPage:
         """Observe the page once it has the state ``expect``, or is still; whether it was, by the timeout."""
         if expect is not None and await self._has(expect):
             return True
-        # Only now, as asking the page whether it rests competes with reading it.
+        # Only now, because the check for a still page competes with reading the page.
         still = asyncio.ensure_future(self._until_still(patience_ms))
         try:
             attempt = 0
@@ -266,7 +266,7 @@ class ChromiumPage:
         )
 
     async def _loaded(self) -> None:
-        """Wait while the page loads, for a while: reading it takes the renderer's time and finds what will change."""
+        """Wait for the page to load, within a limit: reading it earlier slows the renderer and finds content that will change."""
         end = time.monotonic() + _LOADING_S
         while not self._activity.idle and (left := end - time.monotonic()) > 0:
             await self._activity.changed(left)
@@ -283,7 +283,7 @@ class ChromiumPage:
             return False
         if not await self._guard.may_follow(url):
             return False
-        with contextlib.suppress(MeshError):  # refused by the guard, or it does not load: the page stays as it is
+        with contextlib.suppress(MeshError):  # refused by the guard, or it failed to load: the page stays unchanged
             await self._goto(url, 0)
         return True
 
@@ -310,8 +310,8 @@ class ChromiumPage:
             if answers and self._activity.idle and self._activity.serial == serial:
                 return True
             if not answers:
-                await asyncio.sleep(_POLL_S[0])  # between two documents there is no world to ask
-        raise MeshError("browser.crashed", "the browser went away while the page was settling")
+                await asyncio.sleep(_POLL_S[0])  # between two documents there is no execution context
+        raise MeshError("browser.crashed", "the browser disappeared while the page was settling")
 
     # --- the rest ---
 
@@ -348,7 +348,7 @@ class ChromiumPage:
 
 
 async def _parsed(snapshot: str) -> list[Node]:
-    await asyncio.sleep(0)  # what was asked of the browser beside this is sent first, and answered meanwhile
+    await asyncio.sleep(0)  # let concurrent requests to the browser be sent first, so that they are answered meanwhile
     return parse(snapshot)
 
 

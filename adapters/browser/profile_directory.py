@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 from protocol.errors import MeshError
 
 PREFERENCES: Final[dict[str, Any]] = {
-    # What a page has fetched ahead (by speculation rules) is fetched by Chromium's own process: no interception sees it.
+    # Prefetches (by speculation rules) are sent by Chromium's browser process, where they cannot be intercepted.
     "net": {"network_prediction_options": 2},  # never
 }
 PATH_CHARS_MAX: Final = 60
@@ -69,7 +69,8 @@ def lock_profile_directory(directory: Path) -> FileLock:
     lock = FileLock(directory / _UNOWNED_FILE, timeout=0, mode=0o600, thread_local=False)
     try:
         lock.acquire()
-        # Locked before anybody can find it: a directory with a lock that nobody holds was left behind, however new it is.
+        # Locked before it gets its final name: a directory whose lock is free was left behind by a crash, however new
+        # it is.
         (directory / _UNOWNED_FILE).rename(directory / _OWNER_FILE)
     except (OSError, Timeout) as error:
         raise MeshError("browser.launch", "its directory cannot be locked", reason="directory") from error
@@ -91,7 +92,7 @@ def remove_abandoned(roots: Sequence[str] = ()) -> list[Path]:
 def _removed_if_abandoned(directory: Path) -> bool:
     owner = directory / _OWNER_FILE
     try:
-        # What others put there under such a name is none of ours, nor is what has no lock of ours in it.
+        # Leave directories of other users, and those without our lock file, alone.
         if not all(_is_own(path, kind) for path, kind in ((directory, stat.S_ISDIR), (owner, stat.S_ISREG))):
             return False
         with FileLock(owner, timeout=0, mode=0o600):
@@ -107,7 +108,7 @@ def end_browser(directory: Path) -> None:
     until = time.monotonic() + _END_TIMEOUT_S
     while (found := browser_processes(directory)) and time.monotonic() < until:
         for pid in found:
-            with suppress(OSError):  # it has ended, or is somebody else's
+            with suppress(OSError):  # the process has ended, or belongs to another user
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_POLL_S)
 
@@ -122,7 +123,7 @@ def _processes() -> Iterator[tuple[int, str]]:
     """Pid and command line of every process."""
     if _PROC.joinpath("self", "cmdline").exists():
         for process in _PROC.glob("[0-9]*"):
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # the process has ended
                 yield int(process.name), os.fsdecode((process / "cmdline").read_bytes()).replace("\0", " ")
         return
     listed = subprocess.run(["ps", "-axww", "-o", "pid=,command="], capture_output=True, check=False)  # noqa: S607

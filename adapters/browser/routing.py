@@ -1,4 +1,4 @@
-"""How requests come before the guard in a browser that is somebody else's: routing of our context alone.
+"""Intercepts requests in an attached browser: Playwright routing, for our context only.
 
 Routing sees the first hop of each request of the context, pop-ups and workers included; CDP ``Fetch`` on the page sees
 the hops after a redirect, which routing never does. Both pause a request, which costs time; ``judge.BrowserJudge`` does
@@ -66,7 +66,7 @@ class Routing:
             else:
                 await route.abort("aborted" if navigation else "blockedbyclient")
         except PlaywrightError:
-            return  # the page or the browser went away: nothing is left to let through
+            return  # the page or the browser has gone, so no decision is needed
 
     async def _guard_of(self, request: Request) -> tuple[NetworkGuard | None, bool]:
         """The guard that judges ``request``, and whether it is of the guard's own page; not so for a window."""
@@ -105,7 +105,7 @@ class Routing:
         try:
             session = await self._context.new_cdp_session(frame)
         except PlaywrightError:
-            return  # it shares the page's process, and so the page's session, after all
+            return  # the worker runs in the page's process and uses the page's session
         await self._watch_redirects(session, guard, activity)
 
 

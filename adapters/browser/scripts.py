@@ -1,4 +1,4 @@
-"""The few scripts that run in a page, as text. They run in an isolated world, where the page cannot replace built-ins.
+"""JavaScript that runs in pages. It runs in an isolated world, where the page cannot replace built-ins.
 
 What a page *can* do there is DOM clobbering (``<input name=method>`` hides ``form.method``): so attributes are read
 through ``Element.prototype`` and forms through the prototypes' getters.
@@ -69,10 +69,9 @@ for (const name of ['PaymentRequest', 'IdentityCredential', 'IdentityProvider', 
   delete window[name];
 delete Navigator.prototype.credentials;
 """
-"""Takes from a page, before its own scripts, the interfaces whose requests Chromium makes itself, past every interception.
-
-It runs in the page's own world. All of ``credentials`` goes: ``get`` reads its options as often as it likes, so that a
-wrapper around it could be shown other options than it.
+"""Removes from a page, before its scripts run, the interfaces whose requests Chromium's browser process sends past every
+interception. It runs in the page's own world. ``credentials`` is removed completely: ``get`` reads its options several times, so a
+page could show other options to a wrapper than to the real function.
 """
 
 _GETTER: Final = "const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;"
@@ -148,8 +147,8 @@ REF_AT: Final = r"""(path => {
 })(PATH)"""
 """The ref of the element at a path; and that of the link or button it is the content of.
 
-Content of a control means: it says all the control says, and lies where the control would be clicked. Only then do a click on
-the control, and reading it, come to the same as for the element itself.
+An element is the content of a control if it has the control's whole text and covers the point where the control
+would be clicked. Only then do clicking and reading the control have the same result as for the element itself.
 """
 
 LABELS_OF: Final = r"""(select, value) => {

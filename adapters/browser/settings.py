@@ -1,4 +1,4 @@
-"""How a Chromium is found, started or reached."""
+"""Settings of the browser, and the search for an installed Chromium."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BrowserSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Address of a running Chromium (``http://127.0.0.1:9222``), for attaching."""
     headless: bool = True
     sandbox: bool = True
-    """False starts Chromium without its sandbox: needed as root, and never chosen by itself."""
+    """False starts Chromium without its sandbox: needed as root, and never set automatically."""
     extra_args: tuple[str, ...] = ()
     """Further launch arguments out of the allowed ones. A proxy is named here: that of the system is not used."""
     launch_timeout_ms: int = 15_000

@@ -1,4 +1,4 @@
-"""The state of a context, as Playwright writes and reads it: checked before a browser is asked to take it over."""
+"""Checks the state of a browser context (Playwright's ``storage_state``) before a browser loads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way from a launched Chromium to the network: a SOCKS5 proxy (RFC 1928) on loopback that passes bytes on.
+"""A SOCKS5 proxy (RFC 1928) on loopback: the only network connection of a launched Chromium. It forwards bytes unchanged.
 
 It judges nothing: that is done before, request by request (``judge.BrowserJudge``). It is there because of what Chromium
 does where it connects by itself: datagrams of a WebTransport, which no interception sees, are refused behind a proxy. And
@@ -51,16 +51,16 @@ class Tunnel:
             if wanted is None or reader.at_eof() or here.is_closing():
                 return
             inward, outward = _Relay(), _Relay()
-            # Whoever asks sends nothing before it is told that the way is open: no byte is left in the reader.
+            # A SOCKS client sends no data before the reply, so the reader's buffer is empty here.
             here.set_protocol(inward)
             task = asyncio.current_task()
             assert task is not None
-            inward.ended.add_done_callback(lambda _: task.cancel())  # nobody is there to whom the way could be opened
+            inward.ended.add_done_callback(lambda _: task.cancel())  # the client has gone
             loop = asyncio.get_running_loop()
             try:
                 async with asyncio.timeout(limits.NAVIGATION_TIMEOUT_MS / 1000):
                     there, _ = await loop.create_connection(lambda: outward, *wanted, happy_eyeballs_delay=0.25)
-            except (OSError, TimeoutError, UnicodeError):  # UnicodeError: a name that is none
+            except (OSError, TimeoutError, UnicodeError):  # UnicodeError: a malformed host name
                 writer.write(_UNREACHABLE)
                 return
             with self._kept(there):
@@ -68,7 +68,7 @@ class Tunnel:
                 outward.lead(here)
                 here.write(_OPEN)
                 there.resume_reading()
-                # Chromium never ends one direction alone. A site may: or never end its own, so it is not waited for.
+                # Chromium never half-closes a connection. A site may, or may never close its side, so do not wait for it.
                 await inward.ended
 
     @contextlib.contextmanager
@@ -80,7 +80,7 @@ class Tunnel:
             yield
         finally:
             self._open.discard(transport)
-            transport.abort()  # what a site does not take would keep it open for ever
+            transport.abort()  # data that a site never reads would keep the connection open for ever
 
     def cut(self) -> None:
         """Drop every connection at once, and take no other. What was not sent until now never is."""
@@ -89,7 +89,7 @@ class Tunnel:
             transport.abort()
 
     async def close(self) -> None:
-        """Stop listening. Twice is once."""
+        """Stop listening. A second call does nothing."""
         self.cut()
         if self._server is not None:
             self._server.close()

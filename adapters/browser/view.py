@@ -1,4 +1,4 @@
-"""From a parsed snapshot and the facts about its controls to an ``Observation``. Pure."""
+"""Builds an ``Observation`` from a parsed snapshot and the facts about its controls. Pure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def masker(secrets: Mapping[str, str], passwords: Sequence[str] = ()) -> Mask:
                 full.setdefault(form, shown)
     if not full:
         return lambda text: text
-    # Longest first, so that a secret which holds another one is replaced whole.
+    # Longest first, so that a secret that contains another one is replaced completely.
     pattern = re.compile("|".join(re.escape(form) for form in sorted(full, key=lambda form: (-len(form), form))))
     return lambda text: pattern.sub(lambda match: full[match[0]], text)
 
@@ -116,7 +116,8 @@ class _Builder:
         self._order: list[Node] = []
         self._end: list[int] = []
         self._parent: list[int] = []
-        # Playwright counts frames over the page's life, the main one included; here they count from this snapshot.
+        # Playwright numbers frames over the life of the page, including the main frame; here they are numbered per
+        # snapshot.
         self._frames: dict[str, str] = {self._prefix(next((root.ref for root in roots if root.ref), "")): ""}
         self._counts: dict[str, int] = {}
         self._number(roots)
@@ -311,7 +312,7 @@ class _Builder:
     @staticmethod
     def _line(node: Node) -> str:
         if node.role == "text":
-            return f"- {_SPACE.sub(' ', node.text)}"  # a page must not begin a line of its own
+            return f"- {_SPACE.sub(' ', node.text)}"  # text of a page must not start a new line
         states = "".join(
             f" [{key}={value}]" if value else f" [{key}]"
             for key, value in sorted(node.attributes.items())

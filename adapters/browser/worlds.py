@@ -1,4 +1,4 @@
-"""Evaluation in Playwright's isolated worlds over one CDP session.
+"""Evaluates scripts in Playwright's isolated worlds over one CDP session.
 
 Playwright marks each element of a snapshot with its ref in an isolated world of its own (``_ariaRef``). Reading all
 marks of a frame at once costs one round trip, where a query per ref costs one each. Where the mark is missing, callers
@@ -72,7 +72,7 @@ class Worlds:
         """Traits of the controls of every frame in reach, by Playwright ref."""
         facts = Facts()
         for text in await self.everywhere(_FACTS):
-            value = json.loads(text)  # as one text: the driver would look at each value of a structure
+            value = json.loads(text)  # as one string, because the driver walks through every value of a structure
             prefix = ""
             for ref, *traits in value["items"]:
                 facts.traits[ref] = traits_of(traits)

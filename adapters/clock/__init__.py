@@ -1,1 +1,1 @@
-"""Time and randomness: the machine's own, and one that tests own."""
+"""Adapters for time and randomness."""

@@ -1,4 +1,4 @@
-"""The machine's clock and randomness."""
+"""The system clock and random numbers of the operating system."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Nodes on the local network: multicast DNS, and its twin in memory."""
+"""Adapters for discovery on the local network."""

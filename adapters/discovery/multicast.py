@@ -1,4 +1,4 @@
-"""Multicast DNS (RFC 6762) with service discovery (RFC 6763): ``_trailmesh._tcp.local.``
+"""Discovery by multicast DNS (RFC 6762) and DNS service discovery (RFC 6763): ``_trailmesh._tcp.local.``
 
 A service instance is named by the short id of its node. Its TXT record holds the version of this form and nothing else:
 no key, no name, nothing that somebody could mistake for a reason to trust.
@@ -70,13 +70,14 @@ class MulticastDiscovery:
         def heard(zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
             if state_change is ServiceStateChange.Removed:
                 names.discard(name)
+            # Anyone on the network can announce any number of names.
             elif len(names) < limits.DISCOVERED_NODES_MAX:
                 names.add(name)
 
         zeroconf = self._open()
         try:
             browser = AsyncServiceBrowser(zeroconf.zeroconf, SERVICE, handlers=[heard])
-            await asyncio.sleep(seconds)  # listening is what takes the time: there is no last answer
+            await asyncio.sleep(seconds)  # wait for the full time, because no answer is known to be the last
             found = await asyncio.gather(*(self._resolve(zeroconf, name) for name in sorted(names)))
             await browser.async_cancel()
         except (OSError, Error) as error:

@@ -1,4 +1,4 @@
-"""Seeds in a file that only its owner can read; and the twin that keeps them in memory."""
+"""Stores seeds in a file that only its owner can read."""
 
 from __future__ import annotations
 

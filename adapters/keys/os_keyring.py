@@ -1,4 +1,4 @@
-"""Seeds in the keyring of the user (Secret Service, KWallet, macOS Keychain, Windows Credential Locker).
+"""Stores seeds in the keyring of the user (Secret Service, KWallet, macOS Keychain, Windows Credential Locker).
 
 The ``keyring`` package is optional, and machines without a desktop have no keyring even with it: every failure says so,
 and the remedy is another form. The key file only says which entry is meant.
@@ -41,7 +41,7 @@ class KeyringKeyStore:
         self._entry = match[1]
         text = _guarded(lambda: self._use().get_password(SERVICE, self._entry))
         if text is None:
-            raise MeshError("key.keyring", "the keyring holds no key of this node")
+            raise MeshError("key.keyring", "the keyring contains no key of this node")
         try:
             return kept.split(bytes.fromhex(text), self._path)
         except ValueError:
@@ -83,5 +83,5 @@ def _guarded(ask: Any) -> Any:
     except MeshError:
         raise
     except Exception:
-        # Backends raise what they like; `from None`, as their texts may quote what they were given.
+        # Backends raise arbitrary exceptions. `from None`, because their messages may contain the secret.
         raise MeshError("key.keyring", "the keyring is locked or does not answer") from None

@@ -1,4 +1,4 @@
-"""Seeds sealed with a passphrase: argon2id makes the key, XChaCha20-Poly1305 seals.
+"""Stores seeds sealed with a passphrase: argon2id derives the key, XChaCha20-Poly1305 encrypts.
 
 The parameters are stored in plain text beside the encrypted seeds and are authenticated as additional data, so nobody can change
 them. A wrong passphrase and a changed file give the same error, so that the error does not help in guessing.
@@ -59,11 +59,12 @@ class PassphraseKeyStore:
             sealed = base64.b64decode(lines[1], validate=True)
         except (ValueError, IndexError, binascii.Error):
             raise kept.corrupt(self._path) from None
-        # Bounds before work: a file from elsewhere must not take all the memory there is.
+        # Check the cost parameters first, so that a foreign file cannot make argon2id use all memory.
         if not 0 < operations <= _OPERATIONS_MAX or not 0 < memory_bytes <= _MEMORY_BYTES_MAX:
             raise kept.corrupt(self._path)
         box = _box(self._ask(), salt, Cost(operations=operations, memory_bytes=memory_bytes), self._path)
         try:
+            # The cost parameters are authenticated with the seeds, so that nobody can lower them in the file.
             opened = box.decrypt(sealed, terms.encode())
         except (CryptoError, ValueError):
             raise MeshError("key.passphrase", "the witness key does not open with this passphrase") from None

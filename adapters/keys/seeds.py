@@ -1,4 +1,4 @@
-"""What all key stores agree on: a store holds one seed or two, 32 bytes each."""
+"""Shared by all key stores: a store contains one or two seeds of 32 bytes each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_lines(path: Path) -> list[str]:
     except OSError as error:
         raise MeshError(store_code(error.errno), f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
-        # `from None`, here and below: the error of a parser can quote what it read.
+        # `from None`, here and below: the message of a parser can contain the seed.
         raise corrupt(path) from None
     if len(lines) < 2:
         raise corrupt(path)

@@ -1,4 +1,4 @@
-"""Bytes as words that people write down and read aloud: BIP-39, English, by the ``mnemonic`` package."""
+"""Encodes bytes as words that people can write down and read aloud: BIP-39, English, by the ``mnemonic`` package."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ def from_words(text: str) -> bytes:
         raise MeshError("recovery.invalid", f"there are {len(words)} words where {WORDS} are expected")
     for place, word in enumerate(words, 1):
         if word not in _english().wordlist:
-            raise MeshError("recovery.invalid", f"word {place} is not on the list: it is mistyped", word=place)
+            raise MeshError("recovery.invalid", f"word {place} is not in the word list: check its spelling", word=place)
     try:
         return bytes(_english().to_entropy(words))
     except (ValueError, LookupError):
-        raise MeshError("recovery.invalid", "the checksum does not fit: a word is wrong, or two are swapped") from None
+        raise MeshError(
+            "recovery.invalid", "the checksum does not match: a word is wrong, or two are swapped"
+        ) from None
 
 
 def fingerprint(digest: bytes) -> str:

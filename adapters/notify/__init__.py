@@ -1,1 +1,1 @@
-"""Telling programs outside of this node how something ended: a webhook, a command."""
+"""Adapters for notifications by webhook or command."""

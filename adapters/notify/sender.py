@@ -1,4 +1,4 @@
-"""Webhooks by aiohttp, commands as processes of their own."""
+"""Sends notifications: webhooks with aiohttp, commands as child processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from protocol.errors import MeshError
 from protocol.webhook import check_reach
 
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "TZ")
-"""Of the environment, all that a command is given: passphrases may stand in the rest."""
+"""The only environment variables that a command gets; the others may contain passphrases."""
 _HEADERS: Final = {"Content-Type": "application/json"}
 
 
@@ -37,7 +37,8 @@ class OutsideNotifier:
             await self._post_once(url, body)
 
     async def _post_once(self, url: str, body: bytes) -> None:
-        # No environment: a proxy of the machine would see the address. No redirect: it could lead to another host.
+        # trust_env=False: a proxy from the environment would see the address. No redirects: they could lead to another
+        # host.
         timeout = aiohttp.ClientTimeout(total=self._timeout_s)
         connector = aiohttp.TCPConnector(socket_factory=functools.partial(_socket_to, urlsplit(url).scheme))
         try:
@@ -49,7 +50,7 @@ class OutsideNotifier:
             ):
                 status = answer.status
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            # Its text may hold the address, and the address a secret.
+            # The exception text may contain the address, which may contain a secret.
             raise MeshError("schedule.notify", f"the webhook cannot be reached: {type(error).__name__}") from None
         if not 200 <= status < 300:
             raise MeshError("schedule.notify", f"the webhook answered with status {status}", status=status)
@@ -64,11 +65,13 @@ class OutsideNotifier:
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
                 env=environment,
+                # Not the node's directory, where a relative path could lead into the data directory.
                 cwd="/",
+                # A separate process group, so that a timeout also ends the children of the command.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise MeshError("schedule.notify", f"the command does not start: {type(error).__name__}") from None
+            raise MeshError("schedule.notify", f"the command cannot be started: {type(error).__name__}") from None
         try:
             async with asyncio.timeout(self._timeout_s):
                 await process.communicate(body)

@@ -1,4 +1,4 @@
-"""What trailmesh talks to: one small interface per outside thing.
+"""The ports: one small interface for each external thing that trailmesh uses.
 
 Adapters translate every foreign exception into ``MeshError`` at this border. Each port has a contract suite in
 ``tests/contract`` that runs over every adapter and over its in-memory twin.

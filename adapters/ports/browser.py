@@ -1,4 +1,4 @@
-"""A running Chromium, its contexts and pages."""
+"""Port: a running Chromium, its contexts and pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What an action led to."""
 
     observation: Observation
-    """The page once it was still (or once it had the expected state)."""
+    """The page after it stopped changing (or reached the expected state)."""
     extracted: str = ""
     blocked: tuple[str, ...] = ()
     """Requests the guard refused since the last outcome, as ``METHOD /path``."""
@@ -92,7 +92,7 @@ class Page(Protocol):
         """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""
 
     async def close(self) -> None:
-        """Close the page; its context stays. Never raises; twice is once."""
+        """Close the page; its context stays. Never raises; a second call does nothing."""
 
 
 class Context(Protocol):
@@ -115,7 +115,7 @@ class Context(Protocol):
         """Cookies and storage now. Errors: ``browser.crashed``, ``browser.timeout``, ``input.too_large``."""
 
     async def close(self) -> None:
-        """Close its pages, and forget its cookies and storage. Never raises; twice is once."""
+        """Close its pages, and forget its cookies and storage. Never raises; a second call does nothing."""
 
 
 class Browser(Protocol):
@@ -135,7 +135,7 @@ class Browser(Protocol):
         """Wait until the browser runs no more, whatever ended it."""
 
     async def close(self) -> None:
-        """Stop what was started; leave running what was only attached to. Never raises; twice is once."""
+        """Stop what was started; leave running what was only attached to. Never raises; a second call does nothing."""
 
 
 OpenBrowser = Callable[[], Awaitable[Browser]]

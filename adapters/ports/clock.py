@@ -1,4 +1,4 @@
-"""Time and randomness."""
+"""Port: time and randomness."""
 
 from __future__ import annotations
 

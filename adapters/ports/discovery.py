@@ -1,4 +1,4 @@
-"""Nodes on the local network."""
+"""Port: discovery of nodes on the local network."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ class Discovery(Protocol):
         """Who was heard within ``seconds``, by short id. Errors: ``discovery.unavailable``."""
 
     async def close(self) -> None:
-        """Say that this node is gone. Never raises; twice is once."""
+        """Say that this node is gone. Never raises; a second call does nothing."""

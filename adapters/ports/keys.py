@@ -1,4 +1,4 @@
-"""Where the seeds of the witness key are kept."""
+"""Port: storage for the seeds of the witness key."""
 
 from __future__ import annotations
 

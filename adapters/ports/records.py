@@ -1,4 +1,4 @@
-"""What the store keeps: one record for each kind of row."""
+"""The records of the store: one for each kind of row."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class PeerRecord(msgspec.Struct, frozen=True, kw_only=True):
     addresses: tuple[str, ...]
     """``https://host:port``, best first; empty when it only connects to us."""
     grants: Grants
-    """What it may do here."""
+    """Its grants at this node."""
     granted_us: Grants = {}
-    """What it said last that we may do there; it decides."""
+    """Our grants at the peer, as it last reported them; the peer decides."""
     paired_ms: int
     seen_ms: int = 0
     key_log: bytes = b""
-    """Its key log, encoded, with the proof of a contradiction if there is one; empty if it never showed one."""
+    """Its encoded key log, with the proof of a fork if there is one; empty if it never showed a key log."""
     distrusted_ms: int = 0
     """When this node's owner distrusted it, milliseconds since 1970; 0 for a peer that is trusted."""
     distrust_reason: str = ""
-    """In the owner's words."""
+    """The reason that the owner gave."""
     parting: bool = False
-    """It may act no longer, and what this node had to do with it is still being ended."""
+    """The peer may no longer act, and the clean-up is not finished yet."""
 
 
 class InviteRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,15 +64,15 @@ class SearchRecord(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     coordinator: str
     status: str
-    """``running``, ``done``, ``failed``, ``stopped``; ``declined``: the owner of this node takes no part in it any more."""
+    """``running``, ``done``, ``failed``, ``stopped``; ``declined``: the owner of this node stopped it here."""
     created_ms: int
     updated_ms: int
     spec: bytes
     """The encoded ``protocol.messages.SearchSpec``."""
     state: bytes
-    """What its owner keeps about it, encoded; opaque to the store."""
+    """Encoded progress, written by the explorer; opaque to the store."""
     caller: str = ""
-    """Who had it started here, ``str`` of a ``node.verbs.Caller``; empty if that was not written down."""
+    """Caller that started it here, as ``str`` of a ``node.verbs.Caller``; empty if not recorded."""
 
 
 class DeltaRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,9 +100,9 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     result: bytes = b""
     """The signed result envelope, once there is one."""
     spend: Spend = Spend()
-    """What its worker last said that it has cost."""
+    """The cost that its worker last reported."""
     caller: str = ""
-    """Who asked for the work: at the coordinator, who runs the search; at a worker, the coordinator. Never sent to anybody."""
+    """Caller of the work. At the coordinator: the caller of the search. At a worker: the coordinator. Never sent to peers."""
 
 
 class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,25 +113,25 @@ class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the token."""
     scopes: tuple[str, ...]
     origins: tuple[str, ...]
-    """Patterns of the only origins its browser runs may contact; empty for all that the configuration allows."""
+    """Patterns of the origins that its browser runs may contact; empty for all that the configuration allows."""
     created_ms: int
     expires_ms: int
     calls_max: int
-    """How many calls it may make; 0 for any number."""
+    """How many calls it may make; 0 for no limit."""
     browser_ms_max: int
-    """How long it may use a browser, all runs together; 0 for any time."""
+    """Total browser time of all its runs; 0 for no limit."""
     calls: int = 0
     """How many it has made."""
     browser_ms: int = 0
-    """How long it has used a browser. What a run has not used of the time it took in advance is given back at its end."""
+    """Browser time used. A run takes time in advance and returns the rest at its end."""
 
 
 PAGE_ROWS: Final = 1_000
-"""Rows of a page of a list; whoever wants all of a list walks it (``node/base/paging.py``)."""
+"""Rows per page of a list; ``node/base/paging.py`` iterates over all pages."""
 
 
 PAGE_BYTES: Final = 8 * MIB
-"""Bytes of a page of deltas."""
+"""Bytes per page of deltas."""
 
 
 class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,16 +139,16 @@ class LiveRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     caller: str
-    """Who opened it: ``owner``, ``agent:NAME``."""
+    """Caller that opened it: ``owner``, ``agent:NAME``."""
     opened_ms: int
     ttl_s: int
     idle_s: int
     actions_max: int
     pages_max: int
     sessions: tuple[str, ...] = ()
-    """Ids of the sessions that are recorded of it, one for each page that was used."""
+    """Ids of its recorded sessions, one for each page that was used."""
     actions: int = 0
-    """How many were tried; counted when it ends."""
+    """Number of actions that were tried; set at the end."""
     ended_ms: int = 0
     """0 while it is open."""
     reason: str = ""

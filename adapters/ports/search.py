@@ -1,4 +1,4 @@
-"""Writing this node's own document about a search."""
+"""Port: writes this node's own document about a search."""
 
 from __future__ import annotations
 

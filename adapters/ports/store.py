@@ -1,4 +1,4 @@
-"""What a node remembers, one port for each subject; ``Store`` is all of them."""
+"""Ports of the store, one for each subject; ``Store`` combines all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls to peers and from peers, and pairing."""
+"""Ports: calls to peers, calls from peers, and pairing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PeerClient(Protocol):
 PeerHandler = Callable[[str, str, bytes], Awaitable[bytes]]
 """``(node id the channel authenticated, route, body) -> answer``. Raises ``MeshError`` to refuse.
 
-The node id is empty for a caller nobody knows, over ``keys/introduce``; it does not learn why it was refused.
+The node id is empty for an unknown caller over ``keys/introduce``; such a caller is not told why it was refused.
 """
 
 

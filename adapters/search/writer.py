@@ -19,7 +19,7 @@ from protocol.search.entry import TreeUpdate, key_text
 from protocol.wire import cbor
 
 _OP_BYTES: Final = 48
-"""More than what a put takes in a chunk besides its value: key, value length, operation columns."""
+"""Upper bound of the bytes of a put in a chunk besides its value: key, value length, operation columns."""
 _CHUNK_BYTES: Final = limits.CHUNK_BYTES_MAX - 4 * limits.KIB
 
 _Put = tuple[int, str, bytes]
@@ -67,7 +67,7 @@ class TreeWriter:
         """One transaction, one change; None when every value stood there already."""
         with self._document.transaction() as transaction:
             if not self._maps:
-                # The reader knows the maps by their order: they are operations 1 to 3 of the first change.
+                # The reader identifies the maps by their order: they are operations 1 to 3 of the first change.
                 self._maps = [transaction.put_object(ROOT, name.decode(), ObjType.Map) for name in MAPS]
             for place, key, value in batch:
                 transaction.put(self._maps[place], key, ScalarType.Bytes, value)

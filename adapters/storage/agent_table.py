@@ -1,4 +1,4 @@
-"""The table of agents: work to be done in one transaction of the store's database."""
+"""The table of agents. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 

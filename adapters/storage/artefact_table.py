@@ -1,4 +1,4 @@
-"""The table of signed artefacts: work to be done in one transaction of the store's database."""
+"""The table of signed artefacts. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _COLUMNS = "digest, kind, subject, issuer, issued_s, envelope"
 
 def put(db: sqlite3.Connection, artefact: ArtefactRecord) -> None:
     """Implements ``Store.put_artefact``."""
-    pack(artefact)  # all of it is columns; this refuses what could not be read back
-    # The digest stands for the content, so the first copy stays; evidence is never replaced.
+    pack(artefact)  # the row is stored in columns; encoding it only checks that it could be read back
+    # Equal digests mean equal content, so keep the first copy; evidence is never replaced.
     db.execute(
         f"INSERT INTO artefacts ({_COLUMNS}, names) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING",  # noqa: S608 (a constant)
         (*msgspec.structs.astuple(artefact), manifest_of(artefact.kind, artefact.envelope)),
@@ -40,7 +40,7 @@ def some(
             where.append(f"{column} = ?")
             values.append(wanted)
     if after is not None:
-        # Should it have been removed since, others of its second come twice rather than never.
+        # If the row was removed meanwhile, other rows of its second are listed twice rather than skipped.
         where.append("(issued_s, seq) > (?, coalesce((SELECT seq FROM artefacts WHERE digest = ?), 0))")
         values += (after.issued_s, after.digest)
     rows = db.execute(

@@ -1,4 +1,4 @@
-"""The table of the audit trail: work to be done in one transaction of the store's database."""
+"""The table of the audit trail. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 

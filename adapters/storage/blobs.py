@@ -1,4 +1,4 @@
-"""Blobs: files named by their SHA-256, ``blobs/ab/<64 hex>``.
+"""Stores blobs as files named by their SHA-256: ``blobs/ab/<64 hex>``.
 
 A blob is written to a temporary file in its own directory, synced, renamed, and the directory synced: whoever sees the
 name sees the whole content, also after a power cut. Used from one thread of a process; another process on the same directory takes
@@ -53,7 +53,7 @@ class Blobs:
         with translated():
             make_directory(root)
             self._pins = Pins(root)
-            with self._pins.sweeping():  # what another process is writing is not half-written
+            with self._pins.sweeping():  # a temporary file of another process is in use and not a leftover
                 for stale in root.glob(f"*/{_TEMPORARY}*"):
                     stale.unlink()
 
@@ -72,9 +72,10 @@ class Blobs:
         digest = hashlib.sha256(data).digest()
         path = self.path_of(digest)
         with translated(), self._pins.putting():
+            # Pin before looking for the file: a sweep in between could remove an existing blob.
             self._pins.add(digest)
             if self._read(path) == data:
-                # Its writer may have died between the rename and this: the name becomes durable before it is relied on.
+                # The writer may have crashed between rename and fsync, so make the name durable before relying on it.
                 sync_directory(path.parent)
                 return digest
             make_directory(path.parent)
@@ -89,6 +90,7 @@ class Blobs:
                 data = self._read(self.path_of(digest))
         if data is None:
             raise MeshError("blob.missing", f"no blob {digest.hex()[:16]}…", digest=digest.hex())
+        # Checked on every read, because a damaged disk can change a file unnoticed.
         if hashlib.sha256(data).digest() != digest:
             raise MeshError("blob.missing", f"blob {digest.hex()[:16]}… does not match its hash", digest=digest.hex())
         return data
@@ -135,7 +137,7 @@ class Blobs:
                 os.fsync(file.fileno())
             os.replace(name, path)
         except BaseException:
-            with suppress(OSError):  # a disk error is already under way; the next open removes what stays
+            with suppress(OSError):  # a disk error is already being raised; the next open removes the leftover
                 os.unlink(name)
             raise
         sync_directory(path.parent)

@@ -1,4 +1,4 @@
-"""One SQLite database on one thread: settings, transactions, translation of errors.
+"""Runs one SQLite database on one thread: settings, transactions, translation of errors.
 
 All calls run on a single-thread executor, so the event loop never waits for the disk, reads and writes keep their order, and
 the connection is never shared.
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 BUSY_TIMEOUT_MS: Final = 5_000
 BATCH_CALLS_MAX: Final = 256
-"""Calls of one transaction. More would keep the first of them waiting for long."""
+"""Maximum number of calls in one transaction. With more, the first would wait too long for the commit."""
 _FILE_MODE: Final = 0o600
 _SETTINGS: Final = (
     "PRAGMA journal_mode = WAL",
@@ -69,10 +69,10 @@ class Database:
         self._executor = executor
         self._queue: deque[_Call] = deque()
         self._called_for = False
-        """Whether a turn of the thread is to come that takes what is queued now."""
+        """Whether the thread is already scheduled to process the queue."""
         self._closed = False
         self.waiting = 0
-        """Calls that have begun and not ended."""
+        """Number of calls in progress."""
 
     @classmethod
     async def open(cls, path: Path) -> Database:
@@ -139,7 +139,7 @@ class Database:
         return self._closed
 
     async def close(self) -> None:
-        """Finish what was begun, fold the WAL into the file, end the thread. Never raises; twice is once."""
+        """Finish what was begun, fold the WAL into the file, end the thread. Never raises; a second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -154,7 +154,7 @@ class Database:
 
     def _take(self) -> None:
         """Run what waits, in its order."""
-        self._called_for = False  # before the queue is emptied: what comes after that calls for a turn of its own
+        self._called_for = False  # before the queue is emptied, so that a call added later schedules the thread again
         while self._queue:
             calls = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_CALLS_MAX))]
             calls = [call for call in calls if not call.answer.cancelled()]
@@ -164,9 +164,9 @@ class Database:
                 outcomes = self._together(calls) if len(calls) > 1 else [self._alone(calls[0])]
                 outcomes = [self._follow(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)]
             except BaseException as error:
-                outcomes = [(None, error)] * len(calls)  # a defect of this class: nobody is left waiting
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                # One wake of the loop for all: a wake for each would have both threads fight for the interpreter.
+                outcomes = [(None, error)] * len(calls)  # a bug in this class must not leave callers waiting
+            with suppress(RuntimeError):  # the loop is closed, so no caller waits
+                # Wake the loop once for all results: one wake per result would make both threads compete for the GIL.
                 calls[0].answer.get_loop().call_soon_threadsafe(_tell, calls, outcomes)
 
     def _together(self, calls: Sequence[_Call]) -> list[_Outcome]:
@@ -177,13 +177,13 @@ class Database:
                 # IMMEDIATE takes the write lock first: a deferred transaction can fail halfway when it has to upgrade.
                 self._db.execute("BEGIN IMMEDIATE" if any(call.writes for call in calls) else "BEGIN")
         except MeshError as error:
-            # Another process holds the lock: to wait for it once more for each write would stop everybody for minutes.
+            # Another process holds the lock. Waiting for it again for every queued write would block the store for minutes.
             return [(None, error) if call.writes else self._alone(call) for call in calls]
         try:
             with translated(self._path):
                 for call in calls:
                     outcomes.append(self._saved(call))
-                    if not self._db.in_transaction:  # a full disk, for one, undoes everything
+                    if not self._db.in_transaction:  # some errors, such as a full disk, roll back the whole transaction
                         break
                 else:
                     self._db.execute("COMMIT")
@@ -250,7 +250,7 @@ def _create(path: Path) -> None:
     """Make an empty store beside ``path``, then give it that name: a crash leaves no file there that is none."""
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
-    # SQLite would create the file by the umask; its WAL takes the mode of the database file.
+    # SQLite would create the file with the umask; the WAL inherits the mode of the database file.
     os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _FILE_MODE))
     db = sqlite3.connect(new, isolation_level=None)
     try:
@@ -273,8 +273,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             os.close(handle)
         db = sqlite3.connect(path, timeout=BUSY_TIMEOUT_MS / 1_000, isolation_level=None)
         try:
-            if not migrations.version_of(db):  # first of all: a store that is refused is not changed
-                raise MeshError("store.corrupt", f"{path} is empty: what it held is gone")
+            if not migrations.version_of(db):  # first, so that a store that is refused is not changed
+                raise MeshError("store.corrupt", f"{path} is empty: its content was lost")
             for setting in _SETTINGS:
                 db.execute(setting)
             migrations.migrate(db)

@@ -1,4 +1,4 @@
-"""Foreign exceptions of disk and database, as ``MeshError``."""
+"""Translates exceptions of disk and database to ``MeshError``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from protocol.store_faults import store_code
 
 _NOT_OURS = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN})
 _ROOM_BYTES = 256 * KIB
-"""With less than this free, no write is called sound: SQLite takes some pages more than it is given."""
+"""If less than this is free, the disk counts as full, because SQLite needs some pages in addition to the data."""
 _PRIMARY = 0xFF
 """SQLite keeps its primary result code in the low byte of an extended one."""
 
@@ -35,7 +35,7 @@ def translated(path: Path | None = None) -> Iterator[None]:
     except OSError as error:
         raise of_os(error) from error
     except (OverflowError, UnicodeEncodeError) as error:
-        raise MeshError("input.invalid", "a number or a text is outside of what can be stored") from error
+        raise MeshError("input.invalid", "a number or a text is outside the range that can be stored") from error
 
 
 def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
@@ -47,9 +47,9 @@ def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return MeshError("node.locked", "another process writes to the store", sqlite=name)
     if primary == sqlite3.SQLITE_TOOBIG:
-        return MeshError("input.too_large", "the record is larger than the database takes", sqlite=name)
+        return MeshError("input.too_large", "the record is larger than the database allows", sqlite=name)
     if primary == sqlite3.SQLITE_CONSTRAINT or isinstance(error, sqlite3.ProgrammingError):
-        # The methods check before they write, so a broken constraint is a mistake of this package, not of the disk.
+        # The methods check before they write, so a violated constraint is a bug in this package and not a disk fault.
         return MeshError("internal.fault", str(error), sqlite=name)
     code = "store.unwritable" if primary in _NOT_OURS else "store.corrupt"
     return MeshError(code, f"{path or 'the database'} reports: {error}", sqlite=name)

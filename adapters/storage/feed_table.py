@@ -1,4 +1,4 @@
-"""The table of the feed: work to be done in one transaction of the store's database."""
+"""The table of the change feed. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def page(db: sqlite3.Connection, after: int | None, limit: int, kind: str) -> Fe
         rows = db.execute(NEWEST, (count, kind)).fetchall()[::-1]
     else:
         rows = db.execute(AFTER, (count, kind, records.integer(after))).fetchall()
-    # The sequence remembers the last number also when no row is left.
+    # sqlite_sequence keeps the last number even if no row is left.
     last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'feed'").fetchone()
     newest = _number(last[0]) if last else 0
     oldest = db.execute("SELECT min(number) FROM feed").fetchone()[0]  # by the rowid, always an integer
@@ -70,7 +70,7 @@ def _beside(db: sqlite3.Connection, news: News) -> None:
         append(db, news)
     except (sqlite3.Error, MeshError) as error:
         if not db.in_transaction:
-            raise  # SQLite has undone all of it, as when the disk is full
+            raise  # SQLite has rolled back the whole transaction, for example because the disk is full
         log.error("%s is not in the feed: %s", news.kind.value, error)
         with suppress(sqlite3.Error):
             db.execute("ROLLBACK TO feed")
@@ -92,4 +92,4 @@ def _change(row: tuple[object, ...]) -> Change:
     try:
         return msgspec.convert(fields, Change)
     except msgspec.ValidationError as error:
-        raise MeshError("store.corrupt", f"change {number} of the feed is not one: {error}") from error
+        raise MeshError("store.corrupt", f"change {number} of the feed is malformed: {error}") from error

@@ -1,4 +1,4 @@
-"""The table of live sessions: work to be done in one transaction of the store's database."""
+"""The table of live sessions. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def get(db: sqlite3.Connection, live_id: str) -> LiveRecord | None:
 
 def every(db: sqlite3.Connection, caller: str, open_only: bool, limit: int) -> list[LiveRecord]:
     """Implements ``Store.lives``."""
-    # Conditions are left out where they do not apply: a statement that covers every case uses no index.
+    # Build the conditions per query: one statement for all cases could not use an index.
     conditions = [*(["caller = :caller"] if caller else []), *(["ended_ms = 0"] if open_only else [])]
     sql = f"SELECT body FROM live{where(conditions)} ORDER BY opened_ms DESC, seq DESC LIMIT :limit"  # noqa: S608 (constants)
     rows = db.execute(sql, {"caller": caller, "limit": check_limit(limit)})

@@ -1,4 +1,4 @@
-"""One process per data directory.
+"""Locks a data directory for one process.
 
 The lock is the kernel's (``flock`` through filelock), so it ends with its process, however that ends; child processes
 do not inherit it. The pid lies in a file of its own and only tells a person whom to stop; it decides nothing.
@@ -29,7 +29,7 @@ class DirectoryLock:
     def __init__(self, directory: Path, *, wait_s: float = 0) -> None:
         """wait_s: how long ``acquire`` waits for a short command that owns the directory; it blocks its thread."""
         self._directory = directory
-        # Not per thread: the loop's thread may take what another one gives back.
+        # Not per thread, because one thread may acquire the lock that another one released.
         self._lock = FileLock(directory / LOCK_FILE, timeout=wait_s, mode=_FILE_MODE, thread_local=False)
 
     def acquire(self) -> None:
@@ -43,7 +43,7 @@ class DirectoryLock:
                 self._lock.acquire()
             except Timeout:
                 pid = holder(self._directory)
-                raise MeshError("node.locked", f"process {pid or '?'} owns the data directory", pid=pid) from None
+                raise MeshError("node.locked", f"process {pid or '?'} is using the data directory", pid=pid) from None
             try:
                 self._write_pid()
             except OSError:
@@ -51,11 +51,12 @@ class DirectoryLock:
                 raise
 
     def release(self) -> None:
-        """Give the directory up. Never raises; twice is once."""
+        """Give the directory up. Never raises; a second call does nothing."""
         if not self._lock.is_locked:
             return
-        with suppress(OSError):  # the pid is for display; the lock itself is what has to go
+        with suppress(OSError):  # the pid is only for display; releasing the lock is what matters
             (self._directory / PID_FILE).unlink()
+        # force: the lock counts nested acquisitions, but an owner gives it up completely.
         self._lock.release(force=True)
 
     def _write_pid(self) -> None:
@@ -72,7 +73,7 @@ def holder(directory: Path) -> int:
     try:
         pid = int((directory / PID_FILE).read_text())
         if pid <= 0:
-            return 0  # to the system these mean groups of processes
+            return 0  # for kill(), 0 and negative numbers mean process groups
         os.kill(pid, 0)
     except PermissionError:
         return pid  # it lives, under another user

@@ -1,4 +1,4 @@
-"""The schema, as ordered migrations.
+"""The database schema, as ordered migrations.
 
 Migration *n* brings a store from ``PRAGMA user_version`` *n - 1* to *n*, in one transaction with that number, so a
 crash leaves a store of a whole version. Migrations are append-only: one that was released is never edited.
@@ -17,7 +17,7 @@ from protocol.wire import cbor
 from protocol.wire.envelope import peek
 
 APPLICATION_ID: Final = 0x74_6D_73_68
-"""``tmsh`` in the header of the database file: tells a store from any other SQLite file."""
+"""``tmsh`` in the header of the database file, which distinguishes a store from other SQLite files."""
 
 _FIRST: Final = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT",
@@ -40,7 +40,7 @@ _FIRST: Final = (
     """CREATE TABLE searches (
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, status TEXT NOT NULL, created_ms INTEGER NOT NULL,
         body BLOB NOT NULL) STRICT""",
-    # All of a delta is columns; without rowid its rows lie in the order they are read in.
+    # A delta is stored in columns only; WITHOUT ROWID keeps the rows in the order in which they are read.
     """CREATE TABLE deltas (
         search TEXT NOT NULL, peer TEXT NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL, envelope BLOB NOT NULL,
         PRIMARY KEY (search, peer, epoch, seq)) STRICT, WITHOUT ROWID""",
@@ -65,7 +65,7 @@ _WITNESS_LOG: Final = (
     "CREATE TABLE log_equivocations (node TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
 )
 
-# Append-only for this program and for whoever opens the database by hand; who goes around the triggers breaks the chain.
+# Triggers make the table append-only, also for manual access. Changing a row in spite of them breaks the hash chain.
 _AUDIT_TRAIL: Final = (
     """CREATE TABLE audit (
         number INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, line BLOB NOT NULL,
@@ -81,10 +81,10 @@ _AUDIT_TRAIL: Final = (
         SELECT RAISE(ABORT, 'the audit trail goes on at its end'); END""",
 )
 
-# Scopes were granted for every origin; invites do not outlive the process that listens for them.
+# Older scopes applied to every origin. Invites end with the process that listens for them, so they can be deleted.
 _GRANTS: Final = ("DELETE FROM invites", "UPDATE peers SET body = scopes_to_grants(body)")
 
-# Lists in the order they are shown in, by each of their filters: no page is sorted, and none reads what is beyond it.
+# One index per filter, in display order, so that no query has to sort or to read rows beyond its page.
 _LISTS: Final = (
     "DROP INDEX artefacts_by_subject",
     "CREATE INDEX artefacts_by_subject ON artefacts (subject, issued_s, seq)",
@@ -96,7 +96,7 @@ _LISTS: Final = (
     "DROP INDEX leases_by_search",
     "CREATE INDEX leases_by_search ON leases (search, seq)",
     "CREATE INDEX leases_by_status ON leases (search, status, seq)",
-    # For the sweep of blobs: whether a step or a signature names one.
+    # For the sweep of blobs: finds out whether a step or a signature refers to a blob.
     "CREATE INDEX steps_by_snapshot ON steps (snapshot)",
     "CREATE INDEX steps_by_screenshot ON steps (screenshot)",
     "ALTER TABLE artefacts ADD COLUMN names BLOB",
@@ -113,24 +113,24 @@ _LIVE: Final = (
     "CREATE INDEX live_by_end ON live (ended_ms, opened_ms, seq)",
 )
 
-# A token is looked up by its hash alone, with each call.
+# UNIQUE, because every call looks up a token by its hash alone.
 _AGENTS: Final = (
     "CREATE TABLE agents (name TEXT PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT",
 )
 
-# AUTOINCREMENT: a number is never given again, also when every row was cut off.
+# AUTOINCREMENT: a number is never reused, even if all rows have been deleted.
 _FEED: Final = (
     """CREATE TABLE feed (
         number INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, ids TEXT NOT NULL,
         who TEXT NOT NULL) STRICT""",
 )
 
-# Owner and version: a change is made to the version that was read, also should several processes share a store one day.
+# Owner and version allow compare-and-set, in case several processes share a store one day.
 _SCHEDULES: Final = (
     """CREATE TABLE schedules (
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, version INTEGER NOT NULL,
         body BLOB NOT NULL) STRICT""",
-    # The key is the promise: one record for each due time.
+    # The primary key guarantees exactly one record for each due time.
     """CREATE TABLE schedule_runs (
         schedule TEXT NOT NULL, due_ms INTEGER NOT NULL, status TEXT NOT NULL, owner TEXT NOT NULL,
         version INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (schedule, due_ms)) STRICT, WITHOUT ROWID""",
@@ -166,7 +166,7 @@ def manifest_of(kind: str, sealed: bytes) -> bytes | None:
         return None
     try:
         payload = peek(sealed).payload
-    except MeshError:  # no envelope: the check of the store is not this one's
+    except MeshError:  # not an envelope; the integrity check of the store reports it
         return None
     return payload if len(payload) == DIGEST_BYTES else None
 
@@ -183,7 +183,7 @@ def version_of(db: sqlite3.Connection, *, newest: int = VERSION) -> int:
     if application != APPLICATION_ID and (application or version or tables):
         raise MeshError("store.corrupt", "the database file is not a trailmesh store")
     if version > newest:
-        message = f"the store has version {version}, this program knows {newest}"
+        message = f"the store has schema version {version}, but this program knows only versions up to {newest}"
         raise MeshError("store.newer", message, version=version, known=newest)
     return version
 

@@ -1,4 +1,4 @@
-"""Blobs that were put and that no record names yet: the sweep of no process may take them.
+"""Protects new blobs that no record refers to yet from the sweep of any process.
 
 Each process has a directory of its own, ``.pins/<random>``, with an empty file for each pinned blob, and holds a lock on it as
 long as it lives: the pins of a process that died count no more. Nothing here needs to outlive a power cut, which ends all of them.
@@ -29,9 +29,9 @@ class Pins:
         self._root.mkdir(mode=0o700, exist_ok=True)
         self._lock = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         self._count: Counter[bytes] = Counter()
-        """How often each was put: two recordings may hold the same picture, and one of them names it first."""
+        """How often each was stored: two recordings may have the same screenshot, and one of them may refer to it first."""
         try:
-            with self.sweeping():  # a directory without its lock would pass for that of a dead process
+            with self.sweeping():  # without its lock the directory would look like that of a dead process
                 self._own = Path(tempfile.mkdtemp(dir=self._root))
                 self._alive = _hold(self._own)
         except BaseException:

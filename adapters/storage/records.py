@@ -1,4 +1,4 @@
-"""Records as bytes: one strict-CBOR body per record, and what both stores agree on about them."""
+"""Encodes store records as strict CBOR, with the checks that every store implementation makes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from protocol.wire import cbor
 T = TypeVar("T", bound=msgspec.Struct)
 
 RECORD_BYTES_MAX: Final = 64 * limits.MIB
-"""A guard against runaway growth, far above every record of this protocol; wire limits are checked before the store."""
+"""Upper limit for one record, far above every valid one; wire limits are checked before data reaches the store."""
 RECORD_ITEMS_MAX: Final = 1_000_000
 _BOUNDS: Final = {"bytes_max": RECORD_BYTES_MAX, "items_max": RECORD_ITEMS_MAX}
 
@@ -42,7 +42,7 @@ def pack(record: msgspec.Struct) -> bytes:
 def blob(value: object) -> bytes:
     """``value``, once it is bytes: a damaged page gives values of any type, whatever the schema says. Errors: ``store.corrupt``."""
     if not isinstance(value, bytes):
-        raise MeshError("store.corrupt", f"the store holds {type(value).__name__} where bytes belong")
+        raise MeshError("store.corrupt", f"the store contains {type(value).__name__} where bytes are expected")
     return value
 
 
@@ -82,7 +82,7 @@ def where(conditions: Sequence[str]) -> str:
 def integer(value: int) -> int:
     """``value``, once it fits the database. Errors: ``input.invalid``."""
     if not -(2**63) <= value < 2**63:
-        raise MeshError("input.invalid", "a number is outside of what can be stored")
+        raise MeshError("input.invalid", "a number is outside the range that can be stored")
     return value
 
 
@@ -91,7 +91,7 @@ def with_call(agent: AgentRecord | None) -> AgentRecord:
     if agent is None:
         raise _no_agent()
     if agent.calls_max and agent.calls >= agent.calls_max:
-        raise MeshError("agent.budget", f"all of its {agent.calls_max} calls are made", agent=agent.name)
+        raise MeshError("agent.budget", f"all of its {agent.calls_max} calls are used up", agent=agent.name)
     return msgspec.structs.replace(agent, calls=agent.calls + 1)
 
 
@@ -105,7 +105,7 @@ def with_browser_ms(agent: AgentRecord | None, browser_ms: int) -> AgentRecord:
     if agent.browser_ms_max and browser_ms > 0:
         browser_ms = min(browser_ms, agent.browser_ms_max - agent.browser_ms)
         if browser_ms <= 0:
-            told = f"all of its {agent.browser_ms_max // 1000} s with a browser are used"
+            told = f"all of its {agent.browser_ms_max // 1000} s of browser time are used up"
             raise MeshError("agent.budget", told, agent=agent.name)
     return msgspec.structs.replace(agent, browser_ms=max(0, agent.browser_ms + browser_ms))
 
@@ -122,24 +122,24 @@ def search_text(session: Session) -> str:
 def check_limit(limit: int) -> int:
     """``limit``, once it is a count. Errors: ``input.invalid``."""
     if limit < 0:
-        raise MeshError("input.invalid", "a limit is zero or more", limit=limit)
+        raise MeshError("input.invalid", "a limit must be 0 or greater", limit=limit)
     return integer(limit)
 
 
 def check_next(session_id: str, last: int, step: Step) -> None:
-    """Nothing, if ``step`` follows number ``last``. Errors: ``input.invalid``."""
+    """Check that ``step`` follows number ``last``. Errors: ``input.invalid``."""
     if step.index != last + 1:
         raise MeshError("input.invalid", f"step {step.index} does not follow step {last}", session=session_id)
 
 
 def check_whole(session: Session, steps: Sequence[Step]) -> None:
-    """Nothing, if ``steps`` are numbered from 1 without a hole. Errors: ``input.invalid``."""
+    """Check that ``steps`` are numbered from 1 without gaps. Errors: ``input.invalid``."""
     for last, step in enumerate(steps):
         check_next(session.id, last, step)
 
 
 def check_leaves(log: LogRecord, leaves: Sequence[LeafRecord], size_before: int) -> None:
-    """Nothing, if ``leaves`` lead from ``size_before`` to ``log.size``. Errors: ``input.invalid``."""
+    """Check that ``leaves`` lead from ``size_before`` to ``log.size``. Errors: ``input.invalid``."""
     numbered = [(leaf.log, leaf.index) for leaf in leaves]
     if not leaves or numbered != [(log.number, index) for index in range(size_before, log.size)]:
         raise MeshError("input.invalid", f"the leaves do not follow the {size_before} of the log", size=size_before)
@@ -162,12 +162,12 @@ def equivocation(delta: DeltaRecord) -> MeshError:
 
 def missing_blob(session_id: str, number: int, digest: bytes) -> str:
     """The fault of a step whose blob is not there."""
-    return f"step {number} of {session_id} names blob {digest.hex()[:16]}…, which is missing"
+    return f"step {number} of {session_id} refers to blob {digest.hex()[:16]}…, which is missing"
 
 
 def missing_manifest(session_id: str, digest: bytes) -> str:
     """The fault of a signed session whose manifest is not there."""
-    return f"the signature of {session_id} names manifest {digest.hex()[:16]}…, which is missing"
+    return f"the signature of {session_id} refers to manifest {digest.hex()[:16]}…, which is missing"
 
 
 def closed() -> MeshError:

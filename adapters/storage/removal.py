@@ -1,4 +1,4 @@
-"""Forgetting searches and sessions: work to be done in one transaction of the store's database.
+"""Deletes searches and sessions. Each function runs inside a transaction of the store's database.
 
 Blobs are files: which of them nobody names any more is written down in the transaction that forgets their session, and
 they are removed afterwards, by the next start at the latest.
@@ -21,7 +21,7 @@ _NAMED: Final = (
     " OR EXISTS (SELECT 1 FROM artefacts WHERE names = ?1)"
 )
 _DOOMED: Final = "blobs/doomed"
-"""Digests of blobs that nothing may name any more, one behind the other."""
+"""Concatenated digests of blobs that may have become unreferenced."""
 
 
 def prefix(search_id: str) -> str:
@@ -41,7 +41,7 @@ def remove_search(db: sqlite3.Connection, search_id: str) -> bool:
     db.execute("DELETE FROM deltas WHERE search = ?", (search_id,))
     db.execute("DELETE FROM leases WHERE search = ?", (search_id,))
     about = prefix(search_id)
-    # As a range of keys, which is found in the index: everything from the prefix up to what its last character precedes.
+    # As a range of keys, which uses the index: from the prefix up to the prefix with its last character incremented.
     db.execute("DELETE FROM meta WHERE key >= ? AND key < ?", (about, about[:-1] + chr(ord(about[-1]) + 1)))
     db.execute("INSERT INTO meta VALUES (?, x'')", (removed_key(search_id),))
     return True

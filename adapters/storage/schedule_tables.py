@@ -1,4 +1,4 @@
-"""The tables of schedules and their runs: work to be done in one transaction of the store's database."""
+"""The tables of schedules and their runs. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 

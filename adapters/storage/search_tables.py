@@ -1,4 +1,4 @@
-"""The tables of searches, their deltas and their leases: work to be done in one transaction of the store's database."""
+"""The tables of searches, deltas and leases. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def searches(db: sqlite3.Connection, status: str, after: SearchRecord | None, li
         conditions.append("status = ?")
         values.append(status)
     if after is not None:
-        # Should it have been removed since, others of its millisecond come twice rather than never.
+        # If the row was removed meanwhile, other rows of its millisecond are listed twice rather than skipped.
         conditions.append("(created_ms, seq) < (?, coalesce((SELECT seq FROM searches WHERE id = ?), 1 << 62))")
         values += (after.created_ms, after.id)
     rows = db.execute(
@@ -50,7 +50,7 @@ def append_delta(db: sqlite3.Connection, delta: DeltaRecord) -> bool:
         "SELECT envelope FROM deltas WHERE search = ? AND peer = ? AND epoch = ? AND seq = ?", key
     ).fetchone()
     if row is None:
-        pack(delta)  # all of it is columns; this refuses what could not be read back
+        pack(delta)  # the row is stored in columns; encoding it only checks that it could be read back
         db.execute("INSERT INTO deltas VALUES (?, ?, ?, ?, ?)", (*key, delta.envelope))
     elif row[0] != delta.envelope:
         raise records.equivocation(delta)
@@ -74,7 +74,7 @@ def deltas(
             conditions.append(condition)
             values.append(value)
     if after is not None:
-        # Of one peer the rest of the key is its order: with the peer in it once more, SQLite would sort.
+        # For one peer, order by the rest of the key only: with the peer in the condition too, SQLite would sort the rows.
         conditions.append("(epoch, seq) > (?, ?)" if peer else "(peer, epoch, seq) > (?, ?, ?)")
         values += (after.epoch, after.seq) if peer else (after.peer, after.epoch, after.seq)
     rows = db.execute(

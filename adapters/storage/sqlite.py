@@ -1,4 +1,4 @@
-"""The store of a node on SQLite and blob files.
+"""Implements the store with SQLite and blob files.
 
 Each method is one transaction on the one thread of its ``Database``; records are a few typed columns (keys and what is
 queried) and their strict-CBOR body.
@@ -74,7 +74,7 @@ class SqliteStore:
             await database.close()
             raise
         try:
-            if await database.read(removal.doomed):  # a crash came between a removal and that of its blobs
+            if await database.read(removal.doomed):  # a crash interrupted a removal before its blobs were deleted
                 await database.write(lambda db: removal.sweep(db, store._blobs))
         except BaseException:
             await store.close()
@@ -359,12 +359,12 @@ class SqliteStore:
         except MeshError as error:
             if error.code != "store.corrupt":
                 raise
-            return [error.message]  # too damaged to be searched for faults is itself the fault
+            return [error.message]  # a database too damaged to be checked is itself the fault
 
     def _faults(self, db: sqlite3.Connection) -> list[str]:
         faults = [str(line) for (line,) in db.execute("PRAGMA quick_check") if line != "ok"]
         dangling = db.execute("PRAGMA foreign_key_check")
-        faults += [f"row {row} of {table} refers to nothing in {parent}" for table, row, parent, _ in dangling]
+        faults += [f"row {row} of {table} refers to a missing row in {parent}" for table, row, parent, _ in dangling]
         named = db.execute(
             "SELECT session, number, snapshot FROM steps WHERE snapshot <> x'' UNION ALL"
             " SELECT session, number, screenshot FROM steps WHERE screenshot <> x'' ORDER BY 1, 2"

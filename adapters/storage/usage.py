@@ -1,4 +1,4 @@
-"""How much of the store is kept of each peer: work to be done in one transaction of the store's database."""
+"""Computes how much of the store each peer uses. Each function runs inside a transaction of the store's database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adapters.storage.records import unpack
 from protocol.audit import NODE, OWNER
 
 ROW_BYTES: Final = 512
-"""What a row of the audit trail takes with its indexes, about: they are counted, not measured."""
+"""Approximate size of an audit row with its indexes; rows are counted, not measured."""
 _SELVES: Final = ("", NODE, OWNER)
 
 

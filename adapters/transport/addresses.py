@@ -1,4 +1,4 @@
-"""Where connections may go: checked on the resolved address, at the moment a socket is made for it.
+"""Restricts the targets of connections. The check is made on the resolved address when the socket is created.
 
 A resolver hook is too early and not enough: it never sees an address that is written as a number.
 """
@@ -30,13 +30,14 @@ def check_destination(host: str) -> None:
     if isinstance(address, ipaddress.IPv4Address):
         forbidden = forbidden or address in _THIS_NETWORK or address.is_reserved
     if forbidden:
-        raise ForbiddenAddressError(f"{address} is not an address of a peer")
+        raise ForbiddenAddressError(f"{address} is not allowed as the address of a peer")
 
 
 def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """The IPv4 address inside a mapped, translated or 6to4 IPv6 address; others as they are."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
+    # A NAT64 gateway would forward such a packet to the IPv4 address inside.
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped or address.sixtofour or address

@@ -1,4 +1,4 @@
-"""Failures on the wire: ``MeshError`` to HTTP status and CBOR, and back."""
+"""Converts errors for the wire: ``MeshError`` to HTTP status and CBOR, and back."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def guarded(handler: PeerHandler, node: str, route: str, body: bytes) -> b
     except MeshError:
         raise
     except Exception as error:
-        # The peer learns that there is a defect, the log learns which, and the listener goes on.
+        # The peer is told only that an internal error occurred; the log gets the traceback.
         _log.exception("handler of %s failed", route)
         raise MeshError("internal.fault") from error
 

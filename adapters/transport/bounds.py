@@ -17,11 +17,11 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     keepalive_timeout_s: float = limits.KEEPALIVE_TIMEOUT_S
     connections_max: int = limits.CONNECTIONS_TOTAL_MAX
     connections_per_address_max: int = limits.CONNECTIONS_PER_ADDRESS_MAX
-    """Of callers that nobody knows yet; a peer's connections count for the peer instead."""
+    """Limit per address for callers that are not identified yet; connections of peers count towards the peer's limit instead."""
     connections_per_peer_max: int = limits.CONNECTIONS_PER_PEER_MAX
     body_bytes_max: int = limits.PEER_BODY_BYTES_MAX
     requests_per_s: int = limits.PEER_REQUESTS_PER_S
     requests_burst: int = limits.PEER_REQUESTS_BURST
     concurrent_requests_max: int = limits.PEER_CONCURRENT_REQUESTS_MAX
     held_keepalive_s: float = limits.HELD_KEEPALIVE_S
-    """How often a held connection is asked whether its other end is still there."""
+    """How often a held connection is pinged."""

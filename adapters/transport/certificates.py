@@ -1,4 +1,4 @@
-"""Keys on the channel: TLS 1.3 certificates that stand for witness keys.
+"""Creates and verifies the TLS 1.3 certificates that bind the channel to witness keys.
 
 A node's witness key never enters TLS. It signs a certificate for a separate *channel* key that lives for a week. The
 other side does not trust that certificate, nor a certificate the peer sends: it mints an *anchor* from the peer's
@@ -35,7 +35,7 @@ CERTIFICATE_LIFE_S: Final = limits.CHANNEL_CERTIFICATE_DAYS * 86_400
 _LIFE_MAX_S: Final = CERTIFICATE_LIFE_S + limits.CHANNEL_CERTIFICATE_BACKDATE_MINUTES * 60
 _ROUNDING_S: Final = 1
 _ANCHORS_AT_ONCE: Final = 10
-"""How many anchors are loaded before other threads get a turn: about a millisecond's worth."""
+"""How many trust anchors are loaded before other threads may run: about one millisecond of work."""
 _HAND_OVER_S: Final = 0.000_5
 _ANCHOR_FROM = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _ANCHOR_UNTIL = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
@@ -57,7 +57,7 @@ class Credentials:
         self._certificate = certificate
         self._key = key
         self.renew_s = renew_s
-        """When to mint the next one, seconds since 1970: at half of its life."""
+        """When to create the next one, in seconds since 1970: after half of its lifetime."""
 
     @property
     def leaf(self) -> bytes:
@@ -83,7 +83,7 @@ class Credentials:
             finally:
                 os.close(fd)
             return
-        # Elsewhere a file is unavoidable: it holds the key encrypted with a password that exists in this call only.
+        # Without memfd a file is unavoidable. The key in it is encrypted with a password that exists only in this call.
         password = secrets.token_hex(32)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "channel.pem")
@@ -115,7 +115,7 @@ class ChannelIdentity:
     def credentials(self) -> Credentials:
         """The certificate to present now."""
         left_s = self._current.renew_s - self._now_s()
-        # More than half a life is left only when the clock was set back: the certificate may not be valid yet.
+        # If more than half of the lifetime is left here, the clock was set back, and the certificate may not be valid yet.
         if not 0 < left_s <= self._life_s / 2 + _ROUNDING_S:
             self._current = self._mint()
         return self._current
@@ -225,14 +225,14 @@ def _context(protocol: int, credentials: Credentials | None) -> ssl.SSLContext:
 
 def _require(context: ssl.SSLContext, trusted: Mapping[str, bytes]) -> None:
     """Demand a certificate that one of the trusted keys signed itself."""
-    context.check_hostname = False  # names mean nothing here, keys do
+    context.check_hostname = False  # peers are identified by key, so host names are not checked
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VERIFY_X509_STRICT
     for number, (node, key) in enumerate(trusted.items(), 1):
-        # One by one: each call keeps the interpreter to itself until it is done.
+        # One by one, because each call holds the GIL until it returns.
         context.load_verify_locations(cadata=anchor_certificate(node, key))
         if number % _ANCHORS_AT_ONCE == 0:
-            # Left to itself, this thread would hand over only every few milliseconds, again and again.
+            # Without this, the thread would release the GIL only every few milliseconds.
             time.sleep(_HAND_OVER_S)
 
 
@@ -273,9 +273,8 @@ def pairing_client_context(signer: Signer | None) -> ssl.SSLContext:
 def signer_of(leaf: bytes, now_s: float) -> Signer:
     """The witness key that signed the channel certificate ``leaf`` (DER): as named in it, and verified by its signature.
 
-    Says nothing about trust: the caller compares node and key with what it expects.
-    Checks, in order: readable; names a node and a key; signed by that key; valid for no longer than a node makes them; within
-    its time. Errors: ``peer.identity``.
+    Says nothing about trust: the caller compares node and key with what it expects. Checks, in order: readable; names a node
+    and a key; signed by that key; valid for no longer than a node makes them; within its time. Errors: ``peer.identity``.
     """
     certificate, signer = _signed(leaf)
     if signer.expires_s - certificate.not_valid_before_utc.timestamp() > _LIFE_MAX_S:

@@ -19,7 +19,8 @@ from protocol import limits
 from protocol.errors import MeshError
 
 _IDLE_S: Final = limits.KEEPALIVE_TIMEOUT_S / 2
-"""How long an idle connection is kept: shorter than any server keeps it, so that calls do not meet a closing one."""
+"""How long an idle connection is kept: shorter than any server keeps it, so that a call does not use a connection that is
+closing."""
 _ONE_PIECE_BYTES_MAX: Final = 64 * limits.KIB
 
 
@@ -47,7 +48,7 @@ class Channel:
         self._answer_bytes_max = answer_bytes_max
         self.calls = 0
         self.deadlines: set[asyncio.Timeout] = set()
-        """Of the calls that run: moved to now, they end."""
+        """Deadlines of the calls in progress; setting one to now ends its call."""
         self.dropped = False
         self.places = asyncio.Semaphore(limits.PEER_CONCURRENT_REQUESTS_MAX)
         connector = aiohttp.TCPConnector(
@@ -76,7 +77,7 @@ class Channel:
                 if "Content-Encoding" in response.headers:
                     raise MeshError("peer.protocol", "a compressed answer", peer=self.node)
                 if response.headers.get("Content-Type", "") != answers.MEDIA_TYPE:
-                    raise MeshError("peer.protocol", "an answer of another media type", peer=self.node)
+                    raise MeshError("peer.protocol", "an answer with the wrong media type", peer=self.node)
                 return response.status, await self._read(response)
         except aiohttp.ClientError as error:
             raise translate(error, self.node) from error
@@ -116,7 +117,7 @@ class Channels:
         if known is None or known.credentials is not credentials or known.public_key != peer.public_key:
             self._retire(known)
             known = self._new(peer, credentials)
-        self._of[peer.node] = known  # last in order: the first is the one that was not used for longest
+        self._of[peer.node] = known  # move to the end: the first entry is the least recently used
         if len(self._of) > limits.PEERS_MAX:
             self._retire(self._of.pop(next(iter(self._of))))
         return known
@@ -149,7 +150,7 @@ class Channels:
             channel.dropped = True
             now_s = asyncio.get_running_loop().time()
             for deadline in channel.deadlines:
-                # Not by closing under them: what is merely lost would be looked into, over a new connection.
+                # Not by closing the connections: a call on a closed connection would be retried over a new one.
                 if not deadline.expired():
                     deadline.reschedule(now_s)
             self._retired.discard(channel)

@@ -117,7 +117,9 @@ class MeshClient:
                 if signer.public_key == peer.public_key:
                     break
         if not reached:
-            raise MeshError("peer.unreachable", f"no node answers for {short(peer.node)}", peer=peer.node)
+            raise MeshError(
+                "peer.unreachable", f"no node answers at the addresses of {short(peer.node)}", peer=peer.node
+            )
         return tuple(dict.fromkeys(shown))
 
     async def introduce(self, peer: PeerAddress, body: bytes) -> None:
@@ -163,9 +165,9 @@ class MeshClient:
         ``peer.identity``, ``peer.clock``, ``peer.protocol``, or the code the peer answered.
         """
         if len(body) > limits.PEER_BODY_BYTES_MAX:
-            raise MeshError("input.too_large", f"a body has at most {limits.PEER_BODY_BYTES_MAX} bytes")
+            raise MeshError("input.too_large", f"a body can have at most {limits.PEER_BODY_BYTES_MAX} bytes")
         if not _ROUTE.fullmatch(route):
-            raise MeshError("input.invalid", "a route has lower case letters, digits, dashes and slashes")
+            raise MeshError("input.invalid", "a route may contain only lower-case letters, digits, dashes and slashes")
         limit_s = timeout_s or self._request_timeout_s
         channel = self._channels.to(peer)
         channel.calls += 1
@@ -321,17 +323,17 @@ class MeshClient:
         Under TLS 1.3 the client is done before the server has looked at its certificate, so both look alike. A
         request without meaning shows which it is: whoever trusts us answers it, if only to refuse it.
         """
-        # On a connection of its own: one from the pool may be as dead as the one that was lost.
+        # On a new connection, because another one from the pool may be dead too.
         probe = self._channels.probe(peer, channel)
         try:
             await probe.exchange("GET", url, b"", {"Connection": "close"})
         except LostError:
-            # With clocks too far apart, it is the times of our certificate that the peer refuses.
+            # If the clocks are too far apart, the peer refuses our certificate because of its validity times.
             return await self._clock_error(peer, url) or answers.disconnect_reason(peer.node)
         except NotReachedError as missed:
             return missed.error
         except MeshError:
-            pass  # an answer of a wrong form is an answer
+            pass  # a malformed answer is still an answer, so the peer is reachable
         finally:
             await probe.session.close()
         return may_have_been_acted_on(peer.node)

@@ -1,4 +1,4 @@
-"""The TLS context of a listener for the present trust set, built off the event loop.
+"""Builds the TLS context of a listener for the current trust set, outside the event loop.
 
 OpenSSL takes about a tenth of a millisecond for each anchor, and Python's ``ssl`` keeps the interpreter for the whole
 of one call. So anchors are loaded one by one, in a thread: between two of them the loop gets its turn, and a thousand
@@ -47,11 +47,11 @@ class Contexts:
         while self._built is None or self._built_version < wanted or self._built_for is not self._present():
             if self._building is None:
                 self._building = asyncio.get_running_loop().create_task(self._build())
-            await asyncio.shield(self._building)  # one caller that goes away does not end it for the others
+            await asyncio.shield(self._building)  # shielded: cancelling one caller must not cancel it for the others
         return self._built
 
     async def close(self) -> None:
-        """Wait for nothing any more. Twice is once."""
+        """Wait for nothing any more. A second call does nothing."""
         if self._building is not None:
             self._building.cancel()
             await asyncio.wait({self._building})

@@ -38,7 +38,7 @@ def translate(error: aiohttp.ClientError, node: str) -> Exception:
             if isinstance(error.os_error, ssl.SSLEOFError):
                 return NotReachedError(MeshError("peer.unreachable", "the connection ended during the handshake"))
             return NotReachedError(
-                MeshError("peer.protocol", "the listener at this address does not use TLS 1.3 as a node does")
+                MeshError("peer.protocol", "the listener at this address does not use TLS 1.3, so it is not a node")
             )
         case aiohttp.ClientConnectorError():
             forbidden = isinstance(error.os_error, ForbiddenAddressError)
@@ -50,14 +50,16 @@ def translate(error: aiohttp.ClientError, node: str) -> Exception:
             return LostError()
         case aiohttp.ClientPayloadError():
             return MeshError(
-                "peer.unreachable", "the answer was cut off; the request may have been acted on", peer=node
+                "peer.unreachable", "the answer was incomplete; the request may have been executed", peer=node
             )
         case aiohttp.WSServerHandshakeError():
             if error.status == 429:
-                return MeshError("peer.limit", "the peer takes no more connections of this node now", peer=node)
+                return MeshError(
+                    "peer.limit", "the peer accepts no more connections from this node at present", peer=node
+                )
             return MeshError("peer.protocol", "the peer does not accept held connections", peer=node)
         case _:
-            return MeshError("peer.protocol", "the answer is not HTTP as a node speaks it", peer=node)
+            return MeshError("peer.protocol", "the answer is not the HTTP that nodes use", peer=node)
 
 
 def _identity_error(error: Exception, node: str) -> NotReachedError:
@@ -71,7 +73,7 @@ def _identity_error(error: Exception, node: str) -> NotReachedError:
 
 def may_have_been_acted_on(node: str) -> MeshError:
     """The error of a call whose connection broke before the answer."""
-    told = "the connection broke during the call; it may have been acted on"
+    told = "the connection broke during the call; the request may have been executed"
     return MeshError("peer.unreachable", told, peer=node)
 
 
@@ -81,5 +83,5 @@ def not_reached(node: str, missed: list[MeshError]) -> MeshError:
     told = next((error for error in missed if error.code != "peer.unreachable"), None)
     if told is not None:
         return MeshError(told.code, told.message, **(told.detail | {"peer": node, "tried": reasons}))
-    unknown = f"no address of {ids.short(node)} is known, and it keeps no connection open"
+    unknown = f"no address of {ids.short(node)} is known, and it keeps no connection open to this node"
     return MeshError("peer.unreachable", missed[0].message if missed else unknown, peer=node, tried=reasons)

@@ -1,4 +1,4 @@
-"""Calls in the other direction: over a connection that the called node opened and keeps open.
+"""Held connections: calls to a node over a connection that this node itself opened and keeps open.
 
 The *holder* opens the connection, as any other under mutual TLS, and answers; the *acceptor* calls. There is one
 connection for each holder: a new one takes the place of the old one, which ends once its last call is answered, so
@@ -39,7 +39,7 @@ class Pipe(Protocol):
         """The next frame or piece. Errors: ``EndedError``."""
 
     async def close(self) -> None:
-        """End the connection. Never raises; twice is once."""
+        """End the connection. Never raises; a second call does nothing."""
 
 
 async def _send_whole(pipe: Pipe, frame: CallFrame | AnswerFrame, body: bytes) -> None:
@@ -107,7 +107,7 @@ class HeldLink:
                 frame = frames.decode_answer(await self._pipe.receive())
                 body = await _receive_body(self._pipe, frame.body_bytes, self._bounds.body_timeout_s)
                 answer = self._waiting.get(frame.number)
-                if answer is not None and not answer.done():  # nobody waits for one that came too late
+                if answer is not None and not answer.done():  # no caller waits for an answer that is too late
                     answer.set_result((frame.refused, body))
         except EndedError:
             return ""
@@ -121,8 +121,10 @@ class HeldLink:
 
         Errors: ``NotReachedError``, ``LostError``, ``input.too_large``, or ``MeshError`` with the code it answered.
         """
-        if len(body) > request_bytes_max(route):  # the holder would end the connection
-            raise MeshError("input.too_large", f"a message over {route} has at most {request_bytes_max(route)} bytes")
+        if len(body) > request_bytes_max(route):  # more would make the holder close the connection
+            raise MeshError(
+                "input.too_large", f"a message over {route} can have at most {request_bytes_max(route)} bytes"
+            )
         async with self._places:
             if not self.live:
                 raise NotReachedError(MeshError("peer.unreachable", "the held connection has ended"))
@@ -130,7 +132,7 @@ class HeldLink:
             waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
             try:
                 frame = CallFrame(number=number, route=route, media=media, body_bytes=len(body))
-                # A caller that gives up must not leave half a body behind.
+                # Shielded: cancelling the caller must not leave a partial body on the connection.
                 await asyncio.shield(asyncio.ensure_future(self._send(frame, body)))
                 refused: bool
                 answer: bytes
@@ -151,7 +153,7 @@ class HeldLink:
         except EndedError as error:
             raise LostError from error
         except TimeoutError as error:
-            self.end()  # a holder that does not read: half a frame may be in its buffers
+            self.end()  # the holder does not read, so a partial frame may have been sent
             raise LostError from error
 
 
@@ -197,7 +199,7 @@ class HeldTable:
             try:
                 return await link.call(route, media, body)
             except NotReachedError:
-                # It was replaced while the call waited in line: the new one takes it.
+                # The connection was replaced while the call waited, so use the new one.
                 if self._links.get(node) in (link, None):
                     raise
 
@@ -225,7 +227,7 @@ class Answering:
         answer.
         """
         sending = asyncio.Lock()
-        running: set[asyncio.Task[None]] = set()  # here alone: nobody else waits for a peer that reads no answers
+        running: set[asyncio.Task[None]] = set()  # only this task waits for a peer that does not read its answers
         try:
             while True:
                 call = frames.decode_call(await pipe.receive())
@@ -236,7 +238,7 @@ class Answering:
                 for tasks in (running, self._tasks):
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
-                # More than the places allow is refused, and more than that is not even read.
+                # Calls beyond the limit are refused; far beyond it, reading stops.
                 while len(running) > 2 * self._bounds.concurrent_requests_max:
                     await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         except EndedError:
@@ -267,7 +269,7 @@ class Answering:
                 frame = AnswerFrame(number=call.number, refused=refused, body_bytes=len(body))
                 await _send_whole(pipe, frame, body)
         except EndedError:
-            pass  # nobody hears it
+            pass  # the caller has gone
         except TimeoutError:
             await pipe.close()
 

@@ -60,9 +60,9 @@ class Connection(web.RequestHandler):
     node: str = ""
     key: bytes = b""
     expires_s: float = 0.0
-    """When its certificate ends."""
+    """Expiry of its certificate."""
     visitor: bool = False
-    """Whether nobody knows whose it is: it ends with its first answer."""
+    """Whether the caller is unknown; the connection then ends after the first answer."""
 
     def __init__(self, listener: Listener, origin: str) -> None:
         """origin: what counts as the address it comes from."""
@@ -77,7 +77,7 @@ class Connection(web.RequestHandler):
         self._listener = listener
         self.origin = self.counted = origin
         self.retired = False
-        """Whether it ends with the answer that is on its way."""
+        """Whether it ends after the answer that is being sent."""
         self.masks: Masks | None = None
         """Follows the frames of a connection that is held open."""
         self._header_timer: asyncio.TimerHandle | None = None
@@ -124,7 +124,7 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        # What is not HTTP as nodes speak it is counted and gets no word: aiohttp's answer and its log would repeat what came in.
+        # Malformed HTTP is counted and gets no answer: the answer and log line of aiohttp would repeat the input.
         if isinstance(exc, HttpProcessingError | ConnectionError):
             self.refuse("http")
             raise ConnectionError("not HTTP as nodes speak it")
@@ -163,7 +163,7 @@ class Connection(web.RequestHandler):
         self._header_timer = loop.call_later(self._listener.bounds.header_timeout_s, self.refuse, "header_timeout")
 
     def _expect_end(self) -> None:
-        # A closed transport waits for as long as the other side leaves what is written unread.
+        # close() waits until the other side has read all data, which may be never; so abort.
         if self._end_timer is None and not self.lost.done():
             loop = asyncio.get_running_loop()
             self._end_timer = loop.call_later(self._listener.bounds.body_timeout_s, self.refuse, "answer_timeout")
@@ -175,11 +175,11 @@ class Connection(web.RequestHandler):
 
 
 Answer = Callable[[Connection, web.BaseRequest], Awaitable[bytes | web.StreamResponse]]
-"""Answers one request: with a body, or with a response that is over already. Raises ``MeshError`` to refuse it."""
+"""Answers one request: with a body, or with a response that has already been sent. Raises ``MeshError`` to refuse it."""
 Finish = Callable[[web.BaseRequest, web.Response], None]
-"""The last look at an answer before it leaves."""
+"""Can change an answer before it is sent."""
 Admit = Callable[[Connection, ssl.SSLObject], str]
-"""Looks at a connection right after its handshake: empty to admit it, or the reason to drop it."""
+"""Checks a connection after its handshake: returns an empty text to admit it, or the reason to close it."""
 
 
 class Listener(web.Server):
@@ -203,7 +203,7 @@ class Listener(web.Server):
         self._finish = finish
         self.refusals = Refusals()
         self._per_address: Counter[str] = Counter()
-        """Connections by address; by node id once it is known whose they are."""
+        """Connections by address, or by node id once the peer is identified."""
         self._socket: socket.socket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._pause: asyncio.TimerHandle | None = None
@@ -253,7 +253,7 @@ class Listener(web.Server):
         except BlockingIOError:
             return  # the client went away in the queue
         except OSError:
-            # Out of file descriptors, for example: this may not end the listener, nor keep the loop busy.
+            # For example, no file descriptors are left. This must neither end the listener nor cause a busy loop.
             self.refusals.count("accept")
             loop.remove_reader(self._socket)
             self._pause = loop.call_later(_ACCEPT_PAUSE_S, self._watch)
@@ -294,7 +294,8 @@ class Listener(web.Server):
 
     def _over(self, sock: socket.socket, connection: Connection, task: asyncio.Task[None]) -> None:
         """What ends with each accepted connection, also if ``task`` was cancelled before its first step."""
-        # A transport that was aborted has closed it by now: asyncio calls back in order. Whatever has no transport has not.
+        # asyncio calls back in order, so an aborted transport has closed its socket by now. Sockets without a transport
+        # are closed here.
         sock.close()
         self._tasks.discard(task)
         self._uncount(connection.counted)
@@ -335,7 +336,7 @@ class Listener(web.Server):
             self._finish(request, response)
             whole = request.content.is_eof()
             if not whole or connection.visitor or connection.retired:
-                response.force_close()  # the rest of this body would be taken for the next request's header
+                response.force_close()  # the rest of this body would be parsed as the next request
             loop = asyncio.get_running_loop()
             timer = loop.call_later(self.bounds.body_timeout_s, connection.refuse, "answer_timeout")
             try:
@@ -345,7 +346,7 @@ class Listener(web.Server):
                 timer.cancel()
         except (web.RequestPayloadError, ConnectionError):
             connection.refuse("request_broken")
-            return web.Response()  # nobody hears it
+            return web.Response()  # the client has gone
         else:
             if whole:
                 connection.request_ends()
@@ -365,7 +366,7 @@ class Listener(web.Server):
         ``input.too_large``.
         """
         size_max = min(bytes_max or self.bounds.body_bytes_max, self.bounds.body_bytes_max)
-        too_large = f"a body has at most {size_max} bytes"
+        too_large = f"a body can have at most {size_max} bytes"
         if (request.content_length or 0) > size_max:
             raise self.count("body_size", MeshError("input.too_large", too_large), node)
         if request.content_length is not None and request.content.is_eof():

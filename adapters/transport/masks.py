@@ -9,7 +9,7 @@ class Masks:
     def __init__(self) -> None:
         self._header = bytearray()
         self._left = 0
-        """Bytes of the frame at hand that are still to come."""
+        """Bytes of the current frame that have not arrived yet."""
 
     def follow(self, data: bytes) -> bool:
         """Whether every frame that begins in ``data`` is masked."""

@@ -39,7 +39,7 @@ PAIRING_BOUNDS: Final = Bounds(
     body_bytes_max=limits.PAIRING_BODY_BYTES_MAX,
 )
 _REFUSALS: Final = frozenset({"invite.refused", "invite.expired", "pairing.refused", "pairing.expired", "peer.limit"})
-"""What may be answered here; anything else is no answer of a node that pairs."""
+"""The valid answers of a node that pairs."""
 _IDLE_S: Final = limits.HEADER_TIMEOUT_S / 2
 """How long an idle connection is kept: shorter than the listener keeps it."""
 
@@ -87,7 +87,7 @@ class TlsPairingServer:
         return self._refusals.reasons
 
     async def close(self) -> None:
-        """Stop listening and drop every connection. Twice is once."""
+        """Stop listening and drop every connection. A second call does nothing."""
         if self._listener is not None:
             await self._listener.stop()
 
@@ -103,7 +103,8 @@ class TlsPairingServer:
         try:
             return await self._handler(body, self._leaf_hash)
         except MeshError as error:
-            # A stranger learns that it failed, not what the handler knows about it.
+            # A stranger is told only that it failed, not why.
+            # All other codes could tell a stranger how far its attempt got.
             code = error.code if error.code in _REFUSALS else "invite.refused"
             raise self._listener.count("invite", MeshError(code)) from error
 

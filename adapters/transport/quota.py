@@ -1,4 +1,4 @@
-"""How much one peer may ask: a rate with a burst, and a number of requests at a time."""
+"""Limits the requests of one peer: a rate with a burst, and a number of concurrent requests."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class Quota:
             rate = self._rates[node] = AsyncLimiter(
                 bounds.requests_burst, bounds.requests_burst / bounds.requests_per_s
             )
+        # Refused and not delayed: waiting requests would use memory on behalf of a peer that is too fast.
         if not rate.has_capacity():
             raise MeshError("peer.limit", f"more than {bounds.requests_per_s} requests per second")
         await rate.acquire()  # returns at once: there is capacity
@@ -51,4 +52,5 @@ class Quota:
         finally:
             self._running[node] -= 1
             if not self._running[node]:
+                # Remove the zero, so that the counter does not grow with every peer that ever called.
                 del self._running[node]

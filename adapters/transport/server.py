@@ -1,4 +1,4 @@
-"""The listener peers call: ``POST /peer/v1/<route>`` under mutual TLS 1.3, and nothing else."""
+"""The listener for peers: answers only ``POST /peer/v1/<route>`` under mutual TLS 1.3."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class MeshServer:
         return self._held.nodes
 
     async def close(self) -> None:
-        """Stop listening and drop every connection. Twice is once."""
+        """Stop listening and drop every connection. A second call does nothing."""
         self._held.close()
         if self._listener is not None:
             await self._listener.stop()
@@ -193,11 +193,11 @@ class MeshServer:
         ):
             raise count(
                 "media_type",
-                MeshError("peer.protocol", "a body is an envelope, by its exact media type, not compressed"),
+                MeshError("peer.protocol", "the body must be an uncompressed envelope with its exact media type"),
                 node,
             )
         if not request.body_exists and "Content-Length" not in request.headers:
-            raise count("length", MeshError("peer.protocol", "a request says how long its body is"), node)
+            raise count("length", MeshError("peer.protocol", "a request must have a Content-Length"), node)
         try:
             place = await self._quota.enter(node)
         except MeshError as error:

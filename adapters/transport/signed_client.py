@@ -1,4 +1,4 @@
-"""Calls to peers behind a proxy that ends TLS: the peer is known by the signature of its answer, not by a certificate."""
+"""Calls to peers behind a proxy that terminates TLS: the signature of the answer authenticates the peer, not a certificate."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class SignedCalls:
         return self._session
 
     async def close(self) -> None:
-        """Close every connection. Twice is once."""
+        """Close every connection. A second call does nothing."""
         if self._session is not None:
             await self._session.close()
             self._session = None

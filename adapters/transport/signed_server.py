@@ -1,4 +1,4 @@
-"""The listener of a node behind a proxy that ends TLS: plain HTTP on loopback, every message signed (RFC 9421)."""
+"""The listener of a node behind a proxy that terminates TLS: plain HTTP on loopback, with every message signed (RFC 9421)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SignedServer(MeshServer):
 
         authorities: what callers may have addressed (``host:port``). address: what ``start`` returns: the proxy's.
         """
-        # Every connection comes from the proxy, so its address says nothing about who called.
+        # Every connection comes from the proxy, so its address does not identify the caller.
         bounds = bounds or Bounds()
         bounds = msgspec.structs.replace(bounds, connections_per_address_max=bounds.connections_max)
         super().__init__(key, host, port, node=node, bounds=bounds, now_s=now_s, refusals=refusals)
@@ -72,7 +72,9 @@ class SignedServer(MeshServer):
             raise count("route", MeshError("input.not_found", f"only POST {PATH_PREFIX}<route> is answered here"))
         media = request.headers.get("Content-Type", "")
         if not MEDIA_TYPE_OF_BODY.fullmatch(media) or "Content-Encoding" in request.headers:
-            raise count("media_type", MeshError("peer.protocol", "a body is an envelope, by its exact media type"))
+            raise count(
+                "media_type", MeshError("peer.protocol", "the body must be an envelope with its exact media type")
+            )
         told = request.headers.get(signed.DIGEST_HEADER, "")
         try:
             node = self._signer(request, media, told)
@@ -92,7 +94,7 @@ class SignedServer(MeshServer):
     def _signer(self, request: web.BaseRequest, media: str, told: str) -> str:
         names = (signed.INPUT_HEADER, signed.SIGNATURE_HEADER, signed.DIGEST_HEADER, "Content-Type")
         if any(len(request.headers.getall(name, [])) != 1 for name in names):
-            raise MeshError("peer.signature", "each of the signed headers stands exactly once")
+            raise MeshError("peer.signature", "each signed header must occur exactly once")
         return signed.verify(
             request.headers,
             (signed.request(authority, request.raw_path, media, told) for authority in self._authorities),

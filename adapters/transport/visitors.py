@@ -1,4 +1,4 @@
-"""Limits for callers with an unknown key: how many at a time and in a minute, for each address and in total.
+"""Limits callers with an unknown key: at a time and per minute, for each address and in total.
 
 A visitor presents a channel certificate like any other caller, signed by the *visitor key*. That key is public: its seed is the
 SHA-256 of a public text. So the listener can still demand a certificate under a known key from every caller. A caller with this
@@ -18,9 +18,10 @@ from nacl.signing import SigningKey
 from adapters.transport.certificates import ChannelIdentity
 from protocol import limits
 
+# The seed is public on purpose: TLS then still requires a certificate, but this key proves nothing about the caller.
 _SIGNER: Final = SigningKey(hashlib.sha256(b"trailmesh-visitor-v1").digest())
 VISITOR: Final = "visitor"
-"""Stands in the place of a node id, which it cannot be: no trust set holds it."""
+"""Used in place of a node id. It is not a valid id, so no trust set contains it."""
 VISITOR_KEY: Final = bytes(_SIGNER.verify_key)
 _MINUTE_S: Final = 60.0
 
@@ -42,6 +43,7 @@ class Visitors:
         now_s = asyncio.get_running_loop().time()
         while self._lately and self._lately[0][0] <= now_s - _MINUTE_S:
             self._lately.popleft()
+        # Counted per address too, so that one address cannot use up the places of all others.
         from_there = sum(origin == address for _, origin in self._lately)
         if (
             address in self._here

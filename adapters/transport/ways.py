@@ -1,4 +1,4 @@
-"""In which order the ways to a peer are tried, and what is remembered of them."""
+"""Chooses the order in which the addresses of a peer are tried, from the results of earlier calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from protocol import limits
 
 HELD: Final = "held"
-"""The way over a connection that the peer keeps open."""
+"""Stands for the connection that the peer keeps open."""
 
 
 class Ways:
@@ -28,6 +28,7 @@ class Ways:
 
     def took(self, node: str, way: str) -> None:
         """``way`` took a call."""
+        # Remove and insert again, so that the first entry is always the least recently used one.
         self._last.pop(node, None)
         self._last[node] = way
         if len(self._last) > limits.PEERS_MAX:

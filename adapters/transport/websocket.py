@@ -1,4 +1,4 @@
-"""Held connections on real sockets: WebSocket (RFC 6455) inside the mutual TLS of the peer channel.
+"""Implements held connections as WebSockets (RFC 6455) inside the mutual TLS of the peer channel.
 
 A ping in both directions finds out within half a minute that the other side, or a router in between, has gone away.
 """
@@ -53,7 +53,7 @@ async def accept(request: web.BaseRequest, keepalive_s: float) -> tuple[WebSocke
         timeout=_CLOSE_TIMEOUT_S, heartbeat=keepalive_s, compress=False, max_msg_size=_MESSAGE_BYTES_MAX
     )
     if not socket.can_prepare(request).ok:
-        raise MeshError("peer.protocol", "a held connection is a WebSocket")
+        raise MeshError("peer.protocol", "a held connection must be a WebSocket")
     await socket.prepare(request)
     return WebSocketPipe(socket), socket
 

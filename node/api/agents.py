@@ -1,8 +1,8 @@
-"""Agents: programs that call under a token of their own. Who has which token, what each may still use, what each is doing now.
+"""Agents: programs that call with their own token. Keeps their tokens, remaining budgets and calls in progress.
 
-A call of an agent passes, in order: the form of the token, the pause after many wrong ones, the token, its expiry, how many calls
-go on at a time, the budget of calls. It is counted before it is made, so that no crash gives a call back. What an agent does ends
-when its token is removed or expires, or when its time with a browser is used up: in the middle of a call, as if it had gone away.
+Checks on a call, in order: form of the token; delay after many wrong tokens; token; expiry; number of calls in progress; budget of
+calls. A call is counted before it runs, so that a crash cannot restore the budget. When the token is removed or expires, or the
+browser time is used up, the agent's calls are ended at once, as if it had disconnected.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from protocol.trust.agent_token import make_token, token_hash
 from protocol.trust.origin import ANY, parse_pattern, widest
 
 End = Callable[[MeshError], None]
-"""Ends something that goes on, with an error; does nothing once it is over."""
+"""Ends work in progress with an error; does nothing if the work has ended."""
 
 _DAY_MS: Final = 86_400_000
 _MINUTE_MS: Final = 60_000
 _SLEEP_S_MAX: Final = 3_600.0
-"""A machine that was suspended sleeps longer by its own clock than by the one that tokens expire by."""
+"""Longest sleep before an expiry is checked again. Timers stop while the machine is suspended, but the expiry does not."""
 
 
 class _Use(msgspec.Struct, eq=False):
-    """Something an agent is doing: a call, or a run of a browser."""
+    """Work in progress of an agent: a call or a browser run."""
 
     agent: AgentRecord
     end: End
@@ -60,7 +60,7 @@ class Agents:
         """When the feed was told last that an agent was refused, for each kind of refusal."""
         self._uses: set[_Use] = set()
         self._known: set[bytes] = set()
-        """Hashes of tokens that were right before: they do not wait while others try wrong ones."""
+        """Hashes of tokens that were correct before. They are exempt from the delay that wrong tokens cause."""
         self._failed_ms: deque[int] = deque(maxlen=limits.CONTROL_FAILURES_PER_MINUTE)
         self._waiting = 0
         self._adding = asyncio.Lock()
@@ -73,7 +73,8 @@ class Agents:
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def add(self, asked: AddParams) -> Added:
-        """A new agent with its token. Errors: ``input.invalid`` (an origin, a name that is taken, too many agents), ``store.*``."""
+        """Create an agent and its token. Errors: ``input.invalid`` (malformed origin, name in use, too many agents),
+        ``store.*``."""
         origins = widest(parse_pattern(text) for text in asked.origins)
         now_ms = self._clock.now_ms()
         token = make_token(asked.name, self._clock.random(limits.AGENT_TOKEN_BYTES))
@@ -87,11 +88,14 @@ class Agents:
             calls_max=asked.calls,
             browser_ms_max=asked.browser_seconds * 1_000,
         )
+        # One at a time, so that two calls cannot both pass the limit.
         async with self._adding:
             if len(await self._store.agents()) >= limits.AGENTS_MAX:
-                raise MeshError("input.invalid", f"there are {limits.AGENTS_MAX} agents: remove one first")
+                raise MeshError("input.invalid", f"there are already {limits.AGENTS_MAX} agents: remove one first")
             if not await self._store.add_agent(agent):
-                raise MeshError("input.invalid", f"there is an agent {agent.name} already: remove it, or choose a name")
+                raise MeshError(
+                    "input.invalid", f"the agent {agent.name} already exists: remove it, or choose another name"
+                )
         for kind in _REFUSALS.values():
             self._told_ms.pop((agent.name, kind), None)  # of an agent of the same name that was removed
         await self._feed.tell(Kind.AGENT_ADDED, agent.name)
@@ -102,7 +106,7 @@ class Agents:
         return AgentList(agents=tuple(self._shown(agent) for agent in await self._store.agents()))
 
     async def remove(self, asked: NameParams) -> Removed:
-        """Forget an agent, and end what it is doing. Errors: ``input.not_found``, ``store.*``."""
+        """Remove an agent and end its work in progress. Errors: ``input.not_found``, ``store.*``."""
         if not await self._store.remove_agent(asked.name):
             raise MeshError("input.not_found", f"no agent {asked.name}")
         ended = [use for use in self._uses if use.agent.name == asked.name]
@@ -141,7 +145,7 @@ class Agents:
     # --- who calls ---------------------------------------------------------------------------------------------------
 
     async def authenticate(self, token: str) -> AgentRecord:
-        """The agent whose token this is. What is refused is counted.
+        """The agent with this token. Refusals are counted.
 
         Errors: ``control.unauthorised``, ``agent.expired``, ``agent.busy`` (too many wrong tokens are waiting), ``store.*``.
         """
@@ -165,19 +169,24 @@ class Agents:
         if not known:
             await self._pause()
         agent = await self._store.agent(digest)
+        # The lookup by hash may reveal timing of the hash, but not of the token. compare_digest is a second safeguard.
         if agent is None or not hmac.compare_digest(agent.token_hash, digest):
             self._known.discard(digest)
             self._failed_ms.append(self._clock.now_ms())
-            raise MeshError("control.unauthorised", "no agent has this token: it was removed, or made by another node")
+            raise MeshError(
+                "control.unauthorised",
+                "no agent has this token: the agent was removed, or the token is from another node",
+            )
         self._known.add(digest)
         self._check_time(agent)
         return agent
 
     async def _pause(self) -> None:
-        """Hold up whoever may be guessing, once there were many wrong tokens in a minute. Errors: ``agent.busy``."""
+        """Delay callers that may be guessing, if there were many wrong tokens within a minute. Errors: ``agent.busy``."""
         full = len(self._failed_ms) == limits.CONTROL_FAILURES_PER_MINUTE
         if not full or self._clock.now_ms() - self._failed_ms[0] > _MINUTE_MS:
             return
+        # Every delayed call holds a connection, so their number is limited too.
         if self._waiting >= limits.CONTROL_FAILURES_WAITING_MAX:
             raise MeshError("agent.busy", "too many wrong tokens are being tried")
         self._waiting += 1
@@ -211,9 +220,9 @@ class Agents:
         caller = caller_of(agent)
         try:
             if self._running(agent.name) >= limits.AGENT_CALLS_AT_ONCE_MAX:
-                told = f"an agent makes at most {limits.AGENT_CALLS_AT_ONCE_MAX} calls at a time"
+                told = f"an agent can make at most {limits.AGENT_CALLS_AT_ONCE_MAX} calls at a time"
                 raise MeshError("agent.busy", told, caller=str(caller))
-            # It counts as going on from here: of several that come at once, none must pass before another is seen.
+            # Registered before the first await, so that concurrent calls cannot all pass the limit above.
             async with interruptible() as end:
                 use = _Use(agent, end, is_call=True)
                 async with self._going_on(use):
@@ -239,7 +248,7 @@ class Agents:
 
     @contextlib.asynccontextmanager
     async def _going_on(self, use: _Use) -> AsyncIterator[None]:
-        """Known while it goes on, and ended when its token expires."""
+        """Register ``use`` while it is in progress, and end it when its token expires."""
         self._uses.add(use)
         watch = asyncio.create_task(self._watch(use), name=f"expiry of agent {use.agent.name}")
         try:
@@ -252,7 +261,7 @@ class Agents:
     async def _watch(self, use: _Use) -> None:
         while (left_ms := use.agent.expires_ms - self._clock.now_ms()) > 0:
             await self._clock.sleep(min(left_ms / 1_000, _SLEEP_S_MAX))
-        use.end(MeshError("agent.expired", "its token expired while it was called"))
+        use.end(MeshError("agent.expired", "its token expired during the call"))
 
     async def check(self) -> None:
         """Nothing, unless an agent calls that has used up its time with a browser, or is removed.
@@ -269,10 +278,10 @@ class Agents:
 
     @contextlib.asynccontextmanager
     async def counted(self, spent: End) -> AsyncIterator[None]:
-        """Count the block as time with a browser of the agent that calls; nothing for any other caller.
+        """Count the block as browser time of the calling agent; for other callers do nothing.
 
-        Time is taken from the budget in slices before it is used, and what is left of the last one is given back. spent: ends what
-        the block is about, when the agent may not go on; the call that it is part of is ended too.
+        Time is taken from the budget in slices before it is used, and the rest of the last slice is returned. spent: ends
+        the work of the block when the agent may not go on; the surrounding call is ended too.
         Errors: ``agent.budget``, ``control.unauthorised`` (removed meanwhile).
         """
         calls = self._calls_now()
@@ -302,16 +311,16 @@ class Agents:
         caller = current_caller()
         if caller.kind is not CallerKind.AGENT:
             return []
-        # A claim of a peer is replayed for the agent whose search it is, and in no call of that agent.
+        # The replay of a peer's claim is work for the agent that owns the search, but happens outside its calls.
         here = _call.get()
         calls = [here] if here is not None else self._calls_of(caller.name)
         if not calls:
-            raise MeshError("control.unauthorised", "the call that this belongs to is over", caller=str(caller))
+            raise MeshError("control.unauthorised", "the call that this work belongs to has ended", caller=str(caller))
         return calls
 
 
 class _Run:
-    """Time with a browser that is taken from a budget in slices."""
+    """Browser time that is taken from a budget in slices."""
 
     def __init__(self, store: Store, clock: Clock, agent: AgentRecord) -> None:
         self._store, self._clock, self._agent = store, clock, agent
@@ -329,7 +338,7 @@ class _Run:
         self._began_ms = self._clock.now_ms()
 
     async def go_on(self, end: End) -> None:
-        """Take slice after slice, until there is none."""
+        """Take slices until the budget is used up."""
         try:
             while True:
                 await self._clock.sleep(self._slice_ms / 1_000)
@@ -338,7 +347,7 @@ class _Run:
             end(error)
 
     async def give_back(self) -> None:
-        """What is left of the last slice; an agent that was removed gets nothing."""
+        """Return the rest of the last slice to the budget, unless the agent was removed."""
         used_ms = max(0, self._clock.now_ms() - self._began_ms)
         if used_ms < self._slice_ms:
             with contextlib.suppress(MeshError):

@@ -1,11 +1,12 @@
-"""The control API: how the command line and agents drive a running node.
+"""The control API, by which the command line and agents call a running node.
 
-Unix sockets, not a TCP port: pages in the browser that this node drives can reach loopback ports. Each call is ``POST /v1/<verb>``
-with a token and a JSON body; the answer is a stream of JSON lines: ``{"event": …}`` while it works, then one ``{"result": …}`` or
-``{"error": …}``.
+It uses Unix sockets and not a TCP port, because pages in the browser that this node controls can reach loopback ports. Each
+call is ``POST /v1/<verb>`` with a token and a JSON body; the answer is a stream of JSON lines: ``{"event": …}`` while it
+works, then one ``{"result": …}`` or ``{"error": …}``.
 
-There are two sockets. That of the data directory takes the owner's token, from ``control.json`` (0600), and those of agents. The
-other one, in a directory that holds no secret, can be shown to other accounts and containers, and takes tokens of agents only.
+There are two sockets. The one in the data directory accepts the owner's token, from ``control.json`` (0600), and tokens of
+agents. The other one accepts only tokens of agents. Its directory contains no secret, so other accounts and containers may have
+access to it.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ Dispatch = Callable[[str, bytes, Tell, Caller], Awaitable[Any]]
 """``(verb, JSON body, tell, caller) -> result record``."""
 
 _AsWhom = Callable[[], contextlib.AbstractAsyncContextManager[Caller]]
-"""Enters a call as its caller."""
+"""Context manager that runs a call as its caller."""
 
 _MODES: Final = {"owner": (0o700, 0o600), "group": (0o750, 0o660), "all": (0o755, 0o666)}
-"""Of the directory that is made for the socket of agents, and of the socket, by ``ControlConfig.access``."""
+"""Modes of the directory and the socket for agents, by ``ControlConfig.access``."""
 
 
 class ControlServer:
@@ -78,7 +79,7 @@ class ControlServer:
         if self._config.directory:
             return _trusted(Path(self._config.directory))
         directory = self._home / AGENTS_DIRECTORY
-        directory.mkdir(exist_ok=True)  # and never removed: a container that it is mounted in would lose the node
+        directory.mkdir(exist_ok=True)  # and never removed, because a container that mounts it would lose the socket
         directory.chmod(_MODES[self._config.access][0])
         return directory
 
@@ -101,6 +102,7 @@ class ControlServer:
         (self._home / CONTROL_FILE).unlink(missing_ok=True)
         sockets, self._sockets = self._sockets, []
         for socket in sockets:
+            # Remove all paths first, so that no client connects while the first server shuts down.
             socket.path.unlink(missing_ok=True)
         for socket in sockets:
             await socket.runner.cleanup()
@@ -110,7 +112,7 @@ class ControlServer:
 
     async def _anybody(self, token: str) -> _AsWhom:
         """Errors: those of ``Agents.authenticate``."""
-        # Headers arrive as text in which any byte may stand for itself.
+        # aiohttp decodes header bytes with surrogateescape, so encode them the same way.
         if hmac.compare_digest(token.encode(errors="surrogateescape"), self._token.encode()):
             return _as_owner
         return await self._agent(token)
@@ -138,7 +140,7 @@ class ControlServer:
         events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(_EVENTS_MAX)
 
         def tell(event: dict[str, Any]) -> None:
-            if events.qsize() < _EVENTS_MAX - 1:  # the last place is for the end mark
+            if events.qsize() < _EVENTS_MAX - 1:  # one place is reserved for the end mark
                 events.put_nowait({"event": event})
 
         async def work() -> dict[str, Any]:
@@ -166,12 +168,12 @@ class ControlServer:
 
 
 class _Socket(msgspec.Struct, frozen=True):
-    """One that is listened on."""
+    """A socket that the server listens on."""
 
     path: Path
     runner: web.AppRunner
     directory: int
-    """Open, because a path to it may be longer than a socket's may be."""
+    """Descriptor of the directory, because the full path may be too long for a Unix socket."""
 
 
 @contextlib.asynccontextmanager
@@ -180,13 +182,13 @@ async def _as_owner() -> AsyncIterator[Caller]:
 
 
 def _free(path: Path) -> int:
-    """The open directory of a socket, without the socket that a crash may have left there."""
+    """Open the directory of a socket and remove a socket that a crash may have left there."""
     path.unlink(missing_ok=True)
     return os.open(path.parent, os.O_RDONLY)
 
 
 def _trusted(directory: Path) -> Path:
-    """``directory``, once nobody else can put a socket of his own in the place of ours and collect tokens.
+    """Check that no other account can replace the socket in ``directory`` by its own and collect tokens.
 
     Errors: ``config.invalid``.
     """
@@ -197,11 +199,11 @@ def _trusted(directory: Path) -> Path:
     except OSError as error:
         raise MeshError("config.invalid", f"control.directory: {directory}: {error.strerror}") from error
     if not stat.S_ISDIR(found.st_mode):
-        raise MeshError("config.invalid", f"control.directory: {directory} is no directory")
+        raise MeshError("config.invalid", f"control.directory: {directory} is not a directory")
     if found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise MeshError(
             "config.invalid",
-            f"control.directory: {directory} must belong to the user of the node, and be writable for nobody else",
+            f"control.directory: {directory} must belong to the user of the node and must not be writable for others",
         )
     return directory
 

@@ -1,9 +1,9 @@
-"""The peer API: what other nodes may ask of this one.
+"""The peer API: checks requests from other nodes and passes them to handlers.
 
-Every request passes, in order: the channel (who calls), the route, the protocol the caller speaks, the scope of the caller, the
-size, the envelope (signed by the caller, for this node, for this route, fresh, not seen before), the record of the route, the
-caller's account of disk, a row of the audit trail if the route is privileged. Only then a handler sees it. What is refused is
-counted.
+Every request passes, in order: the channel (which identifies the caller), the route, the caller's protocol version, its
+scope, the size, the envelope (signed by the caller, for this node, for this route, fresh, not seen before), the record of
+the route, the caller's disk quota, and a row of the audit trail if the route is privileged. Only then a handler gets it.
+Refusals are counted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from protocol.wire import cbor
 from protocol.wire.envelope import ReplayWindow, route_binding, verify_message
 
 _ROWS_BYTES = 1_024
-"""What the two rows of a privileged request take, about."""
+"""Approximate size of the two audit rows of a privileged request."""
 
 
 class FederationApi:
     """Checks requests of peers and hands them to handlers."""
 
     def __init__(self, changes: TrustChanges, mark: ClockMark, clock: Clock, refusals: Refusals | None = None) -> None:
-        """mark: loaded; says when the window for messages opens. refusals: where what is refused is counted."""
+        """mark: already loaded; gives the earliest accepted issue time. refusals: counts the refusals."""
         self._refusals = refusals or Refusals()
         self._changes, self._peers = changes, changes.peers
         self._clock = clock
@@ -57,15 +57,16 @@ class FederationApi:
             raise
 
     async def _introduced(self, route: str, body: bytes) -> bytes:
-        """A peer calls under a key that is not known here, and shows the log that leads to it. Nobody else is heard.
+        """Handle an introduction: a peer calls under an unknown key and shows the key log that leads to it. All other such
+        calls are refused.
 
         Checks, in order: route; the introduction (``open_introduction``); a peer; not seen before. Errors: those.
         """
         if route != INTRODUCE:
-            raise MeshError("input.not_found", f"no route {route} for a caller nobody knows")
+            raise MeshError("input.not_found", f"no route {route} for an unknown caller")
         now_s, me = self._clock.now_ms() // 1000, self._peers.me
         binding = route_binding("POST", PATH_PREFIX + route)
-        # On a thread: a long log takes some ten milliseconds, and anybody may show one.
+        # In a thread: verifying a long log takes about ten milliseconds, and any stranger may send one.
         said = await asyncio.to_thread(open_introduction, body, binding=binding, audience=me, now_s=now_s)
         if not self._peers.knows(said.log.node):
             raise MeshError("peer.unknown", node=said.log.node)
@@ -82,7 +83,7 @@ class FederationApi:
         self._peers.check_version(caller, route)
         self._peers.require(caller, known.scope)
         if len(body) > known.bytes_max:
-            raise MeshError("input.too_large", f"a message over {route} has at most {known.bytes_max} bytes")
+            raise MeshError("input.too_large", f"a message over {route} may have at most {known.bytes_max} bytes")
         now_s = self._clock.now_ms() // 1000
         opened = verify_message(
             body,
@@ -94,7 +95,7 @@ class FederationApi:
             window=self._window,
         )
         if opened.header.issuer != caller:
-            raise MeshError("envelope.issuer", "signed by another node than the one that called")
+            raise MeshError("envelope.issuer", "signed by another node than the caller")
         await self._mark.heard(opened.header, now_s)
         record = cbor.decode_as(opened.payload, known.request, bytes_max=known.bytes_max)
         await self._changes.saw(caller)
@@ -108,7 +109,7 @@ class FederationApi:
                 return cbor.encode(await handler(caller, record))
 
     async def _charge(self, caller: str, route: str, kept_bytes: int) -> None:
-        """Add to the caller's account what its request may leave here. Errors: ``peer.quota``."""
+        """Charge the caller's quota with the bytes that its request may store here. Errors: ``peer.quota``."""
         if routes.ROUTES.get(route, routes.UNDECLARED) is not None:
             kept_bytes += _ROWS_BYTES
         if kept_bytes:

@@ -1,8 +1,8 @@
-"""The metrics door: ``GET /metrics`` on an address of its own, for Prometheus; closed unless the configuration opens it.
+"""Serves ``GET /metrics`` for Prometheus on a separate address; off unless the configuration sets a port.
 
-It knows one request, has a deadline for it, and closes the connection after the answer. Pages in the browser that this node drives
-can reach loopback ports: they cannot read the answer, as no other origin is allowed to, and one that lies about its name
-(rebinding) is refused by its ``Host`` header.
+It answers this one request, with a deadline, and closes the connection after the answer. Pages in the browser that this node
+controls can reach loopback ports, but the same-origin policy prevents them from reading the answer. DNS rebinding is refused by the
+``Host`` header.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _CLOSE_TIMEOUT_S: Final = 1.0
 
 
 class MetricsServer:
-    """Answers with what ``render`` gives."""
+    """Serves the text that ``render`` returns."""
 
     def __init__(
         self, host: str, port: int, render: Callable[[], Awaitable[bytes]], content_type: str, *, public: bool = False
     ) -> None:
-        """public: answer under whatever name; the names of this machine are not known here."""
+        """public: accept any ``Host``, because the public names of this machine are not known."""
         self._public = public
         self._host, self._port, self._render, self._content_type = host, port, render, content_type
         self._server: asyncio.Server | None = None
@@ -50,7 +50,7 @@ class MetricsServer:
         return f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
 
     async def close(self) -> None:
-        """Stop listening, drop who is still there. Twice is once."""
+        """Stop listening and close open connections. A second call does nothing."""
         if self._server is not None:
             self._server.close()
             for task in list(self._tasks):
@@ -62,7 +62,7 @@ class MetricsServer:
         if len(self._tasks) >= limits.METRICS_CONNECTIONS_MAX:
             writer.transport.abort()
             return
-        # A task of our own: asyncio 3.11 logs the cancelling of one that it made as a defect.
+        # An explicit task: asyncio 3.11 logs an error when a task that it created for a connection is cancelled.
         task = asyncio.create_task(self._attend(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -90,7 +90,7 @@ class MetricsServer:
                 writer.transport.abort()
 
     async def _answer(self, head: bytes) -> tuple[str, bytes]:
-        """Checks, in order: method and path; whom the request was meant for."""
+        """Checks, in order: method and path; ``Host``."""
         first, *lines = head.decode("latin-1").split("\r\n")
         if first.split(" ")[:2] != ["GET", "/metrics"]:
             return "404 Not Found", b""

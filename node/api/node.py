@@ -1,4 +1,4 @@
-"""A node: its rooms, and the two doors into them, verbs for commands and routes for peers."""
+"""A node: its rooms, with verbs for commands and agents, and routes for peers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _parts(rooms: Rooms) -> Parts:
 
 
 def _bound(rooms: Rooms, agents: Agents) -> Bound:
-    """Every verb with the function of its room."""
+    """All verbs with the functions that implement them."""
     return {
         **MeshVerbs(rooms).bound,
         **PairingVerbs(rooms.pairing, rooms.calls, rooms.serving, rooms.words, rooms.explorer.reconsider).bound,
@@ -48,7 +48,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
 
 
 class Node:
-    """One installation. Made by ``node.process.wiring``."""
+    """One installation, built by ``node.process.wiring``."""
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
@@ -69,14 +69,13 @@ class Node:
         self.verbs: dict[str, tuple[Verb, Run]] = {
             verb.name: (verb, run) for verb, run in _bound(rooms, self.agents).items()
         }
-        """Everything that can be asked, by name."""
+        """All verbs, by name."""
 
     async def dispatch(self, name: str, body: bytes, tell: Tell, caller: Caller = OWNER) -> Any:
-        """The result of one verb.
+        """Run one verb and return its result.
 
-        Checks, in order: the verb; whether ``caller`` may call it; its parameters; whether all of them are the caller's to set.
-        What is refused is counted. Errors: ``input.invalid``, ``caller.refused``, those of the verb; a defect becomes
-        ``internal.fault``.
+        Checks, in order: the verb; whether ``caller`` may call it; its parameters; whether the caller may set all of them.
+        Refusals are counted. Errors: ``input.invalid``, ``caller.refused``, those of the verb; a defect becomes ``internal.fault``.
         """
         try:
             verb, run, params = self._asked(name, body, caller)
@@ -93,7 +92,7 @@ class Node:
         except MeshError:
             raise
         except Exception as error:
-            # The last line of defence: a defect must reach the caller as an error with a code, and the log with its trace.
+            # Any other exception is a defect of ours. The caller gets an error with a code, and the log gets the traceback.
             log.exception("defect in %s", verb.name)
             raise MeshError("internal.fault", f"{type(error).__name__} in {verb.name}") from error
 
@@ -102,18 +101,22 @@ class Node:
             raise MeshError("input.invalid", f"no verb {name[:64]}")
         verb, run = self.verbs[name]
         if not verb.admits(caller):
-            needs = f"needs the scope {verb.scope}" if caller.kind in verb.callers else "is for the owner of the node"
+            needs = (
+                f"needs the scope {verb.scope}" if caller.kind in verb.callers else "is only for the owner of the node"
+            )
             raise MeshError("caller.refused", f"{verb.name} {needs}", caller=str(caller), scope=verb.scope)
         try:
             params = msgspec.json.decode(body, type=verb.takes)
+        # Only the first part of the message, because it can repeat the input.
         except msgspec.DecodeError as error:
             raise MeshError("input.invalid", str(error)[:200]) from error
+        # After decoding, because a field counts as set only if its value differs from the default.
         if caller.kind is not CallerKind.OWNER and (field := verb.for_owner(params)):
             raise MeshError("caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller))
         return verb, run, params
 
     async def _on_grants(self, caller: str, push: GrantsPush) -> Done:
-        """A peer says what we may do there from now on. Errors: ``message.invalid``, ``store.*``."""
+        """Handle a message in which a peer states our grants there. Errors: ``message.invalid``, ``store.*``."""
         await self.rooms.changes.heard_grants(caller, push.grants)
         return Done()
 

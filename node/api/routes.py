@@ -1,7 +1,7 @@
-"""Which routes of the peer API are privileged, and what the audit trail says of each.
+"""Declares which routes of the peer API are privileged, and their rows in the audit trail.
 
-Privileged is what lets a peer make this node act in a browser, or ends that. A route that only tells, or adds to what an open
-search allows, is not. A test fails until a new route is listed.
+A route is privileged if it lets a peer make this node act in a browser, or ends that. A route that only informs, or adds data to an
+open search, is not. A test fails until a new route is listed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from protocol.messages import Assignment, SearchSpec
 from protocol.wire import cbor, envelope
 
 UNDECLARED: Final = Row()
-"""A route that is not listed counts as privileged: forgetting one costs rows, never the trail."""
+"""A route that is not listed counts as privileged: a forgotten entry then adds rows instead of leaving them out."""
 
 
 def _sealed(data: bytes, record: type[msgspec.Struct], field: str) -> str:
-    """A field of what a peer sealed, as the peer claims it: nothing is verified yet."""
+    """A field of a sealed record, as the peer claims it; not verified yet."""
     try:
         return str(getattr(cbor.decode_as(envelope.peek(data).payload, record), field))
     except MeshError:
@@ -31,8 +31,8 @@ def _sealed(data: bytes, record: type[msgspec.Struct], field: str) -> str:
 ROUTES: Final[Mapping[str, Row | None]] = {
     "status": None,
     "reach/echo": None,
-    "grants/push": None,  # decides only whom this node asks
-    "keys/push": None,  # what is believed of it leaves a row of its own
+    "grants/push": None,  # only affects which peers this node calls
+    "keys/push": None,  # accepting the revocation writes a separate row
     "keys/pull": None,
     "notices/push": None,  # advice
     "search/open": Row(subject=lambda given: _sealed(given.spec, SearchSpec, "id")),
@@ -49,4 +49,4 @@ ROUTES: Final[Mapping[str, Row | None]] = {
     "log/consistency": None,
     "log/prove": None,
 }
-"""By route; None for what is not privileged."""
+"""Row by route; None for routes that are not privileged."""

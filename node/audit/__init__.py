@@ -1,4 +1,4 @@
-"""The audit trail for people: its rows are listed, exported, verified and anchored in the witness log.
+"""Lists, exports and verifies the audit trail, and anchors it in the witness log.
 
 Owns the anchors. Never changes or removes a row.
 """

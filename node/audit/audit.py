@@ -1,4 +1,4 @@
-"""The audit trail as its owner uses it: list, export, verify; and the anchors that tie it to the witness log.
+"""Lists, exports and verifies the audit trail, and signs anchors of it into the witness log.
 
 A hash chain shows that a row was changed, but not that rows at the end are missing. So if the trail grew, its head is signed and
 entered in the witness log every few minutes, and peers cosign that log. A trail that was cut before such an anchor no longer
@@ -49,7 +49,7 @@ class Audit:
     # --- listing -----------------------------------------------------------------------------------------------------
 
     async def rows(self, asked: ListParams) -> Listed:
-        """The newest rows that fit. ``who``: owner, node, or a peer by name or id. Errors: ``store.corrupt``."""
+        """The newest matching rows. ``who``: owner, node, or a peer by name or id. Errors: ``store.corrupt``."""
         query = AuditQuery(
             since_ms=asked.since_s * 1000,
             until_ms=asked.until_s * 1000,
@@ -72,7 +72,7 @@ class Audit:
         try:
             return self._peers.find(text).node
         except MeshError:
-            return text  # who is no peer any more is known to the trail by its id
+            return text  # a former peer can be found only by its id
 
     # --- anchors -----------------------------------------------------------------------------------------------------
 
@@ -81,6 +81,7 @@ class Audit:
 
         Errors: ``log.rollback``, ``keylog.revoked``, ``keylog.fork``, ``store.*``.
         """
+        # One at a time, because two calls would sign and log the same head twice.
         async with self._anchoring:
             head = await self._store.audit_head()
             subject = _SUBJECT.format(head.number)
@@ -93,8 +94,9 @@ class Audit:
             return made
 
     async def _anchors(self) -> tuple[dict[int, str], tuple[int, ...]]:
-        """Heads by count of rows, and the counts of those that the witness log holds and the store does not."""
+        """Heads by number of rows, and the row numbers of anchors that are in the witness log but not in the store."""
         kept = [found async for found in every_artefact(self._store, kind=KIND_AUDIT_HEAD)]
+        # In a thread, because it verifies a signature for every anchor ever made.
         found, digests = await asyncio.to_thread(self._believed, kept)
         lost = [
             int(leaf.subject.rpartition("/")[2])
@@ -106,25 +108,25 @@ class Audit:
         return found, tuple(lost)
 
     def _believed(self, kept: Sequence[ArtefactRecord]) -> tuple[dict[int, str], set[bytes]]:
-        """Heads by count of rows, and the digests of the artefacts that say them."""
+        """Heads by number of rows, and the digests of their artefacts."""
         found: dict[int, str] = {}
         digests: set[bytes] = set()
         for artefact in kept:
             try:
                 node, said = self._open(artefact.envelope)
             except MeshError:
-                continue  # signed with a key that was disowned since: no anchor any more
+                continue  # signed with a key that was disowned later: no longer an anchor
             if node == self._witness.node:
                 found[said.rows] = said.head
                 digests.add(artefact.digest)
         return found, digests
 
     def _open(self, sealed: bytes) -> tuple[str, HeadStatement]:
-        """Who signed a head, and what it says. Errors: ``envelope.*``, ``message.invalid``."""
+        """The signer and the content of a signed head. Errors: ``envelope.*``, ``message.invalid``."""
         opened = envelope.verify(sealed, kinds=frozenset({KIND_AUDIT_HEAD}), find_key=self._peers.find_key)
         return opened.header.issuer, cbor.decode_as(opened.payload, HeadStatement)
 
-    # --- handing over ------------------------------------------------------------------------------------------------
+    # --- export -----------------------------------------------------------------------------------------------------
 
     async def export(self, out: str) -> Exported:
         """Write the whole trail to ``out``: its lines as they are chained, and a last one with the signed head.
@@ -168,8 +170,8 @@ class Audit:
     async def verify(self, path: str = "") -> Verified:
         """Check this node's trail, or an export of this node or a peer.
 
-        Checks, in order: every row is of the one form, has the next number and names the hash of the one before; what is stored
-        beside it fits; every signed head is that of the trail at its length; no signed head is beyond the end.
+        Checks, in order: every row is well-formed, has the next number and contains the hash of the row before it; the stored
+        columns match the row; every signed head matches the trail at its length; no signed head is beyond the end.
         Errors: ``input.*``; for a file ``envelope.*`` when its head was not signed by a node known here.
         """
         if path:
@@ -189,7 +191,8 @@ class Audit:
 
     def _verify_lines(self, lines: Iterator[bytes]) -> Verified:
         walk, held = _Walk({}), b""
-        for number, line in enumerate(lines):  # one behind, as the last line is no row
+        # The loop is one line behind, because the last line is the head and not a row.
+        for number, line in enumerate(lines):
             if number:
                 walk.line(held)
             held = line
@@ -197,12 +200,12 @@ class Audit:
             end = msgspec.json.decode(held, type=End)
             sealed = bytes.fromhex(end.signed)
         except (msgspec.DecodeError, ValueError) as error:
-            raise MeshError("input.invalid", "the file does not end as an export of the audit trail ends") from error
+            raise MeshError("input.invalid", "the file does not end with the head line of an audit export") from error
         if not sealed:
             raise MeshError("input.invalid", "the head of this export is not signed: its node could not sign then")
         node, said = self._open(sealed)
         if node != end.node:
-            raise MeshError("envelope.issuer", "the head was signed by another node than the export names")
+            raise MeshError("envelope.issuer", "the head was signed by another node than the one that the export names")
         walk.end(Head(said.rows, said.head))
         return walk.found(node, ())
 
@@ -218,13 +221,13 @@ class _Walk:
         self._open: dict[int, None] = {}
 
     def stored(self, page: list[AuditLine]) -> None:
-        """Go on over stored rows, as far as they fit."""
+        """Check stored rows, up to the first that does not match."""
         for kept in page:
             if not self.fault:
                 self._step(kept.line, kept)
 
     def line(self, line: bytes) -> None:
-        """Go on over one line, if all fitted so far."""
+        """Check one more line, if all lines so far matched."""
         if not self.fault:
             self._step(line, None)
 
@@ -250,14 +253,16 @@ class _Walk:
             self._fitting += 1
         elif not self.fault:
             self.broken = min(signed.number, self.head.number + 1)
-            self.fault = f"a head of {signed.number} rows was signed, and this is not it"
+            self.fault = f"the signed head over {signed.number} rows does not match these rows"
 
     def found(self, node: str, lost: tuple[int, ...]) -> Verified:
-        """What the walk has shown, now that it is over."""
+        """The result of the check."""
         beyond = max((*self._anchors, *lost), default=0)
         if not self.fault and beyond > self.head.number:
             self.broken = self.head.number + 1
-            self.fault = f"the trail ends before it, and a head of {beyond} rows was signed: its end was cut off"
+            self.fault = (
+                f"the trail ends too early: a head over {beyond} rows was signed, so rows at the end are missing"
+            )
         return Verified(
             sound=not self.fault,
             node=node,

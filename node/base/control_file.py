@@ -1,4 +1,4 @@
-"""Where the control API of a running node is found: what its clients need, and no more, so that they start fast."""
+"""How a client finds the control API of a running node. Imports little, because every command loads it at its start."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import msgspec
 CONTROL_FILE: Final = "control.json"
 SOCKET_FILE: Final = "control.sock"
 AGENTS_DIRECTORY: Final = "control"
-"""Below the data directory: holds the socket for agents and no secret, so that it can be shown to a container."""
+"""Directory inside the data directory for the socket of agents. It contains no secret, so it can be mounted in a container."""
 AGENTS_SOCKET_FILE: Final = "agents.sock"
+# Below the limits of Linux (108 bytes) and macOS (104 bytes).
 _SOCKET_PATH_BYTES_MAX: Final = 100
 
 
@@ -23,8 +24,10 @@ class ControlInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def socket_path(socket: Path, directory: int) -> str:
-    """A path of ``socket`` that fits ``sun_path`` (108 bytes), through its open ``directory`` if need be."""
+    """A path of ``socket`` that fits in ``sun_path`` (108 bytes). A longer path is replaced by one through the open
+    ``directory``."""
     direct = str(socket)
     if len(direct.encode()) <= _SOCKET_PATH_BYTES_MAX:
         return direct
+    # The kernel resolves this through the open descriptor, so the length of the real path does not matter.
     return f"/proc/self/fd/{directory}/{socket.name}"

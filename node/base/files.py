@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic file writes: a reader sees the complete old file or the complete new one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from pathlib import Path
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """``data`` in ``path``, durable and with ``mode``; a crash leaves the old file or the new one."""
+    """Write ``data`` to ``path``, durably and with ``mode``; a crash leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same directory, because a rename is atomic only within one file system.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
+            # Before the rename: otherwise a power cut could leave the new name with empty content.
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+    # The rename is durable only after the directory has been synced too.
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)
@@ -29,5 +32,5 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """``write_atomic`` for what only the owner may read."""
+    """``write_atomic`` with permissions for the owner only."""
     write_atomic(path, data, mode=0o600)

@@ -1,4 +1,4 @@
-"""Watches how long the event loop is blocked: a timer that is late shows it."""
+"""Measures how long the event loop is blocked, by the delay of a repeating timer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WINDOW_S: Final = 60.0
 
 
 class LoopWatch:
-    """The longest block since it was started, and in the last minute or two."""
+    """The longest block since the start, and during the last one to two minutes."""
 
     def __init__(self) -> None:
         self._timer: asyncio.TimerHandle | None = None
@@ -32,7 +32,7 @@ class LoopWatch:
         self._wait()
 
     def stop(self) -> None:
-        """Watch no more. Twice is once."""
+        """Stop watching. A second call does nothing."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""Walks long lists of the store page by page: others get their turn between two pages, and memory holds one."""
+"""Iterates over long lists in the store page by page: other tasks can run between pages, and only one page is in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and scripts are given to read: records as plain JSON values, where bytes become hex; numbers of things."""
+"""Converts records to plain JSON values, with bytes as hex, and formats counts with their nouns."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import msgspec
 
 
 def plain(value: Any) -> Any:
-    """``value`` as dicts, lists, text and numbers."""
+    """Convert ``value`` to dicts, lists, text and numbers."""
     return _hexed(msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True))
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """``count`` with its noun: ``1 lease``, ``2 leases``; ``many`` where an s at the end does not make the plural."""
+    """``count`` with its noun: ``1 lease``, ``2 leases``; ``many``: the plural, if it is not formed with s."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 

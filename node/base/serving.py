@@ -1,4 +1,4 @@
-"""Whether this node serves peers now, and where: set by the process that serves, asked by every room."""
+"""Whether this node serves peers now, and at which address. The serving process sets it; every room can read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From error codes to exit codes, and to the HTTP status of the control API."""
+"""Maps error codes to exit codes and to HTTP statuses of the control API."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ _STATUS_BY_CODE: Final = {
 
 
 def exit_code(code: str) -> int:
-    """The exit code of a command that failed with ``code``: 1 the answer is no, 2 the call, 3 the machine, 4 a peer."""
+    """The exit code of a command that failed with ``code``: 1 the answer is no, 2 wrong usage, 3 a fault of this machine, 4
+    a fault of a peer."""
     return _EXIT_BY_CODE.get(code, _EXIT_BY_BLAME[CODES[code].blame])
 
 
 def http_status(code: str) -> int:
-    """The HTTP status of an answer that failed with ``code``."""
+    """The HTTP status of a call that failed with ``code``."""
     return _STATUS_BY_CODE.get(code, _STATUS_BY_BLAME[CODES[code].blame])
 
 
 def from_dict(value: object) -> MeshError:
-    """The error another process of ours reported. An unknown code is a defect, not a crash."""
+    """Rebuild an error that another process of this node reported. An unknown code becomes ``internal.fault``."""
     if isinstance(value, dict) and value.get("code") in CODES:
         detail = value.get("detail")
         return MeshError(

@@ -1,4 +1,4 @@
-"""Finds what is stored under an id that a person typed, also where it is no id.
+"""Finds stored records by id, including records whose stored id is malformed.
 
 Ids in received records are checked when they arrive. But a store may contain records from before that check existed. Their owner
 must be able to show, stop and remove them.
@@ -19,7 +19,7 @@ class Stored(Protocol):
 
     @property
     def id(self) -> str:
-        """Under which it is stored."""
+        """The id under which the record is stored."""
 
 
 T = TypeVar("T", bound=Stored)
@@ -31,7 +31,7 @@ async def find_stored(
     get: Callable[[str], Awaitable[T | None]],
     every: Callable[[], Awaitable[Iterable[T]]],
 ) -> T | None:
-    """The record of the id ``text``; a record whose id is no id is found by exactly that text, or by the text that is printed.
+    """The record with the id ``text``. A record with a malformed id is found by exactly that text, or by the text as printed.
 
     Errors: ``id.invalid``, ``store.*``.
     """
@@ -39,7 +39,8 @@ async def find_stored(
         whole = ids.parse_id(kind, text)
     except MeshError:
         found = await get(text)
-        if found is None and " " in text:  # what is printed has a space in the place of each control character
+        # Output replaces each control character by a space, so the printed id can differ from the stored one.
+        if found is None and (" ") in text:
             found = next((one for one in await every() if one_line(one.id) == text), None)
         if found is None:
             raise

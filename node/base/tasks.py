@@ -22,8 +22,9 @@ class Tasks:
         self._running: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Run ``work`` until it ends or the room closes; a defect that ends it is logged at once."""
+        """Run ``work`` until it ends or the room closes; an unexpected exception in it is logged at once."""
         task = asyncio.create_task(work, name=name)
+        # asyncio has only weak references to tasks, so a strong one is needed.
         self._running.add(task)
         task.add_done_callback(self._ended)
         return task
@@ -34,7 +35,8 @@ class Tasks:
             log.error("defect in task “%s”", task.get_name(), exc_info=task.exception())
 
     async def close(self) -> None:
-        """Cancel what runs and wait until it has ended. Twice is once."""
+        """Cancel all running tasks and wait until they have ended. Twice is once."""
+        # A task may close its own room, and waiting for itself would never end.
         running = self._running - {asyncio.current_task()}
         for task in running:
             task.cancel()
@@ -42,9 +44,11 @@ class Tasks:
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``, which always runs to its end: a caller that is cancelled waits for it and is cancelled after that."""
+    """Run ``work`` to its end and return its result. If the caller is cancelled, the cancellation takes effect after
+    ``work`` has ended."""
     task = asyncio.ensure_future(work)
     interrupted = False
+    # wait() and not shield(): after a cancel this goes on waiting for the same task.
     while not task.done():
         try:
             await asyncio.wait({task})
@@ -68,16 +72,16 @@ async def any_of(*waits: Coroutine[Any, Any, object]) -> None:
 
 
 async def either(event: asyncio.Event, sleep: Coroutine[Any, Any, None]) -> None:
-    """Until ``event`` is set or ``sleep`` has ended; the event is cleared."""
+    """Wait until ``event`` is set or ``sleep`` ends, then clear the event."""
     await any_of(event.wait(), sleep)
     event.clear()
 
 
 @asynccontextmanager
 async def interruptible() -> AsyncIterator[Callable[[MeshError], None]]:
-    """A block that can be ended from outside, with the error that the function is given. Once it is over, that does nothing.
+    """Yield a function that ends the block from outside with the error it is given. After the block it does nothing.
 
-    What runs in the block is cancelled, and so cleans up as for Ctrl-C. The first error counts.
+    The block is cancelled, so it cleans up as after Ctrl-C. Only the first error has an effect.
     """
     why: MeshError | None = None
     over = False

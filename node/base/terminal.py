@@ -10,7 +10,7 @@ from protocol.wire.line import OBEYED, one_line
 
 
 def one_lined(value: Any) -> Any:
-    """Plain ``value`` with every text in it, keys too, as one line that a terminal shows and does not obey."""
+    """Replace every text in ``value``, keys included, by one line without terminal control sequences."""
     match value:
         case str():
             return one_line(value)
@@ -23,14 +23,14 @@ def one_lined(value: Any) -> Any:
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """Plain ``value`` as JSON, exact, with what a terminal would obey escaped; with ``indent`` None in one line."""
+    """``value`` as exact JSON, with terminal control characters escaped; on one line if ``indent`` is None."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    # A line feed within a text is escaped by now: those that are left part the lines.
+    # JSON escapes line feeds inside texts, so the remaining ones separate lines and stay.
     return OBEYED.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
 
 
 class LineFormatter(logging.Formatter):
-    """A record is one line; of a defect, the trace follows, each line of it set in."""
+    """Formats a log record as one line. The lines of a traceback follow it, indented."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return one_line(super().formatMessage(record))

@@ -1,4 +1,4 @@
-"""``trailmesh agent``: tokens for programs, and how they look to a person."""
+"""``trailmesh agent``: manages tokens for programs and prints them for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Final
 
 import click
 
-from node.base import counted
 from node.cli.build import Look, commands_of
 from node.cli.common import Result, moment, table
 from node.verbs import agent as verbs
@@ -51,8 +50,8 @@ def _of(used: int, most: int) -> str:
 
 
 def _show_removed(r: Result) -> None:
-    ended = f"; {counted(r['ended'], 'thing')} it was doing ended" if r["ended"] else ""
-    click.echo(f"removed {r['name']}: its token is worth nothing now{ended}")
+    ended = f"; ended {r['ended']} of its calls, browser runs and live sessions" if r["ended"] else ""
+    click.echo(f"removed {r['name']}: its token is no longer valid{ended}")
 
 
 LOOKS: Final = {

@@ -1,4 +1,4 @@
-"""``trailmesh audit``: how the audit trail looks to a person."""
+"""``trailmesh audit``: prints the audit trail for people."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def _show_exported(r: Result) -> None:
 
 def _show_verified(r: Result) -> None:
     click.echo(f"node  {r['node']}\nrows  {r['rows']}\nhead  {r['head']}")
-    click.echo(f"{r['anchors']} signed heads fit")
+    click.echo(f"{r['anchors']} signed heads match")
     if r["anchors_lost"]:
-        click.echo(f"{r['anchors_lost']} heads are in the witness log, but what they said is not kept or not believed")
+        click.echo(f"{r['anchors_lost']} heads are in the witness log, but their content is not stored or not accepted")
     if r["unfinished"]:
-        click.echo(f"begun and not ended: {', '.join(map(str, r['unfinished']))}")
+        click.echo(f"begun but not ended: {', '.join(map(str, r['unfinished']))}")
     click.echo("sound" if r["sound"] else f"NOT sound: row {r['broken']}: {r['fault']}")
 
 

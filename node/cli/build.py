@@ -1,4 +1,4 @@
-"""Commands made from the declarations of verbs: words, arguments, options, help. What is added here is how a result looks."""
+"""Builds commands from the declarations of verbs: names, arguments, options, help. A ``Look`` adds how a result is printed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _plainly(result: Any) -> None:
-    """A result as a person reads it where no command says more: one line a field, lists below their name."""
+    """Print a result that has no format of its own: one line per field, lists below the field's name."""
     for name, value in result.items():
         if isinstance(value, list):
             click.echo(f"{name.replace('_', ' ')}:{'' if value else ' none'}")
@@ -34,29 +34,30 @@ def _plainly(result: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a command adds to its verb."""
+    """What a command adds to its verb: output, progress lines, confirmation, exit code."""
 
     text: Callable[[Any], None] = _plainly
     """Prints a result for a person."""
     line: Callable[[Result], str] | None = None
-    """One line for an event of progress; empty for none."""
+    """One line for a progress event; empty for none."""
     prepare: Callable[[Result, Result], None] | None = None
-    """Completes the parameters (first) by what was typed (second). Errors: ``input.invalid``."""
+    """Completes the parameters (first argument) from the parsed options (second). Errors: ``input.invalid``."""
     status: Callable[[Any], int] = lambda result: 0
     """The exit code of a result."""
     confirm: str = ""
-    """A question about what was typed that a person must agree to; ``--yes`` agrees in advance."""
+    """A question that the user must confirm before the call; ``--yes`` confirms it in advance."""
 
 
 def commands_of(verbs: tuple[Verb, ...], looks: Mapping[str, Look]) -> list[click.Command]:
-    """The commands of those of ``verbs`` that have one, in their order. looks: by name of the verb."""
+    """The commands of all ``verbs`` that have one, in the same order. looks: by name of the verb."""
     return [command_of(verb, looks.get(verb.name, Look())) for verb in verbs if verb.command]
 
 
 def takes(verb: Verb) -> Callable[[Any], Any]:
-    """The arguments and options of ``verb``, for its command or one that does more than call it."""
+    """Add the arguments and options of ``verb`` to its command, or to a command that does more than call it."""
 
     def decorate(command: Any) -> Any:
+        # click shows the option that was added last first, so add them in reverse order.
         for field in reversed(_fields(verb)):
             if field.shown:
                 command = field.decorate(command)
@@ -66,7 +67,8 @@ def takes(verb: Verb) -> Callable[[Any], Any]:
 
 
 def given(verb: Verb, typed: Result) -> Result:
-    """The parameters of ``verb`` by what was typed; those that no command offers are left out. Errors: ``input.invalid``."""
+    """The parameters of ``verb`` from the command line. Parameters that no command offers are left out. Errors:
+    ``input.invalid``."""
     return {field.name: field.read(typed[field.name]) for field in _fields(verb) if field.name in typed}
 
 
@@ -87,12 +89,12 @@ def command_of(verb: Verb, look: Look) -> click.Command:
 
     command = takes(verb)(common_options(run))
     if look.confirm:
-        command = click.option("--yes", is_flag=True, help="Do not ask.")(command)
+        command = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)
 
 
 def group_of(verb: Verb, look: Look) -> click.Group:
-    """A group that calls ``verb`` when none of its commands is named."""
+    """A group that calls ``verb`` if no subcommand is given."""
     alone = command_of(verb, look)
     assert alone.callback is not None
     call = alone.callback
@@ -113,9 +115,9 @@ def group_of(verb: Verb, look: Look) -> click.Group:
 
 
 def parameter(verb: Verb, name: str, *, needed: bool = True, text: str = "") -> Callable[[F], F]:
-    """One argument or option of ``verb``, for a command that is more than this verb.
+    """One argument or option of ``verb``, for a command that does more than call this verb.
 
-    needed: False where the command can do without it. text: its help, where it is not that of the declaration.
+    needed: False if the command can do without it. text: its help, if it differs from the declaration.
     """
     field = next(field for field in _fields(verb) if field.name == name)
     field.required = field.required and needed
@@ -126,7 +128,7 @@ def parameter(verb: Verb, name: str, *, needed: bool = True, text: str = "") -> 
 
 
 class _Field:
-    """One parameter of a verb, as the command line offers it."""
+    """One parameter of a verb on the command line."""
 
     def __init__(self, name: str, hint: Any, field: msgspec.structs.FieldInfo) -> None:
         self.name = name
@@ -143,14 +145,14 @@ class _Field:
         self._many = get_origin(self._type) in (tuple, list, dict)
 
     def read(self, typed: Any) -> Any:
-        """What the verb is given for what was typed. Errors: ``input.invalid``."""
+        """The value for the verb, parsed from the command line. Errors: ``input.invalid``."""
         reads = self._extra.get("reads")
         if reads:
             return READERS[reads](self.name, typed)
         return list(typed) if self._many else typed
 
     def decorate(self, command: Any, *, text: str = "") -> Any:
-        """``command`` with this argument or option."""
+        """Add this argument or option to ``command``."""
         text = text or self._meta.description or ""
         metavar = self._extra.get("metavar") or None
         if self._extra.get("argument"):
@@ -164,13 +166,13 @@ class _Field:
             )(command)
         flag = self._extra.get("flag") or f"--{self.name.replace('_', '-')}"
         if self._type is bool:
-            on = bool(self._default)  # to give a flag is to say the opposite
+            on = bool(self._default)  # a flag whose default is true can only be given as its opposite
             return click.option(
                 flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=text
             )(command)
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
-        # What is read from what was typed has another form than the parameter: an empty default is nothing typed.
+        # A parsed parameter has another type than the typed text, so its default cannot be click's: empty means not given.
         unset = self._default is msgspec.NODEFAULT or (reads and not self._default)
         default: Any = () if self._many else (None if unset else self._default)
         return click.option(
@@ -182,7 +184,9 @@ class _Field:
             required=self.required,
             show_default=shown,
             help=text,
-            **({} if self.required else {"default": default}),  # with a default, None too, nothing is ever missing
+            **(
+                {} if self.required else {("default"): default}
+            ),  # click treats an argument with a default as optional, even if the default is None
         )(command)
 
     def _kind(self) -> Any:
@@ -200,7 +204,7 @@ def _fields(verb: Verb) -> list[_Field]:
     return [_Field(item.name, hints[item.name], item) for item in msgspec.structs.fields(verb.takes)]
 
 
-# --- what is typed, and what is meant --------------------------------------------------------------------------------
+# --- readers of option values ----------------------------------------------------------------------------------------
 
 
 def _file(name: str, typed: str) -> str:
@@ -219,13 +223,13 @@ def _id_or_path(name: str, typed: str) -> str:
 
 
 def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
-    """Secrets by name. They are read from files, because arguments can be seen by other users of the machine."""
+    """Secrets by name. They are read from files because other users of the machine can see the arguments of a process."""
     secrets = {}
     for text in typed:
         known, _, source = text.partition("=")
         if not known or not source.startswith("@"):
             raise MeshError(
-                "input.invalid", "--secret wants NAME=@FILE: arguments can be seen by others on this machine"
+                "input.invalid", "--secret needs NAME=@FILE, because other users of this machine can see arguments"
             )
         try:
             secrets[known] = Path(source[1:]).read_text().rstrip("\n")
@@ -235,13 +239,13 @@ def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
 
 
 def _duration(name: str, typed: str | None) -> int:
-    """``90m``, ``12h``, ``30d`` in seconds; 0 for nothing typed."""
+    """The seconds of ``90m``, ``12h``, ``30d``; 0 if the option is not given."""
     if not typed:
         return 0
     number, unit = typed[:-1], typed[-1]
     if not (number.isascii() and number.isdigit()) or int(number) == 0 or unit not in _SECONDS or len(number) > 9:
         flag = name.removesuffix("_s").replace("_", "-")
-        raise MeshError("input.invalid", f"--{flag} wants a time such as 90m, 12h or 30d, not {typed!r}")
+        raise MeshError("input.invalid", f"--{flag} needs a duration such as 90m, 12h or 30d, not {typed!r}")
     return int(number) * _SECONDS[unit]
 
 
@@ -249,18 +253,18 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def _pairs(name: str, typed: tuple[str, ...]) -> dict[str, str]:
-    """Values by name."""
+    """Parse ``KEY=VALUE`` options into a mapping."""
     pairs = {}
     for text in typed:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise MeshError("input.invalid", f"--{name} wants KEY=VALUE, not {text[:80]!r}")
+            raise MeshError("input.invalid", f"--{name} needs KEY=VALUE, not {text[:80]!r}")
         pairs[key] = value
     return pairs
 
 
 def _words(name: str, typed: tuple[str, ...]) -> list[str]:
-    """The words of a command as a shell would part them; no shell ever sees them."""
+    """Split a command into words by the rules of a shell. No shell runs it."""
     try:
         return [word for text in typed for word in shlex.split(text)]
     except ValueError as error:
@@ -277,4 +281,4 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "words": _words,
     "utc": lambda name, typed: utc_seconds(f"--{name.removesuffix('_s')}", typed),
 }
-"""By ``reads`` of a parameter: the name of the parameter and what was typed, to what the verb is given."""
+"""Readers by ``reads`` of a parameter: ``(name of the parameter, typed value) -> value for the verb``."""

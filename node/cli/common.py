@@ -1,4 +1,4 @@
-"""What every command does alike: find the node, run a verb, show progress, print a result or an error, choose an exit code."""
+"""Shared by all commands: find the node, run a verb, show progress, print a result or an error, choose an exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUNDLE_SUFFIX: Final = ".tmsession"
 
 
 class Program(click.Group):
-    """A group that is a program: what is wrong with the words it was given is said as every other error, if by ``--json``."""
+    """The top-level group. It reports usage errors in the same form as all other errors, also with ``--json``."""
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
         given = sys.argv[1:] if args is None else args
@@ -43,7 +43,7 @@ class Program(click.Group):
 
 
 def common_options(command: F) -> F:
-    """``--home`` and ``--json``, and one way to end."""
+    """Add ``--home`` and ``--json`` to a command, and handle its errors and exit code."""
 
     @click.option(
         "--home",
@@ -58,18 +58,18 @@ def common_options(command: F) -> F:
         except MeshError as error:
             fail(error, as_json=as_json)
         except KeyboardInterrupt:
-            fail(MeshError("internal.cancelled", "interrupted; what was committed is kept"), as_json=as_json)
+            fail(MeshError("internal.cancelled", "interrupted; committed work is kept"), as_json=as_json)
 
     return run  # type: ignore[return-value]
 
 
 def passphrase_option(command: F) -> F:
-    """``--passphrase-file`` of a command that opens the witness key."""
+    """Add ``--passphrase-file`` to a command that opens the witness key."""
     return click.option(
         "--passphrase-file",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),
-        help="The passphrase of a sealed witness key.  [default: $TRAILMESH_PASSPHRASE_FILE, else a prompt]",
+        help="File with the passphrase of a sealed witness key.  [default: $TRAILMESH_PASSPHRASE_FILE, else a prompt]",
     )(command)
 
 
@@ -81,7 +81,8 @@ def home_path(home: str | None) -> Path:
 
 
 def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any = None) -> Any:
-    """The result of ``verb``; progress goes to standard error, through ``show(event) -> line``; a line is said once."""
+    """Call ``verb`` and return its result. Progress goes to standard error through ``show(event) -> line``; equal lines are
+    printed once."""
     from node.process.client import call
 
     path = home_path(home)
@@ -99,10 +100,10 @@ def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any =
 
 
 def acting_as(home: Path) -> AsAgent | None:
-    """The agent as which commands call, if ``--token-file`` or the environment names the file of its token; None for the owner.
+    """The agent as which commands call, if ``--token-file`` or the environment names a token file; None for the owner.
 
-    The file, never the token: arguments are seen by every user of a machine, and variables are handed on to every program that is
-    started. Errors: ``input.invalid``.
+    They name a file, never the token itself: every user of a machine can see arguments, and every child process inherits
+    environment variables. Errors: ``input.invalid``.
     """
     from node.config import settings
 
@@ -117,15 +118,15 @@ def acting_as(home: Path) -> AsAgent | None:
 
 
 def owner_only(what: str) -> None:
-    """Nothing, unless commands call as an agent: what opens the data directory is not for agents. Errors: ``caller.refused``."""
+    """Refuse if commands call as an agent: agents may not use commands that open the data directory. Errors: ``caller.refused``."""
     if acting_as(Path()) is not None:
-        raise MeshError("caller.refused", f"{what} is for the owner of the node, and a token file is named")
+        raise MeshError("caller.refused", f"{what} is only for the owner of the node, but a token file is given")
 
 
 def run_async(work: Any) -> Any:
     """Run a coroutine; Ctrl-C and SIGTERM cancel it so that it can clean up, then raise ``KeyboardInterrupt``."""
 
-    if logging.lastResort is not None:  # what a node in this process warns of goes to standard error
+    if logging.lastResort is not None:  # a node in this process writes its warnings to standard error
         logging.lastResort.setFormatter(LineFormatter())
 
     async def guarded() -> Any:
@@ -134,7 +135,8 @@ def run_async(work: Any) -> Any:
 
         def stop() -> None:
             nonlocal interrupted
-            if not interrupted:  # once: what cleans up is not to be interrupted, and every wait in it is bounded
+            # Only the first signal cancels: clean-up must not be interrupted, and every wait in it is bounded.
+            if not interrupted:
                 interrupted = True
                 task.cancel()
 
@@ -152,12 +154,12 @@ def run_async(work: Any) -> Any:
 
 
 def is_session_id(text: str) -> bool:
-    """Whether ``text`` stands for a session, not a file: bundles are called by the id of their session."""
+    """Whether ``text`` is a session id and not a file. Bundle files are usually named after their session."""
     return text.lower().startswith("ses-") and not text.endswith(BUNDLE_SUFFIX) and not Path(text).is_file()
 
 
 def agree(question: str, *, yes: bool) -> None:
-    """Go on once a person agrees, or ``--yes`` was given. Errors: ``input.invalid`` without either."""
+    """Ask for confirmation unless ``--yes`` was given. Errors: ``input.invalid`` if the person refuses or there is no terminal."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -167,7 +169,7 @@ def agree(question: str, *, yes: bool) -> None:
 
 
 def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
-    """Print ``result`` as JSON, or let ``text`` print it for a person, every text in it as one line."""
+    """Print ``result`` as JSON, or through ``text`` for a person. Each value of it is printed on one line."""
     if as_json:
         click.echo(json_text(result))
     else:
@@ -175,7 +177,7 @@ def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
 
 
 def fail(error: MeshError, *, as_json: bool) -> NoReturn:
-    """Print the one form of an error and leave with its exit code."""
+    """Print an error in the common form and exit with its code."""
     error = error.shown
     if as_json:
         click.echo(json_text({"error": error.to_dict()}))
@@ -184,7 +186,9 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
         click.echo(one_line(f"  → {error.remedy}"), err=True)
         if "session" in error.detail:
             click.echo(
-                one_line(f"  kept as {error.detail['session']}: `trailmesh session show` has what happened until then"),
+                one_line(
+                    f"  kept as {error.detail['session']}: `trailmesh session show` shows what happened until then"
+                ),
                 err=True,
             )
     sys.exit(exit_code(error.code))
@@ -198,28 +202,28 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
     shown = Table(title=title, title_justify="left", header_style="bold")
     for index, column in enumerate(columns):
-        # The first column holds what people copy: it is never broken over lines.
+        # People copy ids from the first column, so it is never wrapped.
         shown.add_column(column, overflow="fold", no_wrap=index == 0)
     for row in rows:
-        # Text, not str: what a page or a peer wrote is never markup here.
+        # Text, not str: rich would interpret markup in text from a page or a peer.
         shown.add_row(*(Text(cell) for cell in row))
     Console().print(shown)
 
 
 def short_caller(who: str) -> str:
-    """Who called, as lines have it: node ids are cut, ``owner`` and ``agent:NAME`` are not."""
+    """The caller, for one line of output: node ids are shortened, ``owner`` and ``agent:NAME`` are not."""
     return who if ":" in who or len(who) < 8 else who[:7]
 
 
 def moment(milliseconds: int) -> str:
-    """A time in UTC for people; empty for 0."""
+    """A time in UTC, for display; empty for 0."""
     from datetime import UTC, datetime
 
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else ""
 
 
 def utc_seconds(option: str, text: str | None) -> int:
-    """The UTC time given with ``option`` as seconds since 1970; 0 for none. Errors: ``input.invalid``."""
+    """The UTC time given with ``option``, in seconds since 1970; 0 for none. Errors: ``input.invalid``."""
     from datetime import UTC, datetime
 
     if not text:
@@ -227,5 +231,5 @@ def utc_seconds(option: str, text: str | None) -> int:
     try:
         given = datetime.fromisoformat(text)
     except ValueError as error:
-        raise MeshError("input.invalid", f"{option} wants a time like 2025-03-01T12:00, not {text!r}") from error
+        raise MeshError("input.invalid", f"{option} needs a time such as 2025-03-01T12:00, not {text!r}") from error
     return max(1, int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()))

@@ -1,4 +1,4 @@
-"""The commands of ``trailmesh node`` about whom this node trusts no longer: how they look to a person."""
+"""``trailmesh node distrust``, ``trust`` and ``notices``: prints their results for people."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from protocol.trust.grants import in_words
 
 
 def _show_distrusted(r: Result) -> None:
-    click.echo(f"{r['name']} ({r['node'][:7]}) is distrusted since {moment(r['since_ms'])} UTC")
-    click.echo(f"it is out of {counted(r['searches'], 'search', 'searches')}, with everything it found there")
+    click.echo(f"{r['name']} ({r['node'][:7]}) has been distrusted since {moment(r['since_ms'])} UTC")
+    click.echo(f"it was removed from {counted(r['searches'], 'search', 'searches')}, together with its results")
     _show_told(r)
 
 
@@ -26,15 +26,15 @@ def _show_trusted(r: Result) -> None:
 
 def _show_told(r: Result) -> None:
     if r["notify"]:
-        click.echo(f"peers that were told: {', '.join(r['told']) or 'none'}")
+        click.echo(f"peers notified: {', '.join(r['told']) or 'none'}")
     if r["not_told"]:
-        click.echo(f"not reached: {', '.join(r['not_told'])}; the same command again tells them")
+        click.echo(f"not reached: {', '.join(r['not_told'])}; repeat the command to notify them")
 
 
 def _show_notices(r: Result) -> None:
     if not r["received"] and not r["given"]:
         click.echo("no notices")
-    for title, shown in (("what peers say", r["received"]), ("what this node says", r["given"])):
+    for title, shown in (("notices from peers", r["received"]), ("notices from this node", r["given"])):
         rows = [
             [n["about_name"] or n["about"][:7], n["by_name"] or n["by"][:7], moment(n["since_ms"]), n["reason"]]
             for n in shown

@@ -1,4 +1,4 @@
-"""``trailmesh events``: what changes on a node, as a list or as it happens."""
+"""``trailmesh events``: lists the changes on a node, or follows them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from node.verbs import events as verbs
 
 @click.command(name="events", help=verbs.LIST.help, context_settings={"help_option_names": ["-h", "--help"]})
 @takes(verbs.LIST)
-@click.option("--follow", is_flag=True, help="Go on with each change as it happens.")
+@click.option("--follow", is_flag=True, help="Print each change as it happens.")
 @common_options
 def group(home: str | None, as_json: bool, follow: bool, **typed: Any) -> None:
-    """As its verb says."""
+    """See the help of the verb ``events.list``."""
     params = given(verbs.LIST, typed)
     if follow:
         _follow(home, params, as_json=as_json)
@@ -39,7 +39,7 @@ def _follow(home: str | None, params: Result, *, as_json: bool) -> None:
     def wait() -> None:
         nonlocal away
         if not away:
-            click.echo("the node does not serve: waiting for it", err=True)
+            click.echo("the node is not running: waiting for it", err=True)
         away = True
 
     try:
@@ -48,7 +48,7 @@ def _follow(home: str | None, params: Result, *, as_json: bool) -> None:
     except KeyboardInterrupt:
         since = params.get("since")
         if since is not None:
-            click.echo(f"to go on: trailmesh events --follow --since {since}", err=True)
+            click.echo(f"to continue: trailmesh events --follow --since {since}", err=True)
 
 
 def _show(r: Result) -> None:

@@ -24,7 +24,7 @@ def group() -> None:
 @group.command(help=verbs.RUN.help)
 @parameter(verbs.RUN, "goal", needed=False)
 @parameter(verbs.RUN, "start", needed=False)
-@parameter(verbs.RUN, "until", needed=False, text="What must hold on the page: YAML, or @FILE. See below.")
+@parameter(verbs.RUN, "until", needed=False, text="Condition that the page must meet: YAML, or @FILE. See below.")
 @parameter(verbs.RUN, "peers")
 @click.option("--alone", is_flag=True, help="Explore without peers.")
 @parameter(verbs.RUN, "seconds")
@@ -33,8 +33,8 @@ def group() -> None:
     "--resume",
     "search",
     metavar="SEARCH",
-    help="Follow a running search, or take up one that ended without success, for --seconds from now. Of a search that a "
-    "peer coordinates: take part again.",
+    help="Follow a running search, or resume one that ended without success, for --seconds from now. A search that a "
+    "peer coordinates is joined again.",
 )
 @common_options
 def run(
@@ -74,15 +74,15 @@ def run(
     try:
         result = run_verb(home, verb.name, params, show=show)
     except KeyboardInterrupt:
-        again = f"; `trailmesh explore run --resume {search}` takes the search up again" if search else ""
+        again = f"; `trailmesh explore run --resume {search}` continues the search" if search else ""
         raise MeshError(
-            "internal.cancelled", f"interrupted; what was found is kept{again}", search=search or ""
+            "internal.cancelled", f"interrupted; the results so far are kept{again}", search=search or ""
         ) from None
     emit(result, as_json=as_json, text=show_summary)
 
 
 def show_summary(r: Result) -> None:
-    """Print a search for a person."""
+    """Print a search for people."""
     click.echo(f"{r['search']}  {r['status']}  {r['goal']}")
     rows = [
         [
@@ -139,12 +139,12 @@ def show(home: str | None, search: str | None, html: str, limit: int, as_json: b
 def _show_removed(r: Result) -> None:
     click.echo(f"removed {r['search']}")
     for peer in r["freed"]:
-        click.echo(f"{peer['name'] or peer['node'][:7]} has {peer['bytes'] / 1024:.0f} KiB of its disk back")
+        click.echo(f"{peer['name'] or peer['node'][:7]} has {peer['bytes'] / 1024:.0f} KiB of disk space freed")
 
 
 LOOKS: Final = {
     "explore.stop": Look(text=show_summary),
-    "explore.remove": Look(text=_show_removed, confirm="Remove {search} with everything that was found?"),
+    "explore.remove": Look(text=_show_removed, confirm="Remove {search} with all its results?"),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

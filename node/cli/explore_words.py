@@ -1,4 +1,4 @@
-"""What the commands of searches and of schedules share: a condition as it is typed, the progress of a search as it is read."""
+"""Shared by the commands of searches and schedules: parses conditions and formats progress events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.errors import MeshError
 
 
 def read_condition(text: str) -> Any:
-    """The plain data of a condition given as YAML or ``@FILE``. Errors: ``condition.invalid``."""
+    """Parse a condition given as YAML or ``@FILE`` into plain data. Errors: ``condition.invalid``."""
     from node.config import load_yaml
 
     try:
@@ -26,7 +26,7 @@ def read_condition(text: str) -> Any:
 
 
 def progress_line(event: Result) -> str:
-    """One line for what a running search tells; empty for none."""
+    """One line for a progress event of a search; empty for none."""
     if "participants" in event:
         return f"search {event['search']} with {counted(len(event['participants']), 'node')}"
     if "visits" in event:
@@ -40,9 +40,9 @@ def progress_line(event: Result) -> str:
     if "claim" in event:
         return f"  {event['peer'][:7]} claims success after {counted(event['claim'], 'step')}: replaying …"
     if "claim_refused" in event:
-        return f"  the claim of {event['peer'][:7]} did not hold"
+        return f"  the claim of {event['peer'][:7]} was not confirmed by the replay"
     if "lease_expired" in event:
-        return f"  {event['peer'][:7]} fell silent: its branch is open again"
+        return f"  {event['peer'][:7]} stopped answering: its branch can be leased again"
     if "error" in event:
         return f"  {event['peer'][:7]} could not take a branch: {event['error']}"
     return ""

@@ -1,4 +1,4 @@
-"""The commands of ``trailmesh node`` about the node's own keys."""
+"""``trailmesh node id``, ``rotate``, ``recover`` and ``revoke-self``: commands for the node's own keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.errors import MeshError
 @click.command(name="id")
 @common_options
 def show_id(home: str | None, as_json: bool) -> None:
-    """Say who this node is: full id, short form, and six words to compare over the telephone."""
+    """Show the id of this node: full, short, and as six words to compare over the telephone."""
     from node.config import passphrase_source
     from node.process.wiring import fingerprint_words, open_key_store
     from node.trust import describe
@@ -37,7 +37,7 @@ def show_id(home: str | None, as_json: bool) -> None:
 
 
 def _key_number(result: Result) -> int:
-    """Every event but a revocation brought a key."""
+    """The number of the current key. Every event except a revocation adds a key."""
     return int(result["events"]) - (result["revoked_s"] is not None)
 
 
@@ -55,12 +55,12 @@ def recover(home: str | None, as_json: bool, **typed: Any) -> None:
 
 
 @click.command(name="revoke-self", help=verbs.REVOKE_SELF.help)
-@click.option("--yes", is_flag=True, help="Yes, end this node.")
+@click.option("--yes", is_flag=True, help="Confirm: revoke this node.")
 @takes(verbs.REVOKE_SELF)
 @common_options
 def revoke_self(home: str | None, yes: bool, as_json: bool, **typed: Any) -> None:
     if not yes:
-        raise MeshError("input.invalid", "this ends the node for every peer: repeat the command with --yes")
+        raise MeshError("input.invalid", "every peer will refuse this node from now on: repeat the command with --yes")
     params = given(verbs.REVOKE_SELF, typed)
     if params["key_file"] or params["words_file"]:
         _check_files(params)
@@ -75,7 +75,7 @@ def _show_revoked(result: Result) -> None:
 def _show_change(result: Result) -> None:
     click.echo(f"node {result['short']} has a new witness key, event {result['events'] - 1} of its key log")
     if result.get("recovery_file"):
-        click.echo(f"new recovery key: {result['recovery_file']}: move it offline, destroy the old one")
+        click.echo(f"new recovery key: {result['recovery_file']}: store it offline and destroy the old one")
     _show_told(result)
 
 
@@ -89,7 +89,7 @@ def _show_told(result: Result) -> None:
 def _check_files(params: Result) -> None:
     """Errors: ``input.invalid``."""
     if bool(params["key_file"]) == bool(params["words_file"]):
-        raise MeshError("input.invalid", "give the recovery key as one of --key-file and --words-file")
+        raise MeshError("input.invalid", "give the recovery key with either --key-file or --words-file")
 
 
 COMMANDS: Final = (

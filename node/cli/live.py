@@ -1,4 +1,4 @@
-"""``trailmesh live``: how live browser sessions look to a person, or to an agent with a shell."""
+"""``trailmesh live``: prints live browser sessions for people, and for agents that use a shell."""
 
 from __future__ import annotations
 

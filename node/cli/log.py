@@ -1,4 +1,4 @@
-"""``trailmesh log``: what this node has signed, and proofs of it that anyone can check."""
+"""``trailmesh log``: shows what this node has signed, and writes and checks proofs of it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from node.verbs import log as verbs
 from protocol.errors import MeshError
 
 _STANDINGS: Final = {
-    "current": "it showed a head that continues what was seen",
-    "silent": "it answered and showed no head of its log",
-    "behind": "it showed an older head than is held",
-    "unproven": "it showed a head that does not continue what was seen",
+    "current": "it showed a head that extends what was seen",
+    "silent": "it answered without a head of its log",
+    "behind": "it showed an older head than the stored one",
+    "unproven": "it showed a head that is not proven to extend what was seen",
     "contradicting": "it has signed two histories of its log",
     "unreachable": "it did not answer",
 }
@@ -35,7 +35,7 @@ def _out_needs_peer(params: Result, typed: Result) -> None:
 
 def _show_log(r: Result) -> None:
     if not r["log"]:
-        click.echo(f"nothing was seen of the log of {r['name']} yet")
+        click.echo(f"nothing of the log of {r['name']} has been seen yet")
     else:
         click.echo(f"log   {r['log']}\nsize  {r['size']}\nroot  {r['root']}")
     if r["rollback"]:
@@ -50,7 +50,7 @@ def _show_log(r: Result) -> None:
 
 
 def _artefact(params: Result, typed: Result) -> None:
-    """A bundle by its absolute path, and where the proof goes."""
+    """Make the path of a bundle absolute, and choose the file for the proof."""
     target = typed["target"]
     if target.endswith(BUNDLE_SUFFIX) or Path(target).is_file():
         params["target"] = str(Path(target).absolute())
@@ -66,13 +66,16 @@ def _show_proven(r: Result) -> None:
 @group.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option(
-    "--bundle", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Is this the bundle it proves?"
+    "--bundle",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Also check that the proof is about this bundle.",
 )
 @common_options
 def verify(home: str | None, file: str, bundle: str | None, as_json: bool) -> None:
     """Check a proof of inclusion or of equivocation. Needs no node and no network.
 
-    The file carries the signer's key, which must be the one its node id stands for: compare the printed id with the one you know.
+    The file contains the signer's key, and the check derives the node id from it. Compare the printed id with the id you expect.
     """
     from node.base import plain
     from protocol import limits
@@ -90,7 +93,7 @@ def verify(home: str | None, file: str, bundle: str | None, as_json: bool) -> No
 
 
 def check_bundle(proof: object, path: str) -> str:
-    """The id of the session in the bundle at ``path``, once it is whole and what ``proof`` proves.
+    """The id of the session in the bundle at ``path``, once it is complete and ``proof`` is about it.
 
     Errors: ``bundle.*``, ``envelope.*``, ``log.not_logged`` when the proof is about something else.
     """
@@ -101,7 +104,7 @@ def check_bundle(proof: object, path: str) -> str:
     with open(path, "rb") as file:
         bundle = verify_bundle(file, log_proof.key_finder(proof.signer))
         if log_proof.artefact_digest(bundle.signature) != proof.digest:
-            raise MeshError("log.not_logged", "the proof is about another artefact than this bundle")
+            raise MeshError("log.not_logged", "the proof is about another artefact, not this bundle")
         return str(bundle.session.id)
 
 
@@ -116,19 +119,19 @@ def _show_finding(r: Result) -> None:
     for cosignature in r["cosignatures"]:
         click.echo(f"  cosigned by {cosignature['node']} on {moment(cosignature['time_s'] * 1000)} UTC")
     if r["bundle"]:
-        click.echo(f"the bundle is whole, and is that artefact: {r['bundle']}")
+        click.echo(f"the bundle is complete and is that artefact: {r['bundle']}")
 
 
 def _show_peer_audit(r: Result) -> None:
     why = f" [{r['code']}]" if r["code"] else ""
     click.echo(f"{r['standing']}: {_STANDINGS[r['standing']]}{why}")
     if r["log"]:
-        grown = f", continues size {r['size_before']}" if r["size_before"] else ", seen for the first time"
+        grown = f", extends size {r['size_before']}" if r["size_before"] else ", seen for the first time"
         click.echo(f"{r['log']}: size {r['size']}{grown if r['sound'] else ' is held'}\nroot  {r['root']}")
     if not r["sound"] and r["seen_ms"]:
         click.echo(f"it last showed a current head on {moment(r['seen_ms'])} UTC")
     if r["renewed_ms"]:
-        lost = ", and said that it had lost entries" if r["restored"] else ""
+        lost = ", and declared that entries were lost" if r["restored"] else ""
         click.echo(f"it opened this log on {moment(r['renewed_ms'])} UTC{lost}")
 
 
@@ -158,9 +161,9 @@ for _command in commands_of(verbs.VERBS, LOOKS):
 @group.command(
     help=f"""{verbs.AUDIT.help}
 
-    With --peer, have the peer show that its log continues what was seen of it. Its standing is one of: current, silent (it answered
-    and showed no head), behind (an older head than is held), unproven, contradicting, unreachable; only current is sound. Exit code
-    1 when a fault is found or the peer is not sound.
+    With --peer, ask the peer to prove that its log extends what this node has seen of it. The standing is one of: current,
+    silent (it answered without a head), behind (its head is older than the stored one), unproven, contradicting,
+    unreachable. Only current is sound. Exit code 1 when a fault is found or the peer is not sound.
     """
 )
 @parameter(verbs.AUDIT_PEER, "peer", needed=False)

@@ -1,4 +1,4 @@
-"""``trailmesh``: the groups, and what every command shares."""
+"""``trailmesh``: the top-level command and its groups."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from node.cli.common import Program
 _GROUPS = {
     "node": ("node.cli.node", "Create, run, pair and check this node."),
     "agent": ("node.cli.agent", "Let programs work with this node under tokens of their own."),
-    "session": ("node.cli.session", "Record, verify, hand over and replay browser sessions."),
+    "session": ("node.cli.session", "Record, verify, export and replay browser sessions."),
     "live": ("node.cli.live", "Open a browser session and act in it, call by call."),
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
-    "audit": ("node.cli.audit", "Show who did what with this node: privileged actions, append-only."),
+    "audit": ("node.cli.audit", "Show the audit trail: which caller used which privileged action."),
     "explore": ("node.cli.explore", "Search a site for a goal together with peers."),
     "mcp": ("node.cli.mcp", "Offer the browser of this node to a client of the Model Context Protocol."),
     "events": ("node.cli.events", "List what changed on this node, or follow it."),
@@ -22,7 +22,7 @@ _GROUPS = {
 
 
 class LazyGroup(Program):
-    """A group whose subgroups are imported when they are used."""
+    """A group that imports its subgroups on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_GROUPS)
@@ -49,13 +49,13 @@ class LazyGroup(Program):
 @click.option(
     "--socket",
     metavar="PATH",
-    help="Where an agent reaches the node.  [default: $TRAILMESH_SOCKET, else control/agents.sock in the data directory]",
+    help="Socket on which an agent reaches the node.  [default: $TRAILMESH_SOCKET, else control/agents.sock in the data directory]",
 )
 def main(token_file: str | None, socket: str | None) -> None:
-    """Memory, policy, replay and distributed planning underneath browser agents.
+    """Record, verify and replay browser work, and explore sites together with peers.
 
-    Each installation runs one node. It records browser work as signed sessions that others can verify and re-drive, and
-    explores sites together with the peers it trusts.
+    Each installation runs one node. It records browser work as signed sessions that others can verify and replay, and explores
+    sites together with the peers it trusts.
 
     \b
     First steps:
@@ -66,6 +66,6 @@ def main(token_file: str | None, socket: str | None) -> None:
       trailmesh session record actions.yaml   drive a browser and record it
       trailmesh explore run --help            search a site for a goal
 
-    Every command takes --json. Exit codes: 0 done, 1 the answer is no, 2 wrong call, 3 trouble of this machine, 4 trouble
-    with a peer, 130 interrupted (not `node serve`: 0); docs/errors.md lists every code.
+    Every command takes --json. Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 a fault on this machine, 4 a fault of a
+    peer, 130 interrupted (not `node serve`: 0); docs/errors.md lists every code.
     """

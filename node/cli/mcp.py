@@ -1,4 +1,4 @@
-"""``trailmesh mcp``: the tools of this node for a client of the Model Context Protocol."""
+"""``trailmesh mcp``: serves this node's tools to a client of the Model Context Protocol (MCP)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from node.verbs.live_params import OpenParams
 from protocol.errors import MeshError
 
 _OPENING: Final = tuple(name for name in OpenParams.__struct_fields__ if name != "url")
-"""What the person who sets up the client decides for every live session; the client says where it begins."""
+"""Options that the person who sets up the client fixes for every live session. The client chooses only the start address."""
 
 
 def _takes_opening(command: Any) -> Any:
@@ -38,8 +38,8 @@ def command(home: str | None, **typed: Any) -> None:
 
     Needs a running node and the extra `mcp`. The client starts this command; docs/mcp.md has the lines for its configuration.
     The tools have the names of Playwright MCP. Their work is recorded as one live session, which is signed when the client closes
-    it or ends. The options say what that session may do; no tool can change it. Standard output is the protocol's; errors go to
-    standard error.
+    it or ends. The options fix what that session may do; no tool can change them. Standard output carries only the
+    protocol; errors go to standard error.
 
     \b
     Example:
@@ -52,11 +52,11 @@ def command(home: str | None, **typed: Any) -> None:
     except MeshError as error:
         fail(error, as_json=False)
     except KeyboardInterrupt:
-        fail(MeshError("internal.cancelled", "interrupted; what was committed is kept"), as_json=False)
+        fail(MeshError("internal.cancelled", "interrupted; committed work is kept"), as_json=False)
 
 
 def _bridge() -> Any:
-    """The bridge, whose package not every installation has. Errors: ``mcp.missing``."""
+    """Import the bridge, which needs an optional package. Errors: ``mcp.missing``."""
     try:
         from node.process import mcp_bridge
     except ModuleNotFoundError as error:
@@ -67,7 +67,7 @@ def _bridge() -> Any:
 
 
 def _asker(home: Path) -> Any:
-    """Asks the running node of ``home``; a node of this process would end with its client."""
+    """A function that calls the running node of ``home``. A node in this process would end together with its client."""
     from node.process.client import ask
 
     return functools.partial(ask, home, agent=acting_as(home))

@@ -34,22 +34,24 @@ def group() -> None:
 
 
 @group.command()
-@click.option("--name", metavar="NAME", help="How peers see this node.  [default: the host's name]")
+@click.option("--name", metavar="NAME", help="Name that peers see.  [default: the host's name]")
 @click.option(
-    "--listen", metavar="HOST:PORT", help="Where peers reach it.  [default: 127.0.0.1 and a free port, then kept]"
+    "--listen",
+    metavar="HOST:PORT",
+    help=("Address and port to listen on for peers.  [default: 127.0.0.1 and a free port, then kept]"),
 )
 @click.option(
     "--config",
     "config_file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Start from this file; see configs/.",
+    help="Configuration file to start from; configs/ has examples.",
 )
 @click.option(
     "--recovery-out",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Where the recovery key is written, outside of the data directory.  [default: beside it]",
+    help="File for the recovery key, outside the data directory.  [default: beside it]",
 )
 @click.option(
     "--passphrase-file",
@@ -57,7 +59,7 @@ def group() -> None:
     type=click.Path(exists=True, dir_okay=False),
     help="Seal the witness key with the first line of this file.  [default: $TRAILMESH_PASSPHRASE_FILE, else no seal]",
 )
-@click.option("--keyring", is_flag=True, help="Keep the witness key in the keyring of this user.")
+@click.option("--keyring", is_flag=True, help="Store the witness key in the keyring of this user.")
 @common_options
 def init(
     home: str | None,
@@ -69,11 +71,11 @@ def init(
     keyring: bool,
     as_json: bool,
 ) -> None:
-    """Create a node: a data directory, a witness key, a configuration, and a recovery key to keep elsewhere.
+    """Create a node: a data directory, a witness key, a configuration, and a recovery key to store elsewhere.
 
     \b
     The recovery key is shown once, as 24 words, and written to a file outside of the data directory (with --json only the
-    file). Move it offline: with it the node is recovered when its witness key is lost or stolen, and without it never.
+    file). Move it offline. It is the only way to recover the node if the witness key is lost or stolen.
 
     \b
     Example:
@@ -100,7 +102,7 @@ def _show_init(result: Result, words: str) -> None:
     click.echo(f"name    {result['name']}")
     click.echo(f"home    {result['home']}")
     click.echo(f"listen  {result['listen']}")
-    click.echo(f"\nrecovery key, shown this once; also in {result['recovery_file']}: move that file offline\n")
+    click.echo(f"\nrecovery key, shown only once; also in {result['recovery_file']}: move that file offline\n")
     for row in range(0, 24, 4):
         click.echo(
             "  " + "".join(f"{i + 1:>4}. {word:<9}" for i, word in enumerate(words.split()) if row <= i < row + 4)
@@ -115,7 +117,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     """Run the node until it is stopped, by Ctrl-C or SIGTERM: exit code 0.
 
     Serves peers over mutually authenticated TLS and this machine's commands over a private socket. Searches that were running
-    when the node last stopped are resumed. A sealed witness key is opened once.
+    when the node last stopped are resumed. The passphrase of a sealed witness key is needed once, at the start.
     """
     from node.config import passphrase_source
     from node.process.runtime import serve as run
@@ -123,8 +125,8 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
     owner_only("node serve")
 
     def ready(info: Result) -> None:
-        # What is there now stays until the process ends. Each full collection of garbage would look through it, and stop the
-        # event loop for as long.
+        # Objects that exist now live until the process ends. Every full garbage collection would scan them and block the
+        # event loop meanwhile, so they are frozen.
         gc.collect()
         gc.freeze()
         emit(
@@ -135,7 +137,7 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
 
     try:
         run_async(run(home_path(home), ready, passphrase_source(passphrase_file)))
-    except KeyboardInterrupt:  # being stopped is how it ends
+    except KeyboardInterrupt:  # a stop by a signal is the normal end
         click.echo("stopped", err=True)
 
 
@@ -143,9 +145,9 @@ def _show_knocked(r: Result) -> None:
     if r["refused"]:
         click.echo(f"refused: {r['code']} ({r['message']})")
     elif r["code"]:
-        click.echo(f"NOT refused: that node let this one in, and answered {r['code']} ({r['message']})")
+        click.echo(f"NOT refused: that node accepted this one and answered {r['code']} ({r['message']})")
     else:
-        click.echo("NOT refused: that node merged a delta of this one")
+        click.echo("NOT refused: that node merged a delta from this one")
 
 
 def _show_peers(r: Result) -> None:
@@ -154,29 +156,29 @@ def _show_peers(r: Result) -> None:
         return
     for p in r["peers"]:
         click.echo(f"{p['name']} ({p['node'][:7]}), last seen {moment(p['seen_ms'])} UTC")
-        click.echo(f"  address          {', '.join(p['addresses']) or 'none: it opens the connection'}")
+        click.echo(f"  address          {', '.join(p['addresses']) or 'none: only the peer opens connections'}")
         click.echo(f"  connection       {_way(p['reach'])}")
         click.echo(f"  may do here      {p['standing'] or in_words(p['grants'])}")
         click.echo(f"  we may do there  {in_words(p['granted_us'])}")
         click.echo(f"  log              {_log_in_words(p['log'])}")
     notices = [notice for p in r["peers"] for notice in p["notices"]]
     if notices:
-        click.echo(f"{len(notices)} notices of peers about peers: advice, see `trailmesh node notices`")
+        click.echo(f"{len(notices)} notices of distrust from peers (advice only): see `trailmesh node notices`")
 
 
 def _log_in_words(log: Result) -> str:
-    """What a peer showed of its log, in a few words."""
+    """A short description of what a peer showed of its log."""
     if log["number"] is None:
         return log["trouble"] or "not seen yet"
     words = [f"log {log['number']}, size {log['size']}, last shown {moment(log['current_ms'])} UTC"]
     if log["renewed_ms"]:
-        lost = ", having lost entries" if log["restored"] else ""
+        lost = ", with entries lost" if log["restored"] else ""
         words.append(f"opened on {moment(log['renewed_ms'])} UTC{lost}")
     return "; ".join([*words, *([log["trouble"]] if log["trouble"] else [])])
 
 
 def _way(reach: Result) -> str:
-    """What is known about the connection to a peer, in a few words."""
+    """A short description of the connection to a peer."""
     held = reach["held"]
     if held and held["state"] == "waiting":
         return f"lost ({held['error']}), next try {moment(held['next_try_ms'])}"
@@ -190,7 +192,9 @@ def _way(reach: Result) -> str:
 
 def _show_nearby(r: Result) -> None:
     if not r["nodes"]:
-        click.echo("nobody announces a node here (`discovery: {announce: true}` in the other node's configuration)")
+        click.echo(
+            "no node announces itself on this network (`discovery: {announce: true}` in the other node's configuration)"
+        )
         return
     rows = [[n["short"], ", ".join(n["addresses"]), n["standing"], n["next"]] for n in r["nodes"]]
     table("nodes on this network", ["node", "address", "standing", "next"], rows)
@@ -214,10 +218,10 @@ def _show_status(r: Result) -> None:
     ):
         click.echo(f"{key.replace('_', ' '):<17} {r[key]}")
     if r["revoked_s"] is not None:
-        said = f"this node revoked itself on {moment(r['revoked_s'] * 1000)} UTC: it signs nothing, peers refuse it"
+        said = f"this node revoked itself on {moment(r['revoked_s'] * 1000)} UTC: it signs nothing, and peers refuse it"
         click.echo(f"{'revoked':<17} {said}")
     if r["log_rollback"]:
-        click.echo("log is older than what a peer holds of it: nothing is signed until `trailmesh log renew`", err=True)
+        click.echo("a peer holds a later state of this log: nothing is signed until `trailmesh log renew`", err=True)
     if r["peers_frozen"]:
         click.echo(f"{'peers frozen':<17} {r['peers_frozen']} (`trailmesh node peers`)")
     if r["peers_silent"]:

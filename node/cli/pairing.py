@@ -1,4 +1,4 @@
-"""The commands of ``trailmesh node`` about who becomes a peer, and what peers may do here."""
+"""The commands of ``trailmesh node`` for pairing and grants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MINUTES_MAX: Final = PAIRING_WINDOW_S // 60
 
 @click.command(help=verbs.INVITE.help)
 @takes(verbs.INVITE)
-@click.option("--qr/--no-qr", default=None, help="Show it as a QR code too.  [default: on a terminal]")
+@click.option("--qr/--no-qr", default=None, help="Also show it as a QR code.  [default: on a terminal]")
 @common_options
 def invite(home: str | None, qr: bool | None, as_json: bool, **typed: Any) -> None:
     result = run_verb(home, verbs.INVITE.name, given(verbs.INVITE, typed))
@@ -53,7 +53,7 @@ def _show_qr(text: str, *, always: bool) -> None:
     if always or code.symbol_size()[0] <= shutil.get_terminal_size().columns:
         code.terminal(out=sys.stderr, compact=True)
     else:
-        click.echo("the terminal is too narrow for the QR code (--qr shows it all the same)", err=True)
+        click.echo("the terminal is too narrow for the QR code (--qr shows it anyway)", err=True)
 
 
 @click.command()
@@ -62,16 +62,16 @@ def _show_qr(text: str, *, always: bool) -> None:
     "peer",
     metavar="INVITE|ADDRESS|@FILE|-",
     required=True,
-    help="The invite the other node printed (tmi1.…), or the address that `node pair` printed there (https://…); @FILE reads it "
-    "from a file, - from standard input.",
+    help="The invite that the other node printed (tmi1.…), or the address that `node pair` printed there "
+    "(https://…). @FILE reads it from a file, - from standard input.",
 )
 @takes(verbs.PAIR_BEGIN)
 @common_options
 def join(home: str | None, peer: str, as_json: bool, **typed: Any) -> None:
     """Pair with the node that printed an invite, or that waits at an address.
 
-    The invite carries the other node's identity and a one-time token: nothing more is asked. Other users of this machine can see
-    the words of a command: where there are any, give the invite as @FILE or through -. An address alone is never trusted:
+    The invite contains the other node's identity and a one-time token; no other confirmation is needed. Other users of this
+    machine can see command lines, so on a shared machine give the invite as @FILE or -. An address alone is never trusted:
     both machines show seven digits, and both people confirm that they are the same. A script gives `--fingerprint` instead.
 
     \b
@@ -85,7 +85,9 @@ def join(home: str | None, peer: str, as_json: bool, **typed: Any) -> None:
         params = {"address": peer.strip(), **given(verbs.PAIR_BEGIN, typed)}
         result = _confirm(home, run_verb(home, verbs.PAIR_BEGIN.name, params))
     elif typed["fingerprint"]:
-        raise MeshError("input.invalid", "an invite names its node already: --fingerprint is for addresses")
+        raise MeshError(
+            "input.invalid", "an invite already identifies its node: use --fingerprint only with an address"
+        )
     else:
         params = {"invite": peer, **given(verbs.JOIN, typed)}
         result = run_verb(home, verbs.JOIN.name, params, show=_show_inviter)
@@ -93,13 +95,15 @@ def join(home: str | None, peer: str, as_json: bool, **typed: Any) -> None:
 
 
 def read_peer(given: str) -> str:
-    """The invite or address itself, where ``given`` may name a file (``@FILE``) or standard input (``-``).
+    """The invite or address. ``given`` may also name a file (``@FILE``) or standard input (``-``).
 
     Errors: ``input.invalid``.
     """
-    most = 2 * INVITE_CHARS_MAX + 1  # one more than is ever read: too long is said where invites are read
+    # One character more than the limit, so that decoding the invite reports that it is too long.
+    most = 2 * INVITE_CHARS_MAX + 1
     try:
         if given == "-":
+            # On a terminal a line ends the input; from a pipe the invite may be followed by more lines.
             return sys.stdin.readline(most) if sys.stdin.isatty() else sys.stdin.read(most)
         if given.startswith("@"):
             with Path(given[1:]).open(encoding="utf-8") as file:
@@ -130,8 +134,8 @@ def _show_inviter(event: dict[str, Any]) -> str:
 def pair(home: str | None, minutes: int, as_json: bool, **typed: Any) -> None:
     """Wait for one other node to pair without an invite: two people compare seven digits.
 
-    Prints an address for `node join --peer` on the other machine. When it has joined, both show who the other is, what it asks
-    for, what it will be allowed, and seven digits. Nothing is trusted or stored before both people have confirmed.
+    Prints an address for `node join --peer` on the other machine. When it has joined, both show the other node's identity,
+    the scopes it requests and will be granted, and seven digits. Nothing is trusted or stored before both people have confirmed.
 
     \b
     Example:
@@ -161,7 +165,7 @@ def _show_waiting(event: dict[str, Any]) -> str:
 
 
 def _confirm(home: str | None, meeting: Result) -> Any:
-    """The new peer, once this person and the one there have confirmed. Errors: ``pairing.*``, ``peer.*``."""
+    """Return the new peer once this person and the one at the other node have confirmed. Errors: ``pairing.*``, ``peer.*``."""
     click.echo("the other node\n" + _described(one_lined(meeting["other"])), err=True)
     click.echo(f"\n  digits   {meeting['digits'][:3]} {meeting['digits'][3:]}\n", err=True)
 
@@ -173,19 +177,19 @@ def _confirm(home: str | None, meeting: Result) -> Any:
         return say(True) | had
     try:
         agreed = click.confirm(
-            "Is this the node you mean, and does its screen show the same digits?", default=False, err=True
+            "Is this the right node, and does its screen show the same digits?", default=False, err=True
         )
     except click.Abort:
         with contextlib.suppress(MeshError):
             say(False)
         raise KeyboardInterrupt from None
     if agreed:
-        click.echo("waiting for the person there", err=True)
+        click.echo("waiting for the person at the other node", err=True)
     return say(agreed) | had
 
 
 def _described(other: Result) -> str:
-    """Who the other side is, what it asks for, and what each may do at the other; in lines."""
+    """Lines that describe the other side: identity, requested scopes, and the grants in both directions."""
     lines = {
         "name": other.get("name"),
         "node": other["node"],
@@ -208,7 +212,7 @@ def _show_paired(result: Result) -> None:
 def _show_unasked(result: Result) -> None:
     if scopes := result.get("unasked"):
         click.echo(
-            f"note: nothing asks for {', '.join(scopes)} yet; granted for later, it changes nothing today", err=True
+            f"note: nothing uses {', '.join(scopes)} yet; the grant has no effect until something does", err=True
         )
 
 
@@ -222,7 +226,7 @@ def _show_change(result: Result) -> None:
     if result["ended"]:
         click.echo(f"ended   {', '.join(result['ended'])}")
     if not result["told"]:
-        click.echo(f"{result['name']} was not reached: it learns this when it next asks", err=True)
+        click.echo(f"{result['name']} was not reached; it receives the change when it next connects", err=True)
 
 
 _CHANGED: Final = Look(text=_show_change)

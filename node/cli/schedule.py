@@ -1,4 +1,4 @@
-"""``trailmesh explore schedule``: searches that run by themselves."""
+"""``trailmesh explore schedule``: runs searches at set times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 @click.group(name="schedule", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Run searches again and again, at times or intervals."""
+    """Run searches repeatedly, at set times or intervals."""
 
 
 def _complete(params: Result, typed: Result) -> None:

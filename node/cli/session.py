@@ -1,4 +1,4 @@
-"""``trailmesh session``: how recorded sessions look to a person."""
+"""``trailmesh session``: prints recorded sessions for people."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _ASPECTS = {
 
 @click.group(name="session", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Record, verify, hand over and replay browser sessions."""
+    """Record, verify, export and replay browser sessions."""
 
 
 def _refused(before: str, blocked: list[str]) -> str:
-    """What the network guard refused (``METHOD /path``), in words after ``before``; empty if nothing."""
+    """The requests that the network guard refused (``METHOD /path``), as a phrase after ``before``; empty if none."""
     if not blocked:
         return ""
     more = f" and {len(blocked) - _REFUSALS_SHOWN} more" if len(blocked) > _REFUSALS_SHOWN else ""
@@ -39,7 +39,7 @@ def _refused(before: str, blocked: list[str]) -> str:
 
 
 def _how_to_allow(blocked: list[str]) -> str:
-    """The option that lets the first of them be sent; sockets have none."""
+    """The option that would allow the first of them. Web sockets have no such option."""
     method = next((entry.partition(" ")[0] for entry in blocked if not entry.startswith("WS ")), "")
     return f" (allow it with --allow '{method} URL')" if method else ""
 
@@ -70,7 +70,7 @@ def _report_matched(report: Result) -> str:
 
 
 def _show_differences(result: Result) -> None:
-    """What was recorded, and below it what was met; or why that is not shown."""
+    """Print the recorded and the replayed value of each difference, or the reason why they are not shown."""
     above = None
     for found in result["differences"]:
         if (found["step"], found["what"]) != above:
@@ -81,7 +81,9 @@ def _show_differences(result: Result) -> None:
                 click.echo(f"  {name:<8}  {found[name]}")
     if result["secrets_missing"] and any(_is_other(step) for step in result["report"]["steps"]):
         names = ", ".join(result["secrets_missing"])
-        click.echo(f"what differs is shown only with the secrets of the recording: --secret NAME=@FILE for {names}")
+        click.echo(
+            f"differences are shown only if the secrets of the recording are given: --secret NAME=@FILE for {names}"
+        )
 
 
 def _is_other(step: Result) -> bool:
@@ -99,7 +101,7 @@ def _show_recorded(r: Result) -> None:
 def _show_list(r: Result) -> None:
     if not r["sessions"]:
         click.echo(
-            f"none of the sessions has {r['text']!r} in it"
+            f"no session contains {r['text']!r} in title, address or id"
             if r["text"]
             else "no sessions yet: `trailmesh session record`"
         )
@@ -117,7 +119,7 @@ def _show_session(r: Result) -> None:
     browser = s["browser"]
     click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
     click.echo(f"start    {s['start_url']}\nbrowser  {browser['name']} {browser['version']} ({browser['backend']})")
-    doubt = f"  not relied on any more: {r['standing']}" if r["standing"] else ""
+    doubt = f"  no longer relied on: {r['standing']}" if r["standing"] else ""
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
@@ -128,7 +130,7 @@ def _show_session(r: Result) -> None:
         why = _unreached(r["unreached"].get(report["id"], ""))
         click.echo(f"replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
-        click.echo(f"replayed by {report['node'][:7]} {report['name']}: not relied on any more ({report['code']})")
+        click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
 
 
 def _show_steps(r: Result) -> None:
@@ -174,7 +176,7 @@ def _elsewhere(origin: str) -> str:
 
 
 def _unreached(code: str) -> str:
-    """What is to be said of a replay that met no page because of ``code``; empty for one that did."""
+    """A note for a replay that reached no page because of ``code``; empty for one that did."""
     return f"; the site could not be reached [{code}]: this says nothing about the recording" if code else ""
 
 
@@ -193,7 +195,9 @@ def _show_imported(r: Result) -> None:
 def _no_file(params: Result, typed: Result) -> None:
     session = typed["session"]
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
-        raise MeshError("input.invalid", f"{session} is a file: `trailmesh session import` it, then replay its session")
+        raise MeshError(
+            "input.invalid", f"{session} is a file: `trailmesh session import` imports it; then replay its session"
+        )
 
 
 def _show_replayed(r: Result) -> None:

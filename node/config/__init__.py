@@ -1,6 +1,6 @@
 """The configuration of a node: the only code that reads its file, environment variables and YAML written by people.
 
-Owns ``config.yaml`` and knows where a passphrase comes from. Never acts on what it reads, and never writes the file after
+Owns ``config.yaml`` and knows where a passphrase comes from. Never acts on the settings, and never writes the file after
 ``node init``.
 """
 

@@ -1,4 +1,4 @@
-"""Where the passphrase of a sealed witness key comes from: a file, the environment, or a person. Never an argument."""
+"""Obtains the passphrase of a sealed witness key: from a file, the environment or a prompt. Never from a command-line argument."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ AskPassphrase = Callable[[], bytes]
 
 
 def passphrase_source(file: str | None) -> AskPassphrase:
-    """The passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
+    """Where to get the passphrase of an existing key: ``file``, else the file the environment names, else a prompt."""
     path = file or passphrase_file_from_environment()
     return (lambda: read(path)) if path else _prompt
 
 
 def asked_once(ask: AskPassphrase) -> AskPassphrase:
-    """``ask``, which is not asked again once it has answered."""
+    """``ask`` with its answer cached, so that a person is asked at most once."""
     return functools.cache(ask)
 
 
@@ -37,6 +37,7 @@ def read(path: str) -> bytes:
     """The first line of the file. Errors: ``key.locked``, ``input.invalid``."""
     try:
         with Path(path).open("rb") as file:
+            # Two bytes more than the limit, so that a passphrase of full length may be followed by CR LF.
             line = file.read(limits.PASSPHRASE_BYTES_MAX + 2).split(b"\n")[0].rstrip(b"\r")
     except OSError as error:
         raise MeshError("key.locked", f"the passphrase file cannot be read: {error.strerror}") from error
@@ -44,6 +45,7 @@ def read(path: str) -> bytes:
 
 
 def _prompt() -> bytes:
+    # Without a terminal nobody can answer a prompt, and getpass would read the passphrase from a pipe.
     if not sys.stdin.isatty():
         raise MeshError("key.locked")
     return _bounded(getpass.getpass("Passphrase of the witness key: ").encode())
@@ -51,11 +53,15 @@ def _prompt() -> bytes:
 
 def _bounded(passphrase: bytes) -> bytes:
     if not 0 < len(passphrase) <= limits.PASSPHRASE_BYTES_MAX:
-        raise MeshError("input.invalid", f"a passphrase has 1 to {limits.PASSPHRASE_BYTES_MAX} bytes, on one line")
+        raise MeshError(
+            "input.invalid", f"a passphrase must have 1 to {limits.PASSPHRASE_BYTES_MAX} bytes, on one line"
+        )
     return passphrase
 
 
 def _strong(passphrase: bytes) -> bytes:
     if len(passphrase.decode(errors="replace")) < limits.PASSPHRASE_CHARS_MIN:
-        raise MeshError("input.invalid", f"a new passphrase has at least {limits.PASSPHRASE_CHARS_MIN} characters")
+        raise MeshError(
+            "input.invalid", f"a new passphrase must have at least {limits.PASSPHRASE_CHARS_MIN} characters"
+        )
     return passphrase

@@ -1,7 +1,7 @@
-"""YAML as people write it in action files: maps, lists and text with line numbers, and nothing else.
+"""Parses the subset of YAML that action files use: maps, lists and text, with line numbers.
 
-Every scalar stays the text that was written, so ``name: Yes`` and ``value: 007`` mean what they say. Aliases, tags and
-duplicate keys are refused: the first make small files huge, the second build objects, the third hide a value.
+Every scalar stays text, so ``name: Yes`` and ``value: 007`` are not converted to a boolean and a number. Aliases, tags and
+duplicate keys are refused: aliases can expand a small file to a huge one, tags construct objects, duplicates hide a value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class YamlValue(msgspec.Struct, frozen=True):
 def load_yaml(text: str) -> YamlValue:
     """The one document in ``text``. Errors: ``input.invalid``, with the line."""
     try:
-        # First as a stream of events, within limits: composing would already follow aliases and nesting.
+        # Check the event stream against the limits first: composing the document would already expand aliases and nesting.
         check_events(text)
         root = yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -53,7 +53,7 @@ def _bad(line: int, reason: str) -> MeshError:
 
 
 def check_events(text: str) -> None:
-    """Pass over ``text`` without building anything. Errors: ``input.invalid`` with the line, ``yaml.YAMLError``."""
+    """Check ``text`` as an event stream, without building values. Errors: ``input.invalid`` with the line, ``yaml.YAMLError``."""
     depth = nodes = documents = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         line = event.start_mark.line + 1 if event.start_mark is not None else 1
@@ -88,8 +88,8 @@ def _plain(node: yaml.Node) -> YamlValue:
                 if not isinstance(key, yaml.ScalarNode):
                     raise _bad(line, "a key must be text")
                 if key.value in pairs:
-                    raise _bad(key.start_mark.line + 1, f"the key “{key.value[:40]}” stands twice")
+                    raise _bad(key.start_mark.line + 1, f"the key “{key.value[:40]}” occurs twice")
                 pairs[key.value] = _plain(item)
             return YamlValue(pairs, line)
         case _:
-            raise _bad(line, "a value of unknown kind")
+            raise _bad(line, "a value of an unknown kind")

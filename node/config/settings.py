@@ -1,4 +1,4 @@
-"""The configuration of a node: one frozen object, one reader of file and environment."""
+"""The configuration of a node as one frozen object, and the only reader of its file and environment variables."""
 
 from __future__ import annotations
 
@@ -34,105 +34,106 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Listen(_Record, frozen=True, kw_only=True):
-    """Where peers reach this node."""
+    """The address for peers, and how they reach it."""
 
     host: str = "127.0.0.1"
     port: Port = 0
-    """0 takes a free port once and keeps it."""
+    """0: choose a free port at the first start and keep it."""
     advertise: tuple[str, ...] = ()
     """Addresses given to peers (``https://host:port``); empty gives the listening one."""
     reach: Literal["direct", "held", "both"] = "direct"
-    """``direct``: peers connect to these addresses. ``held``: no address is told (the node is behind NAT), instead it keeps one
-    connection to each peer open, over which the peer calls it. ``both``: addresses are told and connections kept open."""
+    """``direct``: peers connect to these addresses. ``held``: no address is published (the node is behind NAT); instead it keeps
+    one connection to each peer open, over which the peer calls it. ``both``: addresses are published and connections kept open."""
     proxy: Literal["none", "rfc9421"] = "none"
-    """``rfc9421``: a proxy in front ends TLS and passes plain HTTP to ``host``, which must be loopback; every message is signed.
-    ``advertise`` then names the proxy: ``signed+https://host:port``."""
+    """``rfc9421``: a proxy in front terminates TLS and forwards plain HTTP to ``host``, which must be loopback; every
+    message is signed. ``advertise`` then names the proxy: ``signed+https://host:port``."""
 
 
 class Outgoing(_Record, frozen=True, kw_only=True):
     """Connections to peers."""
 
     ca_file: str = ""
-    """PEM file of authorities for peers behind proxies that end TLS, besides those of the system."""
+    """PEM file of additional certificate authorities, for peers behind proxies that terminate TLS."""
 
 
 class DiscoveryConfig(_Record, frozen=True, kw_only=True):
     """Nodes on the local network."""
 
     announce: bool = False
-    """Say that this node is there: its short id, address and port, to everybody on the network."""
+    """Announce this node's short id, address and port to everybody on the network."""
     interfaces: tuple[str, ...] = ()
     """IP addresses of the interfaces to use; empty uses all."""
 
 
 class BrowserConfig(_Record, frozen=True, kw_only=True):
-    """Which Chromium, and how it is driven."""
+    """Which Chromium to use, and limits on its use."""
 
     executable: str = ""
     """Path of a Chromium; empty looks for Playwright's own, then for the system's."""
     cdp_url: str = ""
-    """Attach to a Chromium that runs already (``http://127.0.0.1:9222``) instead of starting one."""
+    """Attach to a running Chromium (``http://127.0.0.1:9222``) instead of starting one."""
     headless: bool = True
     sandbox: bool = True
     """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
     step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
     navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
     contexts_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_MAX
-    """Browser contexts that may be open at once, whoever uses them; each with one page costs about 60 MB."""
+    """Maximum number of open browser contexts, over all users. Each context with one page takes about 60 MB."""
     contexts_for_owner: Annotated[int, msgspec.Meta(ge=0, le=255)] = limits.CONTEXTS_FOR_OWNER
     """How many of them agents and peers leave to the owner, schedules and what the node does by itself; one is left to agents and
     peers whatever it says."""
     contexts_per_browser_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_PER_BROWSER_MAX
-    """How many of them share a browser, and end with it if it crashes. Fewer cost more: a browser takes about 230 MB."""
+    """Maximum number of contexts in one browser; if it crashes, all of them end. A lower number isolates better but takes more
+    memory: a browser takes about 230 MB."""
     queue_max: Annotated[int, msgspec.Meta(ge=0, le=1_024)] = limits.CONTEXT_QUEUE_MAX
     """How many callers may wait for a context when all are in use; more are refused with ``live.busy``."""
     queue_seconds: Annotated[int, msgspec.Meta(ge=0, le=600)] = limits.CONTEXT_QUEUE_S
-    """How long a caller waits for a context, until ``live.busy``."""
+    """How long a caller waits for a context before it is refused with ``live.busy``."""
     idle_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = limits.BROWSER_IDLE_S
     """A browser without a context is closed after this long; the next one takes about half a second to start."""
     profile: Profile = Profile()
 
 
 class PolicyConfig(_Record, frozen=True, kw_only=True):
-    """What this node performs, whoever asks: a coordinator cannot relax it."""
+    """What this node is allowed to do, for every caller. A coordinator cannot relax it."""
 
     origins: tuple[Origin, ...] = ()
-    """Origins that may be visited, lower case, without the port that is usual (``https://shop.example``), or all below a domain
-    (``https://*.shop.example``); empty allows all."""
+    """Origins that may be visited, in lower case and without a default port (``https://shop.example``); ``https://*.shop.example``
+    means every host below that domain. Empty allows all."""
     allow_requests: tuple[str, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; 4 and above never are."""
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
-    """How much of the store one peer may fill, in MiB; more is refused."""
+    """How much of the store one peer may use, in MiB; more is refused."""
     log_silence: Literal["warn", "freeze"] = "warn"
-    """What happens to a peer that does not show its log, shows an older state of it, or says it has lost entries: ``warn`` tells
-    the owner; ``freeze`` also lets the peer do nothing here until it shows it, or the owner trusts it again (``node trust``)."""
+    """What to do about a peer that does not show its log, shows an older state of it, or declares lost entries. ``warn``: inform
+    the owner. ``freeze``: also suspend the peer's scopes until it shows the log or the owner trusts it again (``node trust``)."""
     log_age_s: Annotated[int, msgspec.Meta(ge=300, le=31_536_000)] = 86_400
-    """How long ago a peer may have shown its log last, in seconds, before it counts as one that does not."""
+    """Maximum age of the last head that a peer showed, in seconds. After that the peer counts as not showing its log."""
 
 
 class MetricsConfig(_Record, frozen=True, kw_only=True):
-    """Where Prometheus finds this node: ``GET /metrics``, plain HTTP without a password."""
+    """The metrics port for Prometheus: ``GET /metrics``, plain HTTP without authentication."""
 
     port: Port = 0
-    """0 closes the door."""
+    """0: no metrics port."""
     host: str = "127.0.0.1"
     public: bool = False
-    """Must be true for a host that is not loopback: whoever reaches it reads the metrics."""
+    """Must be true if the host is not loopback, because anyone who can reach the port can read the metrics."""
 
 
 class ControlConfig(_Record, frozen=True, kw_only=True):
-    """Where agents of other accounts and containers reach this node (docs/agents.md). Its owner has a socket of his own."""
+    """The socket for agents in other accounts and containers (docs/agents.md). The owner has a separate socket."""
 
     directory: str = ""
-    """Absolute path of a directory that is there, for the socket of agents; empty makes ``control`` in the data directory."""
+    """Absolute path of an existing directory for the socket; empty: create ``control`` in the data directory."""
     access: Literal["owner", "group", "all"] = "owner"
-    """Who may connect to it: this user, its group, or every account of this machine. Each call needs a token all the same."""
+    """Who may connect: this user, its group, or every account of this machine. Each call also needs a token."""
 
 
 class ExploreConfig(_Record, frozen=True, kw_only=True):
-    """How much exploring this node does at once."""
+    """Limits on the exploring that this node does."""
 
     workers: Annotated[int, msgspec.Meta(ge=0, le=16)] = 1
     """Branches this node explores at the same time; 0 only coordinates."""
@@ -167,21 +168,21 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     try:
         check_events(text)
         plain: Any = yaml.load(text, Loader=yaml.CSafeLoader)
-        if plain is None:  # a file that lost its content must not allow what it had forbidden
-            raise MeshError("config.invalid", "it is empty: write {} to take every default")
+        if plain is None:  # A truncated file must not silently allow what the complete file had forbidden.
+            raise MeshError("config.invalid", "the file is empty; write {} to use all defaults")
         return msgspec.convert(plain, Config)
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
     except msgspec.ValidationError as error:
         raise MeshError("config.invalid", f"{source}: {invalid_in_words(error)}", source=source) from error
-    except (yaml.YAMLError, ValueError) as error:  # a date that is none, a number without end
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date, or an integer with too many digits
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise MeshError("config.invalid", f"{source}{place}: not valid YAML", source=source) from error
 
 
 def read(path: Path) -> Config:
-    """The configuration in the file ``path``. Errors: ``config.invalid``, also for what is no text in UTF-8."""
+    """The configuration in the file ``path``. Errors: ``config.invalid``, also if the file is not UTF-8."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -217,15 +218,15 @@ def home_directory(given: str | None) -> Path:
 
 
 def token_file_from_environment() -> str:
-    """The file with the token of an agent; empty if the environment names none."""
+    """Token file of an agent, from the environment; empty if not set."""
     return os.environ.get(TOKEN_VARIABLE, "")
 
 
 def socket_from_environment() -> str:
-    """The socket for agents of a node; empty if the environment names none."""
+    """Socket for agents, from the environment; empty if not set."""
     return os.environ.get(SOCKET_VARIABLE, "")
 
 
 def passphrase_file_from_environment() -> str:
-    """The file with the passphrase of the witness key; empty if the environment names none."""
+    """Passphrase file of the witness key, from the environment; empty if not set."""
     return os.environ.get(PASSPHRASE_VARIABLE, "")

@@ -31,7 +31,7 @@ from protocol.notice import check_reason
 log = logging.getLogger(__name__)
 
 DropPeer = Callable[[str], Awaitable[int]]
-"""Puts a node out of every search, with its share, its leases and the work it assigned; of how many."""
+"""Removes a node from every search, with its share, its leases and the work it assigned. Returns the number of searches."""
 
 
 class Distrust:
@@ -50,7 +50,7 @@ class Distrust:
         """Errors: ``input.not_found``, ``input.invalid``, ``store.*``; with a notice, ``log.rollback``, ``keylog.*``."""
         reason = check_reason(params.reason)
         node = self._peers.find_met(params.peer).node
-        # In a task of its own: whoever interrupts the command must not leave half of it.
+        # In a separate task, so that interrupting the command does not stop it half-way.
         return await asyncio.shield(self._tasks.start(self._do(node, reason, params.notify), "distrust"))
 
     async def _do(self, node: str, reason: str, notify: bool) -> Distrusted:
@@ -86,10 +86,10 @@ class Distrust:
     async def _say(self, record: PeerRecord, *, lifted: bool) -> tuple[list[str], list[str]]:
         return await self._notices.give(record.node, record.distrusted_ms, record.distrust_reason, lifted=lifted)
 
-    # --- by its own word ---------------------------------------------------------------------------------------------
+    # --- by self-revocation ------------------------------------------------------------------------------------------
 
     def _on_end(self, node: str) -> None:
-        """A key log of ``node`` was just learned that ends it, or that contradicts itself."""
+        """Handle a new key log of ``node`` that revokes it or has forked."""
         self._tasks.start(self._end(node), f"end of {ids.short(node)}")
 
     async def _end(self, node: str) -> None:
@@ -104,19 +104,26 @@ class Distrust:
         data = keys.encode()
         if len(data) <= limits.KEY_LOG_BYTES_MAX:
             told, missed = await self._calls.tell("keys/push", KeysPush(log=data), knowing)
-            log.info("the end of %s was passed on to %d peers; %d hear of it later", node[:7], len(told), len(missed))
+            log.info(
+                "the revocation of %s was sent to %d peers; %d could not be reached and receive it later",
+                node[:7],
+                len(told),
+                len(missed),
+            )
 
     # --- either way --------------------------------------------------------------------------------------------------
 
     async def _part(self, node: str) -> int:
-        """End what this node has to do with ``node``; out of how many searches it is. Errors: ``store.*``."""
+        """End everything that involves ``node``; returns the number of searches it was removed from. Errors: ``store.*``."""
+        # Close connections first, so that the peer cannot send anything during the clean-up.
         await self._calls.hang_up(node)
         searches, _ = await asyncio.gather(self._drop_peer(node), self._exchange.forget(node))
+        # Last, because a start repeats the clean-up of every peer that is not marked as parted.
         await self._changes.parted(node)
         return searches
 
     async def start(self) -> None:
-        """End what was interrupted when this node last stopped. Errors: ``store.*``."""
+        """Continue clean-up that was interrupted when this node last stopped. Errors: ``store.*``."""
         for node in self._peers.parting():
             await self._part(node)
 
@@ -134,5 +141,5 @@ class Distrust:
         return {"peers_distrusted": len(self._peers.distrusted()), "notices": len(self._notices.received())}
 
     async def close(self) -> None:
-        """Stop what is still being ended; it is not taken up again. Twice is once."""
+        """Stop clean-up in progress; it continues at the next start. A second call does nothing."""
         await self._tasks.close()

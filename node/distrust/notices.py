@@ -57,6 +57,7 @@ class Notices:
         signed = notice.open_notice(push.notice, self._peers.find_key, sender=caller, now_s=now_s)
         async with self._keeping:
             before = self._received.get(caller, ())
+            # Bounded per signer, because a peer can send any number of notices.
             kept = notice.keep(before, signed)
             stored = _Kept(notices=tuple(one.envelope for one in kept))
             await self._store.put_meta(_KEY + caller, cbor.encode(stored))
@@ -66,10 +67,10 @@ class Notices:
         return Done()
 
     async def give(self, node: str, since_ms: int, reason: str, *, lifted: bool) -> tuple[list[str], list[str]]:
-        """Sign a notice about ``node`` and send it: names of the peers that took it, and of those that did not.
+        """Sign a notice about ``node`` and send it. Returns the names of the peers that accepted it, and of the others.
 
         It goes to the peers that know ``node`` themselves, as their log syncs said, and to those that may see whom this node
-        knows (``peers:read``): nobody else learns a name by it. Errors: ``log.rollback``, ``keylog.*``, ``store.*``.
+        knows (``peers:read``): so no other peer learns of the node through it. Errors: ``log.rollback``, ``keylog.*``, ``store.*``.
         """
         said = DistrustNotice(about=node, since_ms=since_ms, reason=reason, lifted=lifted)
         signed = await self._witness.artefact(KIND_DISTRUST_NOTICE, node, said)
@@ -78,23 +79,24 @@ class Notices:
         told = [
             record.node
             for record in self._peers.records()
+            # A notice names a node and its faults, so only peers that may know the node receive it.
             if self._peers.acts(record.node) and (record.node in knowing or Scope.PEERS_READ in record.grants)
         ]
         return await self._calls.tell("notices/push", NoticePush(notice=signed.envelope), told)
 
     def received(self, about: str = "") -> list[ShownNotice]:
-        """The notices of peers that are relied on, about one node or all of them; one that was lifted is none."""
+        """Notices from peers in good standing, about one node or all; without withdrawn ones."""
         signers = [peer for peer in self._received if self._peers.acts(peer)]
         signed = [one for peer in signers for one in self._received[peer] if about in ("", one.notice.about)]
         return [self._shown(one) for one in signed if not one.notice.lifted]
 
     async def given(self) -> list[ShownNotice]:
-        """The notices of this node that hold."""
+        """This node's notices in force."""
         mine: tuple[SignedNotice, ...] = ()
         async for artefact in every_artefact(self._store, kind=KIND_DISTRUST_NOTICE):
             if artefact.issuer == self._witness.node:
                 signed = notice.read_notice(artefact.envelope)
-                # In the order they were stored: two of one second are told apart.
+                # In the order they were stored, because two notices can have the same second.
                 mine = (*(one for one in mine if one.notice.about != signed.notice.about), signed)
         return [self._shown(one) for one in mine if not one.notice.lifted]
 
@@ -104,7 +106,7 @@ class Notices:
         return NoticeList(received=self.received(about), given=given)
 
     def _node(self, text: str) -> str:
-        """A node, by its id or, of those this node has met, by name. Errors: ``input.not_found``, ``input.invalid``."""
+        """Find a node by its id, or by name if this node ever paired with it. Errors: ``input.not_found``, ``input.invalid``."""
         wanted = text.strip()
         strangers = {one.about for one in self.received() if wanted in (one.about, ids.short(one.about))}
         return strangers.pop() if len(strangers) == 1 else self._peers.find_met(wanted).node

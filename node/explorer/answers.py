@@ -1,4 +1,4 @@
-"""The explorer's answers to requests from peers.
+"""Handles requests from peers about searches.
 
 The federation API has checked the caller and its scope before anything here runs. Whether the scope covers the origin of the
 search is checked here, because only here the search is known.
@@ -46,7 +46,7 @@ from protocol.wire import cbor, envelope
 
 
 class Answers:
-    """One method a route."""
+    """One method per route."""
 
     def __init__(self, config: Config, store: SearchStore, clock: Clock, peers: Peers, searches: OpenSearches) -> None:
         self._config = config
@@ -57,7 +57,7 @@ class Answers:
 
     @property
     def routes(self) -> dict[str, Callable[[str, Any], Awaitable[msgspec.Struct]]]:
-        """Which method answers which route of the peer API."""
+        """The handler of each route of the peer API."""
         return {
             "search/open": self.on_open,
             "search/close": self.on_close,
@@ -72,8 +72,8 @@ class Answers:
         }
 
     def _entered(self, caller: str, search_id: str, scope: Scope) -> Open:
-        """The open search, once the caller takes part in it and may do ``scope`` where it began; its coordinator's silence ended
-        if it is the caller. Errors: ``input.not_found``, ``peer.scope``.
+        """The open search, if the caller takes part in it and has ``scope`` at its start address. A call by the coordinator
+        resets its silence timer. Errors: ``input.not_found``, ``peer.scope``.
         """
         search = self._searches.get(search_id)
         if search is None:
@@ -105,13 +105,14 @@ class Answers:
                 "envelope.issuer", "the caller does not coordinate the search, or this node is not a participant"
             )
         self._peers.require(caller, Scope.BRANCH_ASSIGN, spec.start_url)
-        async with self._searches.admitting:  # several at once must not all find the last free place
+        # One at a time, so that concurrent requests cannot all take the last free place.
+        async with self._searches.admitting:
             self._permit(spec)
             if await self._store.search_removed(spec.id):
                 raise MeshError("policy.refused", "the owner of this node has removed this search")
             known = await self._store.search(spec.id)
             if known is not None and (known.coordinator != caller or known.spec != ask.spec):
-                # A peer that chose the id of another search must not put its own in that one's place.
+                # A peer must not replace another search by using its id.
                 raise MeshError("peer.scope", "another search has this id", search=spec.id)
             if known is not None and known.status == DECLINED:
                 raise MeshError("policy.refused", "the owner of this node has stopped this search here")
@@ -138,10 +139,10 @@ class Answers:
         if self._searches.get(spec.id) is not None:
             return
         if len(self._searches) >= limits.SEARCHES_OPEN_MAX:
-            raise MeshError("peer.limit", f"this node takes part in {limits.SEARCHES_OPEN_MAX} searches already")
+            raise MeshError("peer.limit", f"this node already takes part in {limits.SEARCHES_OPEN_MAX} searches")
         if self._searches.count_of(spec.coordinator) >= limits.SEARCHES_OPEN_PER_PEER_MAX:
             raise MeshError(
-                "peer.limit", f"this node takes part in {limits.SEARCHES_OPEN_PER_PEER_MAX} of yours already"
+                "peer.limit", f"this node already takes part in {limits.SEARCHES_OPEN_PER_PEER_MAX} of your searches"
             )
 
     async def on_close(self, caller: str, ask: SearchClose) -> Done:
@@ -152,7 +153,7 @@ class Answers:
         search = self._searches.get(ask.search)
         if search is not None:
             await self._searches.leave(search)
-        # Not a declined one: closing and opening it again would undo what the owner of this node said.
+        # Not for a declined search: closing and reopening it would undo the decision of this node's owner.
         await self._searches.mark(ask.search, "done", before=("running", "stopped"))
         return Done()
 
@@ -166,14 +167,14 @@ class Answers:
         return Done()
 
     async def on_revoke(self, caller: str, ask: BranchRevoke) -> Done:
-        """The coordinator wants no more of a lease. Errors: ``input.not_found``, ``peer.scope``."""
+        """The coordinator revokes a lease. Errors: ``input.not_found``, ``peer.scope``."""
         search = self._from_coordinator(caller, ask.search)
         assert search.work is not None, "only the coordinator's own node has none"
         await search.work.revoke(ask.lease)
         return Done()
 
     async def on_renew(self, caller: str, ask: BranchRenew) -> BranchRenewed:
-        """A worker of ours is still at work. Errors: ``peer.scope``."""
+        """A worker renews its lease. Errors: ``peer.scope``."""
         search = self._searches.get(ask.search)
         if search is None or search.coordinator is None:
             return BranchRenewed(live=False)
@@ -181,7 +182,7 @@ class Answers:
         return await search.coordinator.renew(caller, ask)
 
     async def on_return(self, caller: str, ask: BranchReturn) -> Done:
-        """A worker of ours has ended. Errors: ``envelope.*``, ``lease.unknown``, ``peer.scope``."""
+        """A worker returns the result of its lease. Errors: ``envelope.*``, ``lease.unknown``, ``peer.scope``."""
         opened = envelope.verify(ask.result, kinds=frozenset({KIND_RESULT}), find_key=self._peers.find_key)
         if opened.header.issuer != caller:
             raise MeshError("envelope.issuer", "a result is sent by its worker only")
@@ -190,7 +191,7 @@ class Answers:
         if search is not None and search.coordinator is not None:
             self._peers.require(caller, Scope.BRANCH_ACCEPT, search.spec.start_url)
             await search.coordinator.take_result(caller, result, ask.result)
-        return Done()  # a result for a search that has ended is late, and late results do no harm
+        return Done()  # the search has ended, so the result is late and is ignored
 
     async def on_push(self, caller: str, ask: DeltaPush) -> DeltaHave:
         """A participant's own deltas. Errors: ``input.not_found``, ``peer.scope``, ``envelope.*``, ``delta.*``."""
@@ -204,7 +205,7 @@ class Answers:
         return await self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.answer_pull(caller, ask)
 
     async def on_show(self, caller: str, ask: DeltaShow) -> DeltaShown:
-        """The delta of a third writer that this node holds under a number. Errors: ``input.not_found``, ``peer.scope``."""
+        """The delta of a third writer with a given number, as this node holds it. Errors: ``input.not_found``, ``peer.scope``."""
         heads = self._entered(caller, ask.search, Scope.DELTAS_READ).exchange.heads
         return DeltaShown(delta=await heads.show(ask.writer, ask.epoch, ask.seq))
 

@@ -35,7 +35,7 @@ from protocol.wire import cbor
 log = logging.getLogger(__name__)
 
 _DISTRUSTED = "peer.unknown"
-"""What a node hears that was put out of every search."""
+"""Error code for a node that was expelled from every search."""
 _GRACE_S = 60
 """How much longer than its time limit a participant keeps a search open for its coordinator."""
 
@@ -84,9 +84,9 @@ class Explorer:
         return sum(search.work.working for search in self._searches.all() if search.work is not None)
 
     async def start(self) -> None:
-        """Open again what was running when the node last stopped, without those whose expulsion it interrupted.
+        """Reopen the searches that were running when the node last stopped. First finish expulsions that were interrupted.
 
-        What an agent or a schedule has had it run is stopped: what those may do ends with their call.
+        Searches of agents and schedules are stopped, because their permissions end with their call.
         """
         for node in await self._expulsions.pending():
             await self.drop_peer(node)
@@ -99,9 +99,9 @@ class Explorer:
                 search = await self._searches.enter(found)
                 if own:
                     self._searches.coordinate(search, found)
-                log.info("search %s goes on", found.id)
+                log.info("search %s continues", found.id)
             except MeshError as error:
-                log.error("search %s cannot go on: %s", found.id, error)
+                log.error("search %s cannot continue: %s", found.id, error)
 
     def _on_standing(self, node: str) -> None:
         self._tasks.start(self._searches.weigh(node), f"standing of {ids.short(node)}")
@@ -127,8 +127,8 @@ class Explorer:
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
-        ``peers``: names; None takes every peer that lets us assign branches there. A caller who may visit some origins only
-        searches without peers. Nothing is kept of a search whose start page does not open. search_id: a new id that
+        ``peers``: names; None takes every peer that grants us ``branch:assign``. A caller with limited origins searches without
+        peers. Nothing is stored of a search whose start page cannot be opened. search_id: a new id that
         the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
         ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
@@ -170,7 +170,7 @@ class Explorer:
         return await self._follow(search, found, tell)
 
     async def resume(self, search_id: str, *, seconds: int, tell: Tell) -> SearchRecord:
-        """Follow a running search, or take up one that stopped: for ``seconds`` from now, or, if 0, for what it had left.
+        """Follow a running search, or resume one that stopped: for ``seconds`` from now, or, if 0, for the time it had left.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
         Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (peers take part and
@@ -179,10 +179,12 @@ class Explorer:
         self._searches.check_open()
         found = await self._record(search_id)
         if current_caller().origins and len(self._searches.spec_of(found.spec).participants) > 1:
-            raise MeshError("caller.refused", "the search has peers, which know nothing of your origins")
+            raise MeshError("caller.refused", "the search has peers, which cannot enforce your origins")
         if found.coordinator != self._witness.node:
             if current_caller().kind is not CallerKind.OWNER:
-                raise MeshError("caller.refused", "the owner has stopped this search of a peer, and only he lifts that")
+                raise MeshError(
+                    "caller.refused", "the owner has stopped this search of a peer, and only the owner can resume it"
+                )
             return await self._searches.readmit(found)
         if found.status == "done":
             return found
@@ -197,7 +199,7 @@ class Explorer:
             found, status="running", state=cbor.encode(progress), caller=str(current_caller())
         )
         async with self._searches.admitting:
-            await self._record(search_id)  # it may have been removed meanwhile
+            await self._record(search_id)  # it may have been removed in the meantime
             await put_search(self._store, self._witness.feed, found, Kind.SEARCH_STARTED)
         return await self._follow(await self._searches.enter(found), found, tell)
 
@@ -221,9 +223,8 @@ class Explorer:
         return found
 
     async def stop_all(self) -> None:
-        """End every open search without a word to anybody: this node revoked itself, and signs nothing any more.
-
-        Its peers learn of that from its key log.
+        """End every open search without telling peers: after a self-revocation this node cannot sign. Peers learn of it
+        from the key log.
         """
         for search in self._searches.all():
             search.stopped = True
@@ -234,14 +235,14 @@ class Explorer:
                 log.error("search %s ended, which is not written down: %s", search.spec.id, error)
 
     async def remove(self, search_id: str) -> tuple[SearchRecord, dict[str, int]]:
-        """Forget a search that does not run, with all that peers sent about it; what it was, and the bytes each peer gets back.
+        """Delete a search that is not running, with all data from peers. Returns what it was and the bytes freed for each peer.
 
         Sessions it found stay. Errors: ``input.not_found``, ``search.state``, ``store.*``.
         """
         found = await self._record(search_id)
         before = await self._store.usage()
         await self._searches.remove(found)
-        await self._peers.usage.load()  # who was at the limit may send again at once
+        await self._peers.usage.load()  # a peer at its quota may send again at once
         after = await self._store.usage()
         freed = {node: count - after.get(node, 0) for node, count in before.items() if node != self._witness.node}
         return found, {node: count for node, count in freed.items() if count > 0}
@@ -251,7 +252,7 @@ class Explorer:
 
         Its share leaves the trees and the store; what of it is on its way, or comes later, is refused; leases it holds end and
         their branches are open again; searches it coordinates are left for good, with the work it assigned here. Events, leases
-        and sessions of the past stay what they were. Twice is once, and what a crash interrupts goes on at the next start.
+        and past sessions are kept. Repeating the call does nothing; after a crash the expulsion continues at the next start.
         Errors: ``store.*``.
         """
         await self._expulsions.begin(node, _DISTRUSTED)
@@ -259,13 +260,13 @@ class Explorer:
         count = 0
         opened = self._searches.get
         every = [found async for found in every_search(self._store)]
-        for found in sorted(every, key=lambda found: opened(found.id) is None):  # what runs comes first
+        for found in sorted(every, key=lambda found: opened(found.id) is None):  # open searches first
             count += await self._searches.drop_peer(found, node, _DISTRUSTED)
         await self._expulsions.finish(node)
         return count
 
     async def _follow(self, search: Open, found: SearchRecord, tell: Tell) -> SearchRecord:
-        """Wait for the end of a search we coordinate; the one who started it takes it down when interrupted.
+        """Wait for the end of a search that this node coordinates. Cancelling the call that started the search stops it.
 
         Errors: ``node.stopped`` when the node ends first, and what ended the search.
         """
@@ -281,10 +282,10 @@ class Explorer:
                 if owns:
                     await self.stop(search.spec.id)
                 raise
-            # Not we were cancelled but the search: somebody stopped it, or the node ends.
+            # The search was cancelled and not this call: it was stopped, or the node is stopping.
             if not search.stopped:
                 raise MeshError(
-                    "node.stopped", "the node ended; the search continues when the node runs again"
+                    "node.stopped", "the node stopped; the search continues when the node runs again"
                 ) from None
             return await self._mark_stopped(search.spec.id)
         finally:
@@ -303,7 +304,7 @@ class Explorer:
         return found
 
     async def view(self, search_id: str) -> tuple[SearchRecord, SearchSpec, Progress, Replica, list[LeaseRecord]]:
-        """Everything there is to show of a search. Errors: ``input.not_found``."""
+        """All data for showing a search. Errors: ``input.not_found``."""
         found = await self._record(search_id)
         opened = self._searches.get(found.id)
         if opened is not None:
@@ -318,7 +319,7 @@ class Explorer:
         return await self._searches.mark(search_id, "stopped", before=("running",))
 
     async def reconsider(self, peer: str) -> list[str]:
-        """End what ``peer`` may no longer have after a change of its grants; the ids of searches and leases that ended.
+        """End what the changed grants of ``peer`` no longer cover. Returns the ids of the ended searches and leases.
 
         Its searches here whose start it may not assign any more are stopped, and with them the work on its leases; of our own
         searches it loses the leases it may not accept any more. What was merged stays. Errors: ``store.*``.
@@ -348,7 +349,7 @@ class Explorer:
         return self._peers.may(found.coordinator, Scope.BRANCH_ASSIGN, start_url)
 
     async def sweep(self) -> None:
-        """Leave searches whose coordinator has been silent for longer than they could last."""
+        """Leave searches whose coordinator has been silent for longer than the search can last."""
         now_ms = self._clock.now_ms()
         for search in self._searches.all():
             silent_ms = now_ms - search.heard_ms

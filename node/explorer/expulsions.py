@@ -28,7 +28,7 @@ class Expulsions:
         return await self._read(_key(search_id))
 
     async def add(self, search_id: str, peer: str, code: str) -> None:
-        """Put ``peer`` out of a search; the first reason stays. Errors: ``store.*``."""
+        """Expel ``peer`` from a search; the first reason is kept. Errors: ``store.*``."""
         await self._add(_key(search_id), peer, code)
 
     async def pending(self) -> list[str]:
@@ -49,6 +49,7 @@ class Expulsions:
     async def _add(self, key: str, peer: str, code: str) -> None:
         async with self._writing:
             codes = await self._read(key)
+            # The first reason is the cause; later ones usually follow from it.
             if peer not in codes:
                 await self._store.put_meta(key, cbor.encode(_Expelled(codes={**codes, peer: code})))
 

@@ -1,4 +1,4 @@
-"""Searches and leases as the store keeps them: a change of status, and what the feed says of it, are one step."""
+"""Stores searches and leases together with their entries in the change feed, in one transaction."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from protocol.feed import Kind
 async def put_search(
     store: SearchStore, feed: Feed, found: SearchRecord, kind: Literal[Kind.SEARCH_STARTED, Kind.SEARCH_ENDED]
 ) -> None:
-    """Keep a search that has just started, or ended. Errors: ``store.*``."""
+    """Store a search that has just started or ended. Errors: ``store.*``."""
     await feed.along(lambda news: store.put_search(found, news=news), kind, found.id, found.coordinator)
 
 
 async def put_lease(
     store: SearchStore, feed: Feed, lease: LeaseRecord, kind: Literal[Kind.LEASE_GRANTED, Kind.LEASE_ENDED]
 ) -> None:
-    """Keep a lease that was just granted, or has ended. Errors: ``store.*``."""
+    """Store a lease that was just granted or has ended. Errors: ``store.*``."""
     await feed.along(lambda news: store.put_lease(lease, news=news), kind, lease.id, lease.search, lease.worker)

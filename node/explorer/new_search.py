@@ -15,10 +15,10 @@ from protocol.wire.line import one_line
 def check_told(goal: str, start_url: str) -> None:
     """Check what every peer of a search is told. Errors: ``input.invalid``."""
     if redact_url(start_url) != start_url:
-        told = "every peer of a search is told its start address, and this one holds what looks like a secret"
+        told = "every peer in a search receives the start address, and this one contains something that looks like a secret"
         raise MeshError("input.invalid", told)
     if one_line(goal) != goal:
-        raise MeshError("input.invalid", "a goal is one line, without control characters")
+        raise MeshError("input.invalid", "a goal must be one line without control characters")
 
 
 def participants(peers: Peers, names: list[str] | None, start_url: str) -> list[str]:
@@ -39,7 +39,7 @@ def _alone(peers: list[str] | None) -> list[str] | None:
     if not current_caller().origins:
         return peers
     if peers:
-        raise MeshError("caller.refused", "peers know nothing of your origins: search without them")
+        raise MeshError("caller.refused", "peers cannot enforce your origins: search without them")
     return []
 
 

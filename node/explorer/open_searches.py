@@ -35,7 +35,7 @@ from protocol.wire import cbor, envelope
 log = logging.getLogger(__name__)
 
 DECLINED = "declined"
-"""Status of a search of a peer that the owner of this node stopped: only the owner lifts it."""
+"""Status of a peer's search that the owner of this node stopped. Only the owner can resume it."""
 
 
 class Open(msgspec.Struct, kw_only=True):
@@ -85,7 +85,7 @@ class OpenSearches:
         self._expulsions = Expulsions(store)
         self._open: dict[str, Open] = {}
         self._replicas: dict[str, Replica] = {}
-        """Of every search that is open or being loaded: what they hold together is bounded."""
+        """The trees of all searches that are open or being loaded; their total size is limited."""
         self._leaving: dict[str, asyncio.Event] = {}
         self._entering = asyncio.Lock()
         self._weighing = asyncio.Lock()
@@ -109,10 +109,10 @@ class OpenSearches:
         return self._open.get(search_id)
 
     def check_open(self) -> None:
-        """Nothing, while a search can be entered. Errors: ``Witness.check_signs``; ``node.stopped``."""
+        """Check that a search can be opened. Errors: ``Witness.check_signs``; ``node.stopped``."""
         self._witness.check_signs()
         if self._closed:
-            raise MeshError("node.stopped", "the node is ending")
+            raise MeshError("node.stopped", "the node is stopping")
 
     def spec_of(self, sealed: bytes) -> SearchSpec:
         """The search in a signed specification. Errors: ``envelope.*``, ``message.invalid``, ``condition.invalid``."""
@@ -126,7 +126,7 @@ class OpenSearches:
         return spec
 
     async def read(self, sealed: bytes) -> Replica:
-        """A copy of a stored search that is not open, to look at; its coordinator need not be trusted any more.
+        """A read-only copy of a stored search that is not open. Its coordinator need not be trusted any more.
 
         Errors: ``store.*``.
         """
@@ -175,7 +175,7 @@ class OpenSearches:
                 await left.wait()
             if found.id in self._open:
                 return self._open[found.id]
-            self.check_open()  # while others were waited for, the node may have ended
+            self.check_open()  # the node may have stopped while this call waited
             spec = self.spec_of(found.spec)
             replica = await self._loaded(spec)
             exchange = Exchange(replica, self._calls, self._store, self._clock, self.proofs)
@@ -193,7 +193,11 @@ class OpenSearches:
                 )
             self._open[found.id] = search
             exchange.start()
-        for peer in {*replica.aside, *self._peers.frozen}:  # frozen or not any more while the search was loaded
+        # A peer may have been frozen or unfrozen while the search was loaded.
+        for peer in {
+            *replica.aside,
+            *self._peers.frozen,
+        }:
             await self.weigh(peer)
         return search
 
@@ -209,7 +213,7 @@ class OpenSearches:
         return replica
 
     def check_room(self, count: int) -> None:
-        """Nothing, while all open searches together can take ``count`` more nodes. Errors: ``search.full``."""
+        """Check that all open searches together have room for ``count`` more nodes. Errors: ``search.full``."""
         nodes = sum(len(replica.tree) for replica in self._replicas.values())
         if nodes + count > limits.TREE_NODES_OPEN_MAX:
             held = f"the open searches of this node hold {nodes} of {limits.TREE_NODES_OPEN_MAX} pages"
@@ -254,7 +258,7 @@ class OpenSearches:
             tell=tell,
         )
         search.task = asyncio.create_task(self._conduct(search), name=f"search {found.id}")
-        # Nobody need follow it; how it ended is in the store and in the log.
+        # No call need wait for it; its result is in the store and in the log.
         search.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return search.task
 
@@ -263,7 +267,7 @@ class OpenSearches:
         try:
             return await search.coordinator.run()
         except Exception as error:
-            # Resumable, and not taken up again by itself at the next start: what failed would fail again.
+            # Resumable, but not automatically at the next start, because it would fail again.
             log.error("search %s stops: %s", search.spec.id, error)
             with contextlib.suppress(MeshError):
                 await self.mark(search.spec.id, "stopped", before=("running",))
@@ -272,14 +276,14 @@ class OpenSearches:
             await self.leave(search)
 
     async def leave(self, search: Open) -> None:
-        """Stop everything about a search and wait until it has ended. A search that is being left already is left once."""
+        """Stop everything about a search and wait until it has ended. A search that is already being left is left only once."""
         search_id = search.spec.id
         if self._open.get(search_id) is not search:
             return
         del self._open[search_id]
         del self._replicas[search_id]
         left = self._leaving[search_id] = asyncio.Event()
-        # Each part ends whatever becomes of the one before: nobody could reach it afterwards.
+        # Close every part even if an earlier one fails, because nothing could reach it afterwards.
         try:
             if search.task is not None and search.task is not asyncio.current_task():
                 search.task.cancel()
@@ -335,11 +339,13 @@ class OpenSearches:
 
         Errors: ``search.state``, ``store.*``.
         """
-        async with self.admitting, self._entering:  # none is opened meanwhile
+        async with self.admitting, self._entering:  # no search can be opened meanwhile
             now = await self._store.search(found.id)
             running = found.id in self._open or found.id in self._leaving
             if running or (now is not None and now.status == "running"):
-                raise MeshError("search.state", f"it runs: `trailmesh explore stop {found.id}` first", search=found.id)
+                raise MeshError(
+                    "search.state", f"it is running: `trailmesh explore stop {found.id}` first", search=found.id
+                )
             await self._witness.feed.along(
                 lambda news: self._store.remove_search(found.id, news=news), Kind.SEARCH_REMOVED, found.id
             )
@@ -357,7 +363,7 @@ class OpenSearches:
         """Put ``peer`` out of a search; whether it had a part in it. Errors: ``store.*``."""
         if peer not in stored_spec(found.spec).participants:
             return False
-        async with self.admitting, self._entering:  # none is opened meanwhile with the share of the peer in it
+        async with self.admitting, self._entering:  # no search can be opened meanwhile with the share of the peer in it
             if await self._store.search(found.id) is None:
                 return False  # removed meanwhile
             search = self._open.get(found.id)
@@ -384,6 +390,6 @@ class OpenSearches:
 
 
 def _for_whom() -> Caller:
-    """For whom a search runs: who calls now, or, when the node itself goes on with it after a restart, its owner."""
+    """The caller that a search runs for: the current caller, or the owner if the node resumes it after a restart."""
     caller = current_caller()
     return caller if caller.kind is not CallerKind.NODE else OWNER

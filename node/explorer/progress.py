@@ -1,4 +1,4 @@
-"""What a coordinator keeps of its search besides tree and leases."""
+"""The stored progress of a coordinator's search, apart from tree and leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs of searches, bound to the room."""
+"""Implements the verbs for searches."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ExploreVerbs:
 
     async def _resume(self, params: ResumeParams, tell: Tell) -> Summary:
         if not self._serving and await self._explorer.is_shared(params.search):
-            self._serving.need()  # peers return results by calling us
+            self._serving.need()  # peers return results by calling this node, so it must serve
         if self._serving:
             self._log_exchange.soon()
         found = await self._explorer.resume(params.search, seconds=params.seconds, tell=tell)

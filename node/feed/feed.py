@@ -1,4 +1,5 @@
-"""Tells and lists changes. A follower wakes by a notice in memory and reads from the store, so a slow one holds nothing up."""
+"""Reports and lists changes. An in-memory event wakes followers, which then read from the store; so a slow follower delays
+nothing."""
 
 from __future__ import annotations
 
@@ -23,22 +24,22 @@ log = logging.getLogger(__name__)
 
 
 class Feed:
-    """What changes on this node, in its order."""
+    """The changes on this node, in order."""
 
     def __init__(self, store: FeedStore, clock: Clock, who: Callable[[], str]) -> None:
-        """who: for whom this task works, as the audit trail calls them."""
+        """who: the caller that this task works for, as in the audit trail."""
         self._store, self._clock, self._who = store, clock, who
         self._grown = asyncio.Event()
-        """Set at the next change, and then replaced: whoever waits has the one of before he read."""
+        """Set at the next change and then replaced. A follower takes it before it reads, so it cannot miss a change."""
         self._closed = False
         self.bound: Bound = {verbs.LIST: lambda params, tell: self.changes(params)}
 
     # --- telling -----------------------------------------------------------------------------------------------------
 
     async def tell(self, kind: Kind, *ids: str, who: str = "") -> None:
-        """Add a change that has just happened; the ids that ``kind`` names. Never fails: what goes wrong is logged.
+        """Report a change that has just happened, with the ids that ``kind`` requires. Never raises; errors are logged.
 
-        who: had it done, if it is not for whom this task works.
+        who: the caller, if it is not the one that this task works for.
         """
         news = self._news(kind, ids, who)
         if news is None:
@@ -51,7 +52,7 @@ class Feed:
             self._wake()  # also for a caller who no longer waits: what he wrote is stored all the same
 
     async def along(self, write: Callable[[News | None], Awaitable[T]], kind: Kind, *ids: str, who: str = "") -> T:
-        """What ``write`` returned, which hands the change to the store together with what it changes: one transaction.
+        """Return the result of ``write``, which stores the change and the data that it is about in one transaction.
 
         who: as for ``tell``. Errors: those of ``write``.
         """
@@ -68,13 +69,14 @@ class Feed:
             return None
 
     def _wake(self) -> None:
+        # Replace the event instead of clearing it: a follower that holds the old one still wakes up.
         self._grown.set()
         self._grown = asyncio.Event()
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     async def changes(self, asked: ListParams) -> Listed:
-        """The changes after ``asked.since``, or the newest; with ``asked.wait_s``, once there is one or the time is over.
+        """The changes after ``asked.since``, or the newest. With ``asked.wait_s``: waits until there is one or the time has passed.
 
         Errors: ``input.invalid``, ``feed.gap``, ``store.*``; ``node.stopped`` while it waits.
         """
@@ -90,7 +92,7 @@ class Feed:
             async with asyncio.timeout(asked.wait_s):
                 while not found.changes:
                     if self._closed:
-                        raise MeshError("node.stopped", "the node is ending")
+                        raise MeshError("node.stopped", "the node is stopping")
                     await grown.wait()
                     grown = self._grown
                     found = await self._read(msgspec.structs.replace(asked, since=found.last))
@@ -100,23 +102,23 @@ class Feed:
         page = await self._store.feed(after=asked.since, limit=asked.limit, kind=asked.kind)
         if asked.since is not None:
             _check_follows(asked.since, page)
-        # A full page may leave out later ones; else everything up to the newest has been looked at.
+        # A full page may be followed by more matches; otherwise everything up to the newest change has been examined.
         full = len(page.changes) == asked.limit and asked.since is not None
         last = page.changes[-1].number if full else page.newest
         return Listed(changes=page.changes, last=last, oldest=page.oldest)
 
     def close(self) -> None:
-        """End the waiting of everybody who follows: the node stops. Twice is once."""
+        """End the waiting of all followers, because the node stops. Twice is once."""
         self._closed = True
         self._wake()
 
 
 def _check_follows(since: int, page: FeedPage) -> None:
-    """Nothing, if what comes after number ``since`` is all there. Errors: ``feed.gap``."""
+    """Check that all changes after number ``since`` are still stored. Errors: ``feed.gap``."""
     if since < page.oldest - 1:
-        message = f"the changes after {since} are cut off: the oldest that is left has the number {page.oldest}"
+        message = f"changes after {since} have been deleted: the oldest that is left has number {page.oldest}"
     elif since > page.newest:
-        message = f"the feed ends at {page.newest}, before {since}: it is not the feed that this number is of"
+        message = f"the feed ends at {page.newest}, before {since}: the number is from another feed"
     else:
         return
     raise MeshError("feed.gap", message, since=since, oldest=page.oldest, newest=page.newest)

@@ -1,4 +1,4 @@
-"""Checks everything a node needs; each fault comes with a remedy a person can paste."""
+"""Checks everything a node needs, and gives for each fault a command that a person can paste."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Checker = Callable[["Rooms"], Awaitable[Sequence[Check]]]
 
 
 async def examine(rooms: Rooms, *, browser: bool) -> Health:
-    """Every check, in the order in which faults explain each other."""
+    """Make all checks. A fault can cause the ones after it, so the order matters."""
     found = [*_python(), *await _data_directory(rooms.home)]
     found += await _witness_key(rooms)
     found += await _store(rooms.home, rooms.store)
@@ -47,7 +47,7 @@ async def examine(rooms: Rooms, *, browser: bool) -> Health:
 
 
 class Apart(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a node that does not open, for each to be tried by itself."""
+    """The parts of a node that cannot be opened, so that each can be checked separately."""
 
     home: Path
     config: Config
@@ -57,7 +57,7 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Health:
-    """The checks that need no key, where ``error`` is why the node did not open."""
+    """The checks that need no key. ``error``: why the node could not be opened."""
     home = parts.home
     found = [*_python(), *await _data_directory(home)]
     opened: list[Check] = []
@@ -76,7 +76,10 @@ async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Hea
     found += opened
     if browser:
         found += await _browser(home, parts.config, parts.browsers)
-    finding, remedy = "not asked, as this node does not open", next(c.remedy for c in opened if c.status != "ok")
+    finding, remedy = (
+        "not checked, because this node cannot be opened",
+        next(c.remedy for c in opened if c.status != "ok"),
+    )
     return _health([*found, Check(name="peers", status="warn", finding=finding, remedy=remedy)])
 
 
@@ -120,7 +123,7 @@ async def _witness_key(rooms: Rooms) -> list[Check]:
     if identity.key_is_private(rooms.home):
         return [Check(name="witness key", status="ok", finding=finding)]
     remedy = f"chmod 600 {quote(str(rooms.home / identity.KEY_FILE))}"
-    return [Check(name="witness key", status="fault", finding="others on this machine can read it", remedy=remedy)]
+    return [Check(name="witness key", status="fault", finding="other users of this machine can read it", remedy=remedy)]
 
 
 async def _store(home: Path, store: Store) -> list[Check]:
@@ -137,7 +140,7 @@ async def _witness_log(rooms: Rooms) -> list[Check]:
     cosigned = [c for c in await rooms.store.cosigned() if c.log == now.number]
     finding = f"log {now.number}, {counted(now.size, 'entry', 'entries')}, cosigned by {counted(len(cosigned), 'peer')}"
     if rooms.witness.rollback:
-        found = "a peer holds a later state of it: restored from a copy, nothing is signed"
+        found = "a peer holds a later state of it: the store was restored from a copy, and nothing is signed"
         return [
             Check(
                 name="witness log",
@@ -150,15 +153,15 @@ async def _witness_log(rooms: Rooms) -> list[Check]:
 
 
 async def _clock(rooms: Rooms) -> list[Check]:
-    """Whether the clock is behind the time at which messages were last accepted."""
+    """Check that the clock is not behind the time at which messages were last accepted."""
     behind_s = rooms.clock_mark.behind_s
     if not behind_s:
-        return [Check(name="clock", status="ok", finding="has not gone back since messages were last heard")]
-    apart = f"stands {behind_s} s behind what it showed when messages were last heard"
+        return [Check(name="clock", status="ok", finding="has not gone back since messages were last accepted")]
+    apart = f"is {behind_s} s behind the time at which messages were last accepted"
     if behind_s > limits.CLOCK_SET_BACK_S_MAX:
-        finding = f"{apart}: it was wrong then if peers agree with it now, and is wrong now if they do not"
+        finding = f"{apart}: if peers agree with it now, it was wrong then; otherwise it is wrong now"
         return [Check(name="clock", status="warn", finding=finding, remedy=CLOCKS)]
-    finding = f"{apart}: messages of peers are refused until it gets there"
+    finding = f"{apart}: messages of peers are refused until it reaches that time"
     return [Check(name="clock", status="fault", finding=finding, remedy=CLOCKS)]
 
 
@@ -179,9 +182,8 @@ async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check
     major = info.version.partition(".")[0]
     if major.isdigit() and int(major) < _BROWSER_MAJOR_MIN:
         remedy = "apt-get install --only-upgrade chromium"
-        return [
-            Check(name="browser", status="warn", finding=f"{finding} is old: observations may differ", remedy=remedy)
-        ]
+        finding = f"{finding} is old: observations may differ from those of other nodes"
+        return [Check(name="browser", status="warn", finding=finding, remedy=remedy)]
     return [Check(name="browser", status="ok", finding=finding)]
 
 
@@ -190,7 +192,7 @@ async def _peers(rooms: Rooms) -> list[Check]:
     if not records:
         return [Check(name="peers", status="ok", finding="none yet", remedy="trailmesh node invite --grant explore")]
     if rooms.identity.end:
-        finding = f"{len(records)} are not asked: they refuse a node that revoked itself"
+        finding = f"{len(records)} are not checked: they refuse a node that revoked itself"
         return [Check(name="peers", status="warn", finding=finding, remedy=after_end(rooms))]
     found = await asyncio.gather(*(check_peer(rooms, record.node, record.name) for record in records))
     return [check for checks in found for check in checks]

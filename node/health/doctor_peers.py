@@ -1,4 +1,4 @@
-"""Checks the wire to each peer in both directions: from here to the peer, and from the peer to here."""
+"""Checks the connection to each peer in both directions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from protocol.trust.grants import in_words
 from protocol.wire.clocks import apart_in_words
 
 _AGREE_MS = 2_000
-"""Clocks that differ by less are not worth a word."""
+"""Smaller differences between clocks are not reported."""
 _RENEWAL_TOLD_MS = 7 * 86_400_000
-"""How long after a peer opened another log its owner here is told."""
+"""How long after a peer opened a new log the doctor reports it."""
 
 
 async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
@@ -30,7 +30,7 @@ async def check_peer(rooms: Rooms, peer: str, name: str) -> list[Check]:
 
 
 def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
-    """What the peer does not show of its log, or that it has opened another one lately; nothing when all is well."""
+    """Report a log that the peer does not show, or has opened recently; nothing if all is in order."""
     watch, title = rooms.logs.watch, f"log of {name}"[:32]
     remedy = f"trailmesh log audit --peer {quote(name)} --home {quote(str(rooms.home))}"
     if trouble := watch.in_words(peer):
@@ -38,8 +38,8 @@ def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
     known = watch.of(peer)
     if not known.renewed_ms or rooms.clock.now_ms() - known.renewed_ms > _RENEWAL_TOLD_MS:
         return []
-    lost = ", as it had lost entries: ask its owner" if known.restored else ""
-    return [Check(name=title, status="warn", finding=f"it has opened another log{lost}", remedy=remedy)]
+    lost = "because entries were lost: ask its owner" if known.restored else ""
+    return [Check(name=title, status="warn", finding=f"it has opened a new log{lost}", remedy=remedy)]
 
 
 async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
@@ -49,7 +49,9 @@ async def _outward(rooms: Rooms, peer: str, title: str, name: str) -> Check:
     except MeshError as error:
         return Check(
             name=title,
-            status="warn" if error.code == "peer.unreachable" else "fault",  # that it is down is its trouble, not ours
+            status="warn"
+            if error.code == "peer.unreachable"
+            else "fault",  # a peer that is down is no fault of this node
             finding=f"{_why(rooms, peer, error)} [{error.shown.code}]",
             remedy=for_peer(rooms, name, error),
         )
@@ -90,19 +92,19 @@ def _over(way: str) -> str:
 
 
 def _why(rooms: Rooms, peer: str, error: MeshError) -> str:
-    """The error, and when a connection this node keeps open is tried next."""
+    """The error, and the time of the next attempt if this node keeps the connection open."""
     hold = rooms.reach.holds.get(peer)
     if hold is None or hold.state != "waiting":
         return error.shown.message
     wait_s = max(0, hold.next_try_ms - rooms.clock.now_ms()) // 1000
-    return f"{error.shown.message}; {hold.failures} failures in a row, next try in {wait_s} s"
+    return f"{error.shown.message}; {hold.failures} consecutive failures, next attempt in {wait_s} s"
 
 
 def inward_remedy(rooms: Rooms, name: str, code: str) -> str:
-    """Against ``code``, which the peer ``name`` ran into as it called back."""
+    """Remedy for ``code``, which the peer ``name`` reported when it called back."""
     if code in ("peer.clock", "envelope.time"):
         return CLOCKS
     if code == "peer.unreachable" and rooms.config.listen.reach == "direct":
         config = quote(str(rooms.home / CONFIG_FILE))
         return f"sed -i 's/reach: direct/reach: both/' {config} and restart `trailmesh node serve`"
-    return f"on the machine of {quote(name)}: trailmesh node doctor"  # it is to be mended where it happened
+    return f"on the machine of {quote(name)}: trailmesh node doctor"  # the fault is on the peer's machine

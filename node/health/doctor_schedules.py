@@ -1,4 +1,4 @@
-"""Checks the schedules: are they looked at, does one wait that was paused by its failures, has the clock gone back?"""
+"""Checks the schedules: overdue, paused after failures, unreadable, or delayed because the clock went back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OVERDUE_MS: int = 3 * limits.SCHEDULE_SLEEP_S_MAX * 1000
 
 
 async def check_schedules(rooms: Rooms) -> list[Check]:
-    """One line for all that is well, and one for each schedule that is not."""
+    """One result for all schedules in order, and one for each that is not."""
     records = await rooms.schedules.all()
     found = [check for record in records if (check := _trouble(rooms, record)) is not None]
     if found:
@@ -32,17 +32,19 @@ def _trouble(rooms: Rooms, record: ScheduleRecord) -> Check | None:
     name = f"schedule {record.id}"[:32]
     if record.reason == "schedule.failing":
         remedy = f"trailmesh explore schedule show {record.id} --home {home}; then `explore schedule resume`"
-        return Check(name=name, status="warn", finding=f"paused: {record.failures} runs failed in a row", remedy=remedy)
+        return Check(
+            name=name, status="warn", finding=f"paused: {record.failures} consecutive runs failed", remedy=remedy
+        )
     try:
         due_ms = next(iter(rooms.schedules.next_due(record, 1)), 0)
-    except MeshError as error:  # a time zone that this machine does not know any more, above all
+    except MeshError as error:  # usually a time zone that this machine no longer knows
         remedy = f"trailmesh explore schedule rm {record.id} --home {home}; then add it again"
         return Check(name=name, status="fault", finding=f"{error.message} [{error.code}]", remedy=remedy)
     if not due_ms:
         return None
     due = f"{datetime.fromtimestamp(due_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
     if record.decided_ms > now_ms + limits.CLOCK_SET_BACK_S_MAX * 1000:
-        finding = f"the clock has gone back: it is due when it shows {due}"
+        finding = f"the clock has gone back: it is due when the clock shows {due}"
         return Check(name=name, status="warn", finding=finding, remedy=CLOCKS)
     if due_ms + record.jitter_s * 1000 + _OVERDUE_MS < now_ms:
         finding = f"overdue since {due}"

@@ -1,7 +1,7 @@
 """Metrics of the node as Prometheus text. They are read from the rooms on request and never stored.
 
 Labels are error codes, places (routes and reasons of the transport) and short ids of peers, and each set of them is bounded;
-no address, no name a peer chose, no id of a session or search is one.
+labels never contain addresses, names chosen by peers, or ids of sessions or searches.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ async def exposition(rooms: Rooms) -> bytes:
     """The metrics of now, in the text format of Prometheus. Errors: ``store.*``."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Snapshot(await _taken(rooms)))
-    # Taken on the loop, where nothing changes meanwhile; written beside it, as that takes a while.
+    # Read in the event loop, where nothing changes meanwhile; formatted in a thread, because that is slow.
     return await asyncio.to_thread(generate_latest, registry)
 
 
@@ -51,7 +51,7 @@ async def _taken(rooms: Rooms) -> list[Metric]:
 
 
 class _Snapshot:
-    """The figures of one moment, for a registry that lives as long."""
+    """The figures of one moment, as a collector for a temporary registry."""
 
     def __init__(self, metrics: list[Metric]) -> None:
         self._metrics = metrics
@@ -103,19 +103,32 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
     ("trailmesh_tree_nodes", "Nodes in the trees of open searches.", lambda rooms: rooms.explorer.tree_nodes),
     ("trailmesh_branches_working", "Leased branches this node works on.", lambda rooms: rooms.explorer.working),
     ("trailmesh_browser_contexts", "Open browser contexts.", lambda rooms: rooms.browsers.contexts),
-    ("trailmesh_browser_contexts_waiting", "Callers that wait for one.", lambda rooms: rooms.browsers.waiting),
+    (
+        "trailmesh_browser_contexts_waiting",
+        "Callers that wait for a browser context.",
+        lambda rooms: rooms.browsers.waiting,
+    ),
     ("trailmesh_browsers", "Running browsers.", lambda rooms: rooms.browsers.running),
     ("trailmesh_log_size", "Entries of the witness log.", lambda rooms: rooms.witness.log.checkpoint.size),
     ("trailmesh_log_queue", "Artefacts that wait for the witness log.", lambda rooms: rooms.witness.waiting),
     ("trailmesh_store_queue", "Calls that wait for the store.", lambda rooms: rooms.store.waiting),
-    ("trailmesh_loop_blocked_seconds", "Longest block of the loop lately.", lambda rooms: rooms.loop_watch.recent_s),
-    ("trailmesh_loop_blocked_max_seconds", "The same since the start.", lambda rooms: rooms.loop_watch.longest_s),
+    (
+        "trailmesh_loop_blocked_seconds",
+        "Longest recent block of the event loop.",
+        lambda rooms: rooms.loop_watch.recent_s,
+    ),
+    (
+        "trailmesh_loop_blocked_max_seconds",
+        "Longest block of the event loop since the start.",
+        lambda rooms: rooms.loop_watch.longest_s,
+    ),
 )
 """Name, help, and what is measured."""
 
 
 def short(node: str) -> str:
-    """``node`` as a label: the short form of an id; ``others`` and ``agent:NAME`` whole, as two agents may begin alike."""
+    """``node`` as a label: the short form of an id; ``others`` and ``agent:NAME`` are not shortened, because two agent
+    names may begin alike."""
     return node if node == OTHERS or ":" in node else ids.short(node)
 
 
@@ -129,7 +142,7 @@ def disk_by_peer(rooms: Rooms) -> dict[str, int]:
 
 
 def refusals_in_words(rooms: Rooms) -> RefusalCounts:
-    """The refusals for `node status`: by code, by place, and by peer and code, with names where they are known."""
+    """The refusals for `node status`: by code, by place, and by peer and code."""
     refusals = rooms.refusals
     by_peer: dict[str, dict[str, int]] = {}
     for (node, code), count in refusals.by_peer.items():
@@ -144,7 +157,7 @@ def refusals_in_words(rooms: Rooms) -> RefusalCounts:
 
 
 def check_host(host: str, *, public: bool) -> None:
-    """Errors: ``config.invalid`` for an address that others can reach, unless that was chosen."""
+    """Check the address. Errors: ``config.invalid`` for one that other machines can reach, unless ``metrics.public`` is set."""
     import ipaddress
 
     try:
@@ -154,5 +167,5 @@ def check_host(host: str, *, public: bool) -> None:
     if not loopback and not public:
         raise MeshError(
             "config.invalid",
-            f"metrics.host {host} is not a loopback address: metrics.public must say that this is meant",
+            f"metrics.host {host} is not a loopback address: metrics.public must be true to allow this",
         )

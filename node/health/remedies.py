@@ -28,7 +28,8 @@ _PAIR_AGAIN: Final = (
     _THERE + "trailmesh node invite --grant explore; then here: trailmesh node join with what it prints"
 )
 
-# By code, else by what stands before the point. {name}: of the peer, quoted. {me}: this node's short id. {home}: quoted.
+# Keys are error codes, or their part before the point. {name}: of the peer, quoted. {me}: this node's short id. {home}:
+# quoted.
 PEER: Final[Mapping[str, str]] = {
     "peer.unreachable": _THERE + "trailmesh node serve",
     "peer.failed": _LOOK_THERE,
@@ -60,7 +61,7 @@ PEER: Final[Mapping[str, str]] = {
     "control": _THERE + "trailmesh node serve",
     "discovery": _THERE + "trailmesh node serve",
     **dict.fromkeys(("config", "recovery", "browser", "action", "risk", "caller"), _THERE + "trailmesh node doctor"),
-    # What only two versions that differ, or somebody else's program, say to each other.
+    # Errors that occur only between different versions, or with a program that is not trailmesh.
     **dict.fromkeys(
         ("cbor", "envelope", "id", "input", "message", "peer.protocol", "peer.signature", "peer.version"), SAME_VERSION
     ),
@@ -84,7 +85,7 @@ PEER: Final[Mapping[str, str]] = {
         SAME_VERSION,
     ),
 }
-# By code, else by what stands before the point. {executable}, {port}: as configured. {config}: the file, quoted.
+# Keys are error codes, or their part before the point. {executable}, {port}: as configured. {config}: the file, quoted.
 BROWSER: Final[Mapping[str, str]] = {
     "browser.missing": "apt-get install chromium",
     "browser.unreachable": "{executable} --headless --remote-debugging-port={port}",
@@ -96,7 +97,8 @@ BROWSER: Final[Mapping[str, str]] = {
 
 
 def for_peer(rooms: Rooms, name: str, error: MeshError) -> str:
-    """The remedy after a call to ``name`` ended with ``error``. If the peer answered it, the remedy changes nothing here."""
+    """The remedy after a call to ``name`` ended with ``error``. If the peer answered the error, the remedy is for the
+    peer's machine."""
     told = _known(PEER, error.code) or SAME_VERSION
     if isinstance(error, PeerError) and told not in (CLOCKS, SAME_VERSION) and not told.startswith(_THERE):
         told = _LOOK_THERE
@@ -104,21 +106,21 @@ def for_peer(rooms: Rooms, name: str, error: MeshError) -> str:
 
 
 def for_browser(home: Path, browser: BrowserConfig, error: MeshError) -> str:
-    """Against an error as the browser was started."""
+    """The remedy for an error at the start of the browser."""
     config = shlex.quote(str(home / CONFIG_FILE))
     if error.code == "browser.missing" and browser.executable:
         return f"sed -i \"s|executable: .*|executable: ''|\" {config}; apt-get install chromium"
     if error.code == "browser.launch" and error.detail.get("reason") == "directory":
         return f"TMPDIR=/tmp trailmesh node serve --home {shlex.quote(str(home))}"
     if error.code == "browser.launch" and browser.sandbox and os.geteuid() == 0:
-        return f"run it as another user, or knowingly: sed -i 's/sandbox: true/sandbox: false/' {config}"
+        return f"run it as another user, or disable the sandbox deliberately: sed -i 's/sandbox: true/sandbox: false/' {config}"
     told = _known(BROWSER, error.code) or BROWSER["browser"]
     port = urlsplit(browser.cdp_url).port or 9222
     return told.format(executable=shlex.quote(browser.executable or "chromium"), port=port, config=config)
 
 
 def for_opening(home: Path, error: MeshError) -> str:
-    """Against an error as the witness key, the key log or the store was opened."""
+    """The remedy for an error on opening the witness key, the key log or the store."""
     quoted = shlex.quote(str(home))
     if error.code in ("key.locked", "key.passphrase"):
         return f"in a terminal, where the passphrase can be typed: trailmesh node serve --home {quoted}"
@@ -131,7 +133,7 @@ def for_opening(home: Path, error: MeshError) -> str:
     if error.code == "store.newer":
         return "pip install --upgrade trailmesh"
     if (home / identity.LOG_FILE).exists() and not (home / identity.KEY_FILE).exists():
-        with contextlib.suppress(MeshError):  # a key log that cannot be read is of no use either
+        with contextlib.suppress(MeshError):  # an unreadable key log is useless too
             return _recover(home, identity.read_log(home).node)
     return f"mv {quoted} {shlex.quote(f'{home}.damaged')}, and put a backup in its place"
 
@@ -142,7 +144,7 @@ def _recover(home: Path, node: str) -> str:
 
 
 def after_end(rooms: Rooms) -> str:
-    """What the owner of a node that revoked itself can do; empty if it has not."""
+    """The remedy for a node that revoked itself; empty if it has not."""
     own, home = rooms.identity, rooms.home
     if not own.end:
         return ""

@@ -1,4 +1,4 @@
-"""The verbs of ``trailmesh node``: peers, and how this node is."""
+"""Implements the verbs for peers, status, metrics and the doctor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from protocol.errors import MeshError
 
 
 class MeshVerbs:
-    """Lists, knocks, examines."""
+    """Lists peers, tests a stranger's refusal, runs the doctor."""
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
@@ -48,7 +48,7 @@ class MeshVerbs:
         except ValueError:
             key = b""
         if len(key) != 32:
-            raise MeshError("input.invalid", "a public key has 64 hexadecimal digits")
+            raise MeshError("input.invalid", "a public key must have 64 hexadecimal digits")
         node = ids.parse_node_id(params.node) if params.node else ""
         answer = await self._rooms.calls.knock(params.address, key, node)
         if answer is None:

@@ -1,10 +1,9 @@
-"""Browsers and pages: how they are opened, the one way from an action to a page, and the recorder of what was done there.
+"""Browsers and pages: opens them, performs actions in them, and records the actions. Also live sessions.
 
-``browsers`` hands out contexts and pages from a ``pool`` of browsers, and decides how many there are and who waits. ``acting``
-finds an element, judges the risk and performs. ``recorder`` does the same and makes a signed session of it; it stands here,
-below the room of sessions, because live sessions record too. ``live_session`` is one browser session that outlives a call,
-``live_sessions`` all of them. Their steps are read as those of action files are, by a function that the room of sessions hands
-in.
+``browsers`` provides contexts and pages from a ``pool`` of browsers, within limits and with a queue. ``acting``
+finds an element, judges the risk and performs the action. ``recorder`` also makes a signed session of it; it is in this
+room and not in ``sessions`` because live sessions use it too. ``live_session`` is one browser session that outlives a call,
+``live_sessions`` all of them. The room of sessions passes in the parser for their steps.
 
 Owns every running browser of this node, and the live sessions. Never performs an action that the gate did not admit.
 """

@@ -1,4 +1,4 @@
-"""The one way from an action to a page: find the element, judge the risk, and only then perform.
+"""Performs an action on a page: finds the element, judges the risk, asks the gate, and only then acts.
 
 Recording, replaying and exploring all go through ``Driver.act``; nothing else in the node reaches ``Page.perform``.
 """
@@ -28,7 +28,7 @@ def never(action: Action, risk: Risk) -> bool:
 
 
 Report = Callable[[Action, Risk, bool], Awaitable[None]]
-"""Told of every decision that needs an approval, and whether there was one, before the action is performed."""
+"""Called with every decision that needs an approval, and whether there was one, before the action is performed."""
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,14 +64,14 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Driver:
-    """A page, the gate before it, and what was last seen there. One task at a time."""
+    """A page with its gate and its last observation. Used by one task at a time."""
 
     def __init__(self, page: Page, gate: Gate, secrets: Mapping[str, str] | None = None) -> None:
         self._page = page
         self._gate = gate
         self._secrets = secrets
         self.observation: Observation | None = None
-        """The page as it was last seen; None makes the next action look first."""
+        """The last observation; None makes the next action observe the page first."""
         self.prepared: Prepared | None = None
         """The last action, once its element was found; None when it was not."""
 
@@ -83,7 +83,7 @@ class Driver:
         """
         self.prepared = None
         if self.observation is None:
-            # Opening an address depends on no page.
+            # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
         self.prepared, self.observation = await prepare(self._page, self.observation, action)
         await self._gate.admit(self.prepared.action, self.prepared.risk)
@@ -128,8 +128,8 @@ async def _named(page: Page, observation: Observation, target: Locator) -> tuple
 
 
 async def _selected(page: Page, observation: Observation, target: Locator, *, reads: bool) -> Element:
-    """The element that the first selector with a match names: the place among look-alikes says nothing here, as lists are
-    sorted anew and their elements keep role and name.
+    """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
+    while their elements keep role and name.
     """
     for selector in target.selectors:
         ref = await page.find(selector, target.frame)
@@ -163,7 +163,7 @@ def fit(action: Action, element: Element) -> Action:
         case Fill() if element.role in _CHECKABLE:
             raise MeshError(
                 "action.not_possible",
-                f"“{element.name}” is a {element.role}: check or click it, its value says nothing",
+                f"“{element.name}” is a {element.role}: use check or click, because its value does not say whether it is checked",
             )
         case Fill(target=target, value=str(value)) if element.traits.tag == "select" or (
             element.role in ("combobox", "listbox") and element.options

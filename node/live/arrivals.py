@@ -1,4 +1,4 @@
-"""Which page an action file says an action leads to, and whether it did."""
+"""Checks whether an action led to the page that the action file asserts."""
 
 from __future__ import annotations
 

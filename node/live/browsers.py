@@ -1,4 +1,4 @@
-"""Contexts and pages for the whole node: how many there may be, and who waits for one."""
+"""Provides browser contexts and pages within the limits of the node; callers wait in a queue."""
 
 from __future__ import annotations
 
@@ -98,6 +98,7 @@ class Browsers:
         try:
             return seat, await seat.browser.open(profile, guard, state=state)
         except BaseException as error:
+            # A browser that crashes or hangs on opening a context would fail the next caller too.
             seat.leave(retire=isinstance(error, MeshError) and error.code in ("browser.crashed", "browser.timeout"))
             raise
 
@@ -153,6 +154,7 @@ class Lent:
     async def close(self) -> None:
         """``adapters.ports.Context.close``; a caller who is cancelled meanwhile leaves nothing open."""
         if self._closing is None:
+            # In a separate task, because a cancelled caller must not leave the context open.
             self._closing = asyncio.create_task(self._close(), name="closing a context")
         await asyncio.shield(self._closing)
 
@@ -195,6 +197,6 @@ class _PatientPage:
             case Goto() | Back():
                 return self._navigation_timeout_ms
             case Wait():
-                return 0  # it says itself how long
+                return 0  # the action has its own timeout
             case _:
                 return self._step_timeout_ms

@@ -1,4 +1,4 @@
-"""One live session: a browser context with an owner, whose pages are looked at and acted in by separate calls.
+"""One live session: a browser context with an owner, whose pages are observed and acted in by separate calls.
 
 Each page is recorded by a ``Recorder`` of its own, since a replay drives one page. Used by one call at a time (``turn``).
 """
@@ -168,7 +168,10 @@ class LiveSession:
         if seen is None or seen.tab is not self._tab:
             last = self._numbers
             raise MeshError(
-                "live.stale_ref", f"{ref[:40]} is not of the current page as it was seen last", ref=ref[:40], last=last
+                "live.stale_ref",
+                f"{ref[:40]} is not in the last observation of the current page",
+                ref=ref[:40],
+                last=last,
             )
         element = element_of(ref, seen.observation, seen.number)
         self._ref = (element, seen)
@@ -203,7 +206,7 @@ class LiveSession:
         for action in actions:
             await self._need_room(recorder)
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
-            # What was begun on a page is recorded whole: a caller that goes away must not leave a gap.
+            # Shielded: an action that has begun is always recorded, even if the caller disconnects.
             outcomes.append(await to_its_end(recorder.perform(action)))
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
@@ -283,7 +286,7 @@ class LiveSession:
         """A PNG of what the current page shows. Errors: ``action.not_possible`` (a secret stands readable), ``browser.*``."""
         recorder = self._tab.recorder
         if recorder is not None and shows_secret(await recorder.look(), self._secrets):
-            raise MeshError("action.not_possible", "a secret stands readable on the page: no picture is taken of it")
+            raise MeshError("action.not_possible", "the page shows a secret in readable form: no screenshot is taken")
         return await self._tab.page.screenshot()
 
     # --- pages -------------------------------------------------------------------------------------------------------
@@ -333,11 +336,11 @@ async def _finish(tab: _Tab) -> None:
     """Sign what was recorded of a page, or keep it unsigned if that fails, and close it."""
     if tab.recorder is not None:
         try:
-            # What was begun and came to nothing has nothing to sign.
+            # A recording without steps has nothing to sign.
             await (tab.recorder.commit() if tab.recorder.steps else tab.recorder.interrupt())
         except MeshError as error:
             log.error("session %s cannot be signed: %s", tab.recorder.session.id, error)
-            with contextlib.suppress(MeshError):  # the store is closed or full: the next start finds it open
+            with contextlib.suppress(MeshError):  # the store is closed or full; the next start marks it as interrupted
                 await tab.recorder.interrupt()
     await tab.page.close()
 
@@ -354,17 +357,17 @@ def ended(record: LiveRecord) -> MeshError:
 
 ENDINGS: Final = {
     "closed": "the live session was closed",
-    "ttl": "the live session has ended: its time to live is over",
-    "idle": "the live session has ended: nobody called for as long as it may be idle",
+    "ttl": "the live session has ended: its time to live has passed",
+    "idle": "the live session has ended: there was no call within its idle limit",
     "actions": "the live session has ended: all its actions are used up",
-    "size": "the live session has ended: no more fits into one recorded session",
+    "size": "the live session has ended: the recorded session has reached its size limit",
     "crashed": "the live session has ended: its browser crashed",
-    "budget": "the live session has ended: the time with a browser that its agent had is used up",
+    "budget": "the live session has ended: the browser time of its agent is used up",
     "expired": "the live session has ended: the token of its agent has expired",
     "removed": "the live session has ended: its agent was removed",
-    "uncounted": "the live session has ended: the time of its agent with a browser could not be counted",
+    "uncounted": "the live session has ended: the browser time of its agent could not be counted",
     "failed": "the live session has ended: its first page could not be opened",
     "stopped": "the live session has ended: the node was stopped",
-    "interrupted": "the live session was interrupted: the node ended without signing what was recorded",
+    "interrupted": "the live session was interrupted: the node stopped without signing the recording",
 }
-"""Every reason, in words."""
+"""Message for every reason."""

@@ -1,6 +1,6 @@
-"""All live sessions of this node: opened within bounds, found by those who may, ended when they are due.
+"""All live sessions of this node: opens them within limits, checks access, and ends them when they are due.
 
-A live session belongs to whoever opened it. To others, but for the owner of the node, it does not exist.
+A live session belongs to the caller that opened it. For other callers, except the owner of the node, it does not exist.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from protocol.recording.session import Profile, Verdict
 log = logging.getLogger(__name__)
 
 _STOP_WAIT_S: Final = 5.0
-"""How long the end of the node waits for a call that runs; what it leaves open, the next start calls interrupted."""
+"""How long the node waits at its stop for a call in progress. Live sessions that stay open are marked as interrupted at the
+next start."""
 
 ReadStep = Callable[[str, Means], Action]
 """One step of an action file; ``(text, what a ref means) -> action``. Errors: ``input.invalid``."""
@@ -64,6 +65,7 @@ class LiveSessions:
 
     async def load(self) -> None:
         """Say of the live sessions that an earlier process left open that they were interrupted. Errors: ``store.*``."""
+        # In pages, because the store lists only a limited number of rows at a time.
         while left := await self._store.lives(open_only=True):
             for record in left:
                 ended_ms = max(1, self._clock.now_ms())
@@ -84,6 +86,7 @@ class LiveSessions:
         self._witness.check_signs()
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
+        # Counted before the first await, so that concurrent calls cannot all pass the limit.
         with self._counted(caller):
             session = await self._opened(params, profile, caller)
             try:
@@ -113,7 +116,7 @@ class LiveSessions:
         """Within, one more of ``caller`` is being opened. Errors: ``live.busy``."""
         own = sum(session.record.caller == caller for session in self._open.values()) + self._opening[caller]
         if current_caller().kind is not CallerKind.OWNER and own >= limits.LIVE_PER_CALLER_MAX:
-            raise MeshError("live.busy", f"{caller} has {own} live sessions open, as many as it may", caller=caller)
+            raise MeshError("live.busy", f"{caller} has {own} live sessions open, which is the limit", caller=caller)
         self._opening[caller] += 1
         try:
             yield
@@ -181,7 +184,7 @@ class LiveSessions:
         live_id = ids.parse_id("liv", live_id)
         session = self._open.get(live_id)
         record = session.record if session else await self._store.live(live_id)
-        # Somebody else's is not even said to exist.
+        # Another caller's session gives the same error as one that does not exist.
         if record is None or not _owns(current_caller(), record):
             raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
         return record
@@ -284,7 +287,7 @@ def _owns(caller: Caller, record: LiveRecord) -> bool:
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:
     """``usual`` with what is ``given``. Errors: ``input.invalid``."""
     try:
-        # Not strict: a command gives numbers and truth values as text.
+        # strict=False, because commands give numbers and booleans as text.
         made: Profile = msgspec.convert({**msgspec.to_builtins(usual), **given}, Profile, strict=False)
     except msgspec.ValidationError as error:
         raise MeshError("input.invalid", f"profile: {invalid_in_words(error)}") from error

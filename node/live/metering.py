@@ -1,4 +1,4 @@
-"""Time with a browser, counted for callers that have a budget of it."""
+"""Counts browser time for callers that have a budget."""
 
 from __future__ import annotations
 

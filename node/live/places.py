@@ -43,7 +43,7 @@ class Places:
         lanes = (self._guests, self._all) if guest else (self._all,)
         if self._waiting[guest] >= self._queue_max and any(lane.locked() for lane in lanes):
             raise MeshError(
-                "live.busy", "all browser contexts are in use, and too many callers wait", waiting=self._waiting[guest]
+                "live.busy", "all browser contexts are in use, and the queue is full", waiting=self._waiting[guest]
             )
         wait_s = self._queue_s if wait_s is None else wait_s
         self._waiting[guest] += 1

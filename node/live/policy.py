@@ -1,4 +1,4 @@
-"""What a browser may send for a caller: the policy of this node, narrowed to the caller's origins."""
+"""The network policy of a browser context: the policy of this node, restricted to the caller's origins."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def guard_for(policy: PolicyConfig, allow: tuple[str, ...] = (), *, within: tupl
     """
     origins = common(policy.origins or (ANY,), within)
     if not origins:  # an empty list would allow every origin
-        raise MeshError("policy.refused", "no origin is left between this node's policy and the peer's grant")
+        raise MeshError("policy.refused", "this node's policy and the peer's grant have no origin in common")
     origins = common(origins, current_caller().origins or (ANY,))
     if not origins:
-        raise MeshError("caller.refused", "the policy of this node allows none of the caller's origins")
+        raise MeshError("caller.refused", "this node's policy allows none of the caller's origins")
     return GuardPolicy(
         read_only=True, allow=(*policy.allow_requests, *allow), origins=() if ANY in origins else origins
     )

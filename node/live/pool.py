@@ -35,7 +35,7 @@ class Seat:
         self._leave: Callable[[bool], None] | None = leave
 
     def leave(self, *, retire: bool = False) -> None:
-        """Give it back; twice is once. retire: the browser did not do what it should, so nobody else gets a seat in it."""
+        """Give it back; a second call does nothing. retire: the browser failed, so it gets no new contexts."""
         leave, self._leave = self._leave, None
         if leave is not None:
             leave(retire)
@@ -72,12 +72,13 @@ class Pool:
         if self._closed:
             raise MeshError("node.stopped")
         free = [running for running in self._running if not running.retired and running.contexts < self._contexts_max]
+        # The fullest browser that has room, so that the others become idle and can be closed.
         running = max(free, key=lambda one: one.contexts) if free else self._start()
         running.contexts += 1
         if running.idle is not None:
             running.idle.cancel()
         try:
-            # Others may wait for the same browser: that one of them gives up does not stop its start.
+            # Shielded: other callers may wait for the same browser, so cancelling one must not stop its start.
             browser = await asyncio.shield(running.opened)
             if self._closed:
                 raise MeshError("node.stopped")
@@ -98,10 +99,11 @@ class Pool:
         """Start a browser, wait until it ends or is to be closed, and close it."""
         try:
             browser = await self._open_browser()
+        # BaseException, because callers wait on ``opened`` and must be released after a cancel too.
         except BaseException as error:
             self._end(running)
             running.opened.set_exception(error if isinstance(error, Exception) else MeshError("browser.launch"))
-            running.opened.exception()  # looked at here, as nobody may be waiting for it any more
+            running.opened.exception()  # retrieved here, because possibly no caller waits for it any more
             if isinstance(error, Exception):
                 return
             raise
@@ -124,10 +126,11 @@ class Pool:
         if running.retired:
             self._end(running)
         else:
+            # Not closed at once: the next context would have to wait for a new browser to start.
             running.idle = asyncio.get_running_loop().call_later(self._idle_s, self._end, running)
 
     def _end(self, running: Running) -> None:
-        """Nobody gets a seat in it any more, and it is closed. Twice is once."""
+        """Nobody gets a seat in it any more, and it is closed. A second call does nothing."""
         if running.idle is not None:
             running.idle.cancel()
         if not running.over.done():
@@ -135,7 +138,7 @@ class Pool:
             running.over.set_result(None)
 
     async def close(self) -> None:
-        """Close every browser, also one that is just being started. Never raises; twice is once."""
+        """Close every browser, also one that is just being started. Never raises; a second call does nothing."""
         self._closed = True
         for running in list(self._running):
             self._end(running)

@@ -35,7 +35,7 @@ from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verd
 from protocol.wire import cbor
 
 _RISK_UNKNOWN = 1
-"""The class stored for an action whose element was never found: nothing could be done to it."""
+"""The class stored for an action whose element was not found. Nothing was done, so the lowest class applies."""
 
 
 class Signer(Protocol):
@@ -64,7 +64,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     parent: str = ""
     search: str = ""
     caller: str = ""
-    """Who has it recorded; empty for whoever calls as the recording begins."""
+    """Caller of the recording; empty for the current caller."""
 
 
 Progress = Callable[[Step], None]
@@ -159,9 +159,10 @@ class Recorder:
         """Store what there is to see, then the step."""
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
+        # Redact before anything is stored, so that no secret reaches the disk even for a moment.
         performed = redact_action(prepared.action if prepared else action, secrets)
         if error:
-            # What was typed may be a password that was refused, and a replay does not drive failed steps anyway.
+            # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
             performed = without_value(performed)
         duration_ms = max(0, self.elapsed_ms - started_ms)
         snapshot = redact_snapshot(page.text, secrets).encode() if page else b""
@@ -196,6 +197,7 @@ class Recorder:
 
     async def _blob(self, data: bytes) -> bytes:
         digest = hashlib.sha256(data).digest()
+        # Equal pages are stored once: many steps leave the page as it was.
         if digest not in self._blob_sizes:
             await self._store.put_blob(data)
             self._blob_sizes[digest] = len(data)
@@ -204,13 +206,13 @@ class Recorder:
     async def _screenshot(self, *, failed: bool) -> bytes:
         if not self._plan.screenshots:
             return b""
-        # After a failure the observation may be older than the page, so it cannot vouch for the picture.
+        # After a failure the observation may be older than the page, so it cannot show whether a secret is visible.
         if self._plan.secrets and (failed or shows_secret(self.observation, self._plan.secrets)):
             return b""
         try:
             image = await self._page.screenshot()
         except MeshError:
-            # A page that can no longer be drawn must not undo the step that was done on it.
+            # If the screenshot fails, the performed step is still recorded.
             return b""
         return await self._blob(image) if len(image) <= limits.SCREENSHOT_BYTES_MAX else b""
 
@@ -232,7 +234,7 @@ class Recorder:
         session = self._closed(verdict(sum(step.ok for step in self.steps), len(self.steps)))
         sizes = {digest: self._blob_sizes[digest] for digest in blobs_of(self.steps)}
         manifest = make_manifest(session, self.steps, sizes)
-        # The manifest is kept as a blob: its name is the payload that was signed, so an export finds it again.
+        # The manifest is stored as a blob under the hash that was signed, so an export can find it.
         digest = await self._store.put_blob(manifest)
         signed = await self._signer.artefact(KIND, session.id, digest)
         await self._signer.feed.along(
@@ -265,7 +267,7 @@ async def record(
         await recorder.commit()
         raise
     except BaseException:
-        # Shielded: a second Ctrl-C must not lose what the first one kept.
+        # Shielded: a second Ctrl-C must not stop the saving that the first one started.
         await asyncio.shield(recorder.interrupt())
         raise
     await recorder.commit()

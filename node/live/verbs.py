@@ -1,4 +1,4 @@
-"""The verbs of live sessions, bound to the room."""
+"""Implements the verbs for live sessions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from protocol.page.action import Action, Back, Click, Fill, Goto, Locator, Press
 
 
 class LiveVerbs:
-    """Opens, looks, acts, closes."""
+    """Opens live sessions, observes, acts and closes them."""
 
     def __init__(self, sessions: LiveSessions, read_step: ReadStep) -> None:
         """read_step: reads one step as action files have it."""
@@ -108,7 +108,7 @@ class LiveVerbs:
         (wanted,) = params.values
         async with self._sessions.use(params.session) as session:
             target, element = session.means(params.ref), session.element(params.ref)
-            # A list takes the value of an option as well; the way of foreign recordings finds its label.
+            # Accepts a value as well as a label, by the conversion that foreign recordings use.
             by_value = element.traits.tag == "select" and wanted not in element.options
             action = Fill(target=target, value=wanted) if by_value else Select(target=target, option=wanted)
             return await session.act((action,), by_ref=True)

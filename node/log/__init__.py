@@ -1,4 +1,4 @@
-"""Witness logs between peers: sending, cosigning and judging checkpoints; showing, proving and auditing logs for people.
+"""Exchanges witness-log checkpoints with peers: sends, cosigns and judges them. Also shows, proves and audits logs for people.
 
 Owns what this node has stored about the witness logs of its peers. Never writes this node's own log.
 """

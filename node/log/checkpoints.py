@@ -40,7 +40,7 @@ from protocol.messages import (
 log = logging.getLogger(__name__)
 
 _TRIES = 3
-"""Calls of one sync: hear what the peer holds, show what follows it, and once more if it had moved on meanwhile."""
+"""Calls of one sync: learn what the peer holds, send what follows it, and repeat once if the peer's log grew meanwhile."""
 
 
 class LogExchange:
@@ -52,26 +52,26 @@ class LogExchange:
         self._store = store
         self.peer_logs = PeerLogs(calls, store, clock)
         self._holds: dict[str, Checkpoint] = {}
-        """What each peer was last heard to hold of our log."""
+        """The checkpoint of our log that each peer last reported to hold."""
         self._tags: dict[str, bytes] = {}
-        """What each peer said whom it knows: its tags, one behind the other. As objects, those of 1,000 peers would be a million,
-        and each full garbage collection would stop the loop for 100 ms."""
+        """The nodes that each peer knows: their tags, concatenated. As separate objects, the tags of 1,000 peers would be a
+        million objects, and each full garbage collection would block the event loop for 100 ms."""
         self._heads_told: dict[str, dict[bytes, bytes]] = {}
-        """By peer and tag, where it said that key logs of nodes we both know end."""
+        """By peer and tag: the length of the key log that the peer has of a node we both know."""
         self._composing = asyncio.Lock()
         self._told: Counter[str] = Counter()
-        """How often each peer was told of others."""
+        """How often each peer was sent checkpoints of others."""
         self._tasks = Tasks()
 
     async def load(self) -> None:
-        """Take up what the store holds."""
+        """Load the stored state."""
         await self.peer_logs.load()
         for cosigned in await self._store.cosigned():
             if self._peers.met(cosigned.witness) and not self._peers.acts(cosigned.witness):
-                await self._store.drop_cosigned(cosigned.witness)  # should a crash have come in between
+                await self._store.drop_cosigned(cosigned.witness)  # in case of a crash between the two writes
 
     async def forget(self, node: str) -> None:
-        """Rely no more on what ``node`` said of anybody's log, ours included. Its own checkpoint stays in the store."""
+        """Discard everything that ``node`` reported about any log, including ours. Its own checkpoint stays in the store."""
         for known in (self._holds, self._tags, self._heads_told, self._told):
             known.pop(node, None)
         self.peer_logs.forget(node)
@@ -84,14 +84,15 @@ class LogExchange:
     # --- calling -----------------------------------------------------------------------------------------------------
 
     async def round(self) -> None:
-        """Sync with every peer that can be called. What goes wrong with one does not concern the others."""
+        """Sync with every peer that can be called. An error with one does not affect the others."""
         called = [r.node for r in self._peers.records() if r.addresses and self._peers.acts(r.node)]
         called = [node for node in called if not self.peer_logs.proof(node)]
         waiting = iter(called)
         await asyncio.gather(*(self._sync_some(waiting) for _ in range(limits.LOG_SYNCS_AT_ONCE_MAX)))
 
     async def _sync_some(self, waiting: Iterator[str]) -> None:
-        """Sync with one of ``waiting`` after the other; several do so at once, so that one who is away holds up nobody."""
+        """Sync with the peers of ``waiting`` one by one. Several tasks share the list, so that an unreachable peer does not
+        delay the rest."""
         for node in waiting:
             try:
                 await self.sync(node)
@@ -104,7 +105,7 @@ class LogExchange:
         await self.peer_logs.watch.weigh_all()
 
     def soon(self) -> None:
-        """Begin a round beside what else is done now, such as opening a search."""
+        """Begin a round in the background, for example when a search is opened."""
         self._tasks.start(self.round(), "log round")
 
     async def close(self) -> None:
@@ -136,7 +137,7 @@ class LogExchange:
             raise MeshError(frozen, node=node)
 
     async def demand(self, node: str, digest: bytes) -> None:
-        """Nothing, once ``node`` has proved that the artefact with this SHA-256 is in its log: the one this node holds.
+        """Ask ``node`` to prove that the artefact with this SHA-256 is in its log, in the state that this node holds.
 
         Errors: ``log.not_logged``, ``log.invalid``; ``log.equivocation``, ``log.unproven``, ``log.rollback``, ``peer.*``, the
         peer's own.
@@ -158,7 +159,7 @@ class LogExchange:
             raise MeshError("log.unproven", f"its checkpoint: {error.message}", node=node) from error
 
     async def _ask(self, node: str) -> LogSync:
-        """The peer's answer. One that is no more than a refusal shows nothing of its log."""
+        """The peer's answer. A refusal shows nothing of its log."""
         try:
             return await self._calls.call(node, "log/checkpoint", await self._composed(node), LogSync)
         except MeshError as error:
@@ -175,19 +176,22 @@ class LogExchange:
         return await self._composed(caller)
 
     async def on_consistency(self, caller: str, ask: LogConsistencyAsk) -> LogConsistency:
-        """A peer asks how our log grew. Errors: ``input.invalid``; ``log.rollback``: we do not know any more."""
+        """A peer asks for a consistency proof of our log. Errors: ``input.invalid``; ``log.rollback``: this node lost those
+        entries."""
         if self._witness.rollback:
             raise MeshError("log.rollback")
         link = await self._witness.link(ask.log, ask.old_size, ask.new_size)
         return LogConsistency(old_root=link.base_root, hashes=link.proof)
 
     async def on_prove(self, caller: str, ask: LogProveAsk) -> LogProven:
-        """The inclusion proof of an artefact of this node, for any peer: it knows the digest. Errors: ``log.not_logged``."""
+        """The inclusion proof of an artefact of this node. Any peer may ask, because knowing the digest shows that it has
+        the artefact. Errors: ``log.not_logged``."""
         try:
             return LogProven(proof=log_proof.encode(await self._witness.prove(ask.digest)))
         except MeshError:
             if self._witness.rollback:
-                raise MeshError("log.rollback") from None  # it may have been: this node does not know any more
+                # After a rollback this node cannot know whether the artefact was in its log.
+                raise MeshError("log.rollback") from None
             raise
 
     @property
@@ -200,13 +204,13 @@ class LogExchange:
         }
 
     async def _composed(self, node: str) -> LogSync:
-        """One message at a time, and a turn for everybody else before each: with many peers one takes milliseconds."""
+        """Compose one message at a time, and let other tasks run before each: with many peers one takes milliseconds."""
         async with self._composing:
             await asyncio.sleep(0)
             return await self._message(node)
 
     async def _message(self, node: str) -> LogSync:
-        """What ``node`` is to hear now."""
+        """The message to send to ``node`` now."""
         tags = {self._tag(node, other): other for other in self._peers.everybody() if other != node}
         shared = self._tags_of(node)
         mutual = [other for tag, other in tags.items() if tag in shared]
@@ -259,7 +263,7 @@ class LogExchange:
         return tuple(heads[: limits.PEERS_MAX])
 
     def _key_logs(self, node: str, mutual: Sequence[str]) -> tuple[bytes, ...]:
-        """The key logs that ``node`` is to be shown: it said that they end elsewhere."""
+        """The key logs to send to ``node``, because it reported a different end of them."""
         told = self._heads_told.get(node, {})
         known = [(told.get(self._tag(node, other)), self._peers.key_log(other)) for other in mutual]
         differ = [keys for head, keys in known if keys and head not in (None, keys.head)]
@@ -273,7 +277,7 @@ class LogExchange:
     def _knows(self, peer: str, node: str) -> bool:
         tag, tags = self._tag(peer, node), self._tags.get(peer, b"")
         place = tags.find(tag)
-        while place % TAG_BYTES and place > 0:  # across two tags
+        while place % TAG_BYTES and place > 0:  # the match spans two tags
             place = tags.find(tag, place + 1)
         return place >= 0
 
@@ -285,7 +289,7 @@ class LogExchange:
         return acquaintance(self._peers.me, node, other)
 
     def _yours(self, node: str) -> tuple[bytes, bytes]:
-        """The reader's checkpoint, cosigned; and one of a later log that others showed us, as it is."""
+        """The reader's checkpoint with our cosignature; and one of a later log that others showed us, without."""
         held = self.peer_logs.held(node)
         later = self.peer_logs.later(node, held[0].number if held else -1)
         cosigned = held[1].with_line(self._witness.cosign(held[1])).encode() if held else b""
@@ -294,7 +298,7 @@ class LogExchange:
     # --- hearing -----------------------------------------------------------------------------------------------------
 
     async def _take(self, node: str, said: LogSync) -> Shown:
-        """Everything a peer said, in order: about us, about itself, about others; what it showed of itself.
+        """Process a peer's message, in order: about our log, its own log, other logs. Returns what it showed of its own log.
 
         Errors: those of ``on_sync``.
         """
@@ -315,12 +319,13 @@ class LogExchange:
         return shown
 
     async def _hear_of_us(self, node: str, data: bytes) -> None:
-        """What a peer holds of our log: does ours continue it? Its cosignature is kept. Errors: ``log.rollback``, …
+        """Check that our log extends the checkpoint that a peer holds of it, and store the peer's cosignature. Errors:
+        ``log.rollback``, …
 
-        What it has not cosigned it was shown by others and does not hold.
+        A checkpoint without its cosignature came from others and is not held by the peer.
         """
         me = self._peers.me
-        nothing = Checkpoint(node=me, number=-1, size=1, root=b"")  # whoever has only the opening, holds size 1
+        nothing = Checkpoint(node=me, number=-1, size=1, root=b"")  # a peer that has only the opening holds size 1
         if not data:
             self._holds[node] = nothing
             return
@@ -348,12 +353,12 @@ class LogExchange:
             )
 
     async def _hear_keys(self, data: bytes) -> None:
-        """A key log another peer passed on: it proves itself. One that shows nothing is left aside."""
+        """A key log that another peer passed on. It contains its own proof; an invalid one is ignored."""
         try:
             await self._calls.changes.adopt(data)
         except MeshError as error:
-            log.debug("a key log that a peer passed on is left aside: %s", error)
-        await asyncio.sleep(0)  # checking a long one takes some ten milliseconds
+            log.debug("a key log that a peer passed on is ignored: %s", error)
+        await asyncio.sleep(0)  # verifying a long one takes about ten milliseconds
 
 
 def _size_in(said: LogSync) -> tuple[int, int]:
@@ -363,7 +368,7 @@ def _size_in(said: LogSync) -> tuple[int, int]:
 
 
 def _share(told: Sequence[bytes], count_max: int, turn: int) -> tuple[bytes, ...]:
-    """As many as one message carries; the next turn begins where this one ends, so that each is told in time."""
+    """As many as fit in one message. The next message continues after them, so that all are sent in turn."""
     if len(told) <= count_max:
         return tuple(told)
     start = turn * count_max % len(told)

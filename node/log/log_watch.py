@@ -1,7 +1,7 @@
 """Records what each peer last showed of its log and when, and applies the policy about silence. The records are stored.
 
 A checkpoint contains no time. So this node measures the age of a log on its own clock, from the moment when the peer last showed
-a head that is not older than the one held. A peer that shows no head is not thereby dishonest: the owner of this node is told,
+a head that is not older than the one held. A peer that shows no head is not necessarily dishonest: the owner of this node is told,
 and ``policy.log_silence`` decides whether the peer is frozen until it shows one.
 """
 
@@ -29,39 +29,39 @@ SILENT_CODE: Final = "log.silent"
 
 
 class Shown(enum.StrEnum):
-    """What a peer showed of its log when it was asked for it."""
+    """What a peer showed when it was asked for its log."""
 
     NOTHING = ""
-    """It was not asked yet."""
+    """Not asked yet."""
     CURRENT = "current"
-    """A head that is the one held, or continues it."""
+    """A head that equals or extends the stored one."""
     SILENT = "silent"
-    """It answered, and showed no head."""
+    """An answer without a head."""
     BEHIND = "behind"
-    """A smaller head than is held, or one of a log that was replaced."""
+    """A smaller head than the stored one, or a head of a replaced log."""
     UNPROVEN = "unproven"
-    """A head that could not be connected with the one held."""
+    """A head that is not proven to extend the stored one."""
     CONTRADICTING = "contradicting"
-    """It signed two histories."""
+    """Two signed histories (equivocation)."""
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is kept about the log of one peer, beside the head that is held."""
+    """Stored facts about the log of one peer, in addition to its head."""
 
     shown: Shown = Shown.NOTHING
     since_ms: int = 0
-    """Since when it shows this."""
+    """Time since which it shows this."""
     told_number: int = 0
     """Number and size of the head it showed then; size 0 for none."""
     told_size: int = 0
     renewed_ms: int = 0
-    """When it last opened another log; 0 for never."""
+    """Time at which it last opened a new log; 0 for never."""
     restored: bool = False
-    """Whether it said then that it had lost entries."""
+    """Whether it declared then that entries were lost."""
     suspended: bool = False
     """Suspended (``log.unproven``), also after a restart and after it has opened another log."""
     by_owner: bool = False
-    """Only the owner of this node lifts the suspension: ``node trust``."""
+    """Only the owner of this node can lift the suspension: ``node trust``."""
     unconnected: tuple[bytes, ...] = ()
     """The checkpoints it was suspended for, as signed notes."""
     past: tuple[bytes, ...] = ()
@@ -85,11 +85,11 @@ class LogWatch:
                 self._known[node] = cbor.decode_as(data, Watched)
 
     def of(self, node: str) -> Watched:
-        """What is known of a peer's log."""
+        """The record of a peer's log."""
         return self._known.get(node, Watched())
 
     async def change(self, node: str, **changes: object) -> None:
-        """Keep something else about ``node``; nothing is written when nothing changes. Errors: ``store.*``."""
+        """Change the record of ``node``; nothing is written if nothing changes. Errors: ``store.*``."""
         before = self.of(node)
         now = msgspec.structs.replace(before, **changes)
         if now != before:
@@ -103,7 +103,7 @@ class LogWatch:
             self.current_ms[node] = now_ms
         if shown is not before.shown:
             if shown is not Shown.CURRENT:
-                log.warning("%s, asked for its log, showed it %s", ids.short(node), shown.value)
+                log.warning("state of the log that %s showed: %s", ids.short(node), shown.value)
             await self.change(node, shown=shown, since_ms=now_ms, told_number=told[0], told_size=told[1])
             await self._tell(node, before.shown, shown)
         await self.weigh(node)
@@ -129,12 +129,14 @@ class LogWatch:
             await self._peers.feed.tell(Kind.PEER_UNFROZEN, node, who=NODE)
 
     async def weigh_all(self) -> None:
-        """Weigh every peer: time alone makes a log old."""
+        """Apply the policy to every peer, because a log also becomes too old by time alone."""
         for record in self._peers.records():
             try:
                 await self.weigh(record.node)
             except MeshError as error:
-                log.warning("the log of %s was not weighed: %s", ids.short(record.node), error)
+                log.warning(
+                    "the policy about silent logs could not be applied to %s: %s", ids.short(record.node), error
+                )
 
     def silent(self, node: str) -> bool:
         """Whether ``node`` does not show its log: it answered without a current head, or showed none for too long."""
@@ -151,19 +153,19 @@ class LogWatch:
         known = self.of(node)
         match known.shown:
             case Shown.SILENT:
-                return "answers and shows no head of its log"
+                return "answers without a head of its log"
             case Shown.BEHIND:
-                return f"shows an older head of its log than is held (log {known.told_number}, size {known.told_size})"
+                return f"shows an older head of its log than the stored one (log {known.told_number}, size {known.told_size})"
             case Shown.UNPROVEN:
-                return "shows a head that does not continue the one held"
+                return "shows a head that is not proven to extend the stored one"
             case Shown.CONTRADICTING:
                 return "has signed two histories of its log"
             case _:
                 return "has shown no current head of its log for too long" if self.is_old(node) else ""
 
     async def renewed(self, node: str, past: Sequence[bytes], *, restored: bool) -> None:
-        """``node`` has opened another log. ``past``: the last checkpoints of the former ones. Errors: ``store.*``."""
-        log.warning("%s has opened another log%s", ids.short(node), ", as it had lost entries" if restored else "")
+        """Record that ``node`` has opened a new log. ``past``: the last checkpoints of the former ones. Errors: ``store.*``."""
+        log.warning("%s has opened a new log%s", ids.short(node), ", because entries were lost" if restored else "")
         await self.change(node, renewed_ms=self._clock.now_ms(), restored=restored, past=tuple(past))
         code = "log.restored" if restored else "log.renewed"
         await self._peers.trail.write("peer.log", who=NODE, subject=node, note={"what": code})

@@ -51,15 +51,15 @@ class PeerLogs:
         self._store = store
         self._clock = clock
         self.watch = LogWatch(self._peers, store, clock)
-        """What each peer showed, and since when."""
+        """The records of what each peer showed."""
         self._held: dict[str, Signed] = {}
         self._unconnected: dict[str, dict[tuple[int, int, bytes], Signed]] = {}
-        """Checkpoints that others showed us and that their own node has not connected yet with what we hold."""
+        """Checkpoints shown by other nodes that their own node has not yet proven consistent with ours."""
         self._proofs: dict[str, bytes] = {}
         self._judging = asyncio.Lock()
 
     async def load(self) -> None:
-        """Take up what the store holds. A checkpoint of a node that is no peer any more is left where it is."""
+        """Take up what the store holds. Checkpoints of former peers stay in the store and are not loaded."""
         await self.watch.load()
         await self.recall()
         for node in self._peers.everybody():
@@ -72,32 +72,32 @@ class PeerLogs:
             self._peers.freeze(found.node, "log.equivocation")
 
     async def recall(self, node: str = "") -> None:
-        """Hold the stored checkpoint of one peer again, or those of all."""
+        """Load the stored checkpoint of one peer, or of all."""
         for head in await self._store.heads():
             if self._peers.knows(head.node) and node in ("", head.node):
                 self._take_up(head)
 
     def _take_up(self, head: HeadRecord) -> None:
-        """Hold what was stored, unless its key was disowned since: a thief's, or one of before the theft."""
+        """Use a stored checkpoint, unless a recovery has since disowned its key."""
         try:
             self.watch.current_ms[head.node] = head.seen_ms
             keys = self._peers.public_keys_of(head.node)
             self._held[head.node] = witness_log.open_checkpoint(head.checkpoint, head.node, *keys)
         except MeshError as error:
-            log.warning("the checkpoint held of %s is left aside: %s", ids.short(head.node), error)
+            log.warning("the stored checkpoint of %s is ignored: %s", ids.short(head.node), error)
 
     def forget(self, node: str) -> None:
-        """Hold nothing of ``node`` any more. Its checkpoint stays in the store."""
+        """Drop the checkpoint of ``node`` from memory. It stays in the store."""
         self._held.pop(node, None)
         self._unconnected.pop(node, None)
 
     def held(self, node: str) -> Signed | None:
-        """The checkpoint held of a peer's log; none any more if the key that signed it was disowned since, as a thief's is."""
+        """The checkpoint held of a peer's log; None if a recovery has disowned the key that signed it (the key of a thief)."""
         held = self._held.get(node)
         if held is None or not self._peers.knows(node):
             return held
         if not witness_log.is_signed(held[1], *self._peers.public_keys_of(node)):
-            log.warning("the checkpoint held of %s was signed by a key it has disowned", ids.short(node))
+            log.warning("the stored checkpoint of %s was signed by a key that the node has disowned", ids.short(node))
             held = None
             self.forget(node)
         return held
@@ -107,7 +107,7 @@ class PeerLogs:
         return self._proofs.get(node, b"")
 
     def past(self, node: str) -> list[Signed]:
-        """The last checkpoints known of a peer's former logs, oldest first; none of a key that was disowned since."""
+        """The last known checkpoints of a peer's former logs, oldest first; without those of disowned keys."""
         return self._still_its_own(node, self.watch.of(node).past)
 
     def _still_its_own(self, node: str, notes: Sequence[bytes]) -> list[Signed]:
@@ -116,14 +116,14 @@ class PeerLogs:
         return [(witness_log.peek(signed), signed) for signed in parsed if witness_log.is_signed(signed, *keys)]
 
     def later(self, node: str, number: int) -> Signed | None:
-        """A checkpoint of a later log of ``node`` than ``number``, shown to us by others."""
+        """A checkpoint, shown by others, of a log of ``node`` with a higher number than ``number``."""
         later = [other for other in self._unconnected.get(node, {}).values() if other[0].number > number]
         return max(later, key=lambda other: (other[0].number, other[0].size), default=None)
 
     # --- what the node itself says -----------------------------------------------------------------------------------
 
     async def hear(self, node: str, said: LogSync) -> Shown:
-        """A peer's own checkpoint: judge it and hold it, or act on what is wrong with it. What it comes to.
+        """Judge a peer's own checkpoint; store it or act on the fault. Returns the standing of the log.
 
         Errors: ``log.invalid``, ``envelope.*``; ``log.equivocation`` and ``log.unproven`` once the peer is frozen for it.
         """
@@ -131,7 +131,7 @@ class PeerLogs:
         opening = open_opening(said.opening, node, self._peers.find_key)
         begun = witness_log.beginning(node, said.opening, opening)
         if begun.number != told.number:
-            raise MeshError("log.invalid", "the opening is of another log than the checkpoint")
+            raise MeshError("log.invalid", "the opening belongs to another log than the checkpoint")
         openings = [open_opening(sealed, node, self._peers.find_key) for sealed in said.openings]
         keys = self._peers.public_keys_of(node)
         named = [one for each in (*openings, opening) for one in log_renewal.named_by(each, node, *keys)]
@@ -145,9 +145,9 @@ class PeerLogs:
                     return replaced
             standing = judge(held[0] if known and held else begun, told, link)
             if self.later(node, told.number) is not None:
-                standing = Standing.UNPROVEN  # others hold a later log of it, which it does not own up to
+                standing = Standing.UNPROVEN  # others showed a later log of this node, which it does not show itself
             if standing is Standing.CONTRADICTS and not known:
-                standing = Standing.UNPROVEN  # of its opening the node has signed no checkpoint that we hold
+                standing = Standing.UNPROVEN  # we hold no signed checkpoint of the log's opening
             if standing in (Standing.SAME, Standing.AHEAD):
                 if not known:
                     restored = any(each.others for each in (*openings, opening))
@@ -162,7 +162,8 @@ class PeerLogs:
     async def _account(
         self, node: str, held: Signed, told: Checkpoint, named: Sequence[Signed], said: LogSync
     ) -> Shown:
-        """CURRENT once ``named`` accounts for what is held of the log that is to be replaced. Errors: ``log.equivocation``."""
+        """Return CURRENT if ``named`` accounts for the stored checkpoint of the log that is replaced. Errors:
+        ``log.equivocation``."""
         for before in (held, *self.past(node)):
             for one in named:
                 if (one[0].number, one[0].size) == (before[0].number, before[0].size) and one[0].root != before[0].root:
@@ -176,7 +177,7 @@ class PeerLogs:
     async def _replace(self, node: str, held: Signed | None, named: Sequence[Signed], *, restored: bool) -> None:
         """Keep the last checkpoints of the former logs. A log that lost entries is reported to the owner or suspended, by policy.
 
-        No word of its own lifts a suspension: a peer that was suspended as it lost entries waits for the owner of this node.
+        The peer itself cannot lift a suspension: one that was suspended for lost entries waits for the owner of this node.
         """
         keys = self._peers.public_keys_of(node)
         notes = [signed for _, signed in (*self.past(node), *([held] if held else ()), *named)]
@@ -190,7 +191,8 @@ class PeerLogs:
             await self._suspend(node, by_owner=True)
 
     async def accept(self, node: str) -> None:
-        """The owner of this node takes ``node`` back as its log is now: a suspension ends. What was held of former logs stays.
+        """Accept the present log of ``node`` by decision of this node's owner, which ends a suspension. Checkpoints of
+        former logs are kept.
 
         Equivocation is not forgiven. Errors: ``store.*``.
         """
@@ -215,7 +217,7 @@ class PeerLogs:
             await self._thaw(told.node)
 
     async def _suspend(self, node: str, *, by_owner: bool = False) -> None:
-        log.warning("the log of %s could not be shown to continue what was seen of it", ids.short(node))
+        log.warning("the log of %s is not proven to extend what was seen of it", ids.short(node))
         unconnected = tuple(signed.encode() for _, signed in self._unconnected.get(node, {}).values())
         await self.watch.change(
             node, suspended=True, by_owner=by_owner or self.watch.of(node).by_owner, unconnected=unconnected
@@ -224,7 +226,7 @@ class PeerLogs:
 
     async def _freeze(self, node: str, code: str) -> None:
         before = self._peers.frozen.get(node)
-        self._peers.freeze(node, code)  # before the row: a full disk must not keep trust alive
+        self._peers.freeze(node, code)  # before writing the row: a full disk must not delay the freeze
         if self._peers.frozen[node] != before:
             await self._peers.trail.write("peer.frozen", who=NODE, subject=node, code=code)
             await self._peers.feed.tell(Kind.PEER_FROZEN, node, who=NODE)
@@ -239,7 +241,7 @@ class PeerLogs:
             await self._peers.feed.tell(Kind.PEER_UNFROZEN, node, who=NODE)
 
     async def _found(self, node: str, one: Signed, other: Signed, link: Link) -> NoReturn:
-        """Two checkpoints that contradict each other: keep them and freeze their node. Errors: ``log.equivocation``."""
+        """Store two contradicting checkpoints as proof and freeze their node. Errors: ``log.equivocation``."""
         first, second = sorted((one, other), key=lambda signed: signed[0].size)
         larger = second[0].size > first[0].size
         proof = Equivocation(
@@ -264,7 +266,8 @@ class PeerLogs:
     # --- what others say ---------------------------------------------------------------------------------------------
 
     async def hear_proof(self, data: bytes) -> None:
-        """A proof another peer passed on: it speaks for itself. Errors: ``log.invalid``."""
+        """A proof of equivocation that another peer passed on; it can be checked without trusting that peer. Errors:
+        ``log.invalid``."""
         proof = log_proof.decode(data)
         if not isinstance(proof, Equivocation):
             raise MeshError("log.invalid", "a proof of equivocation is required")
@@ -272,17 +275,17 @@ class PeerLogs:
             await self._convict(proof)
 
     async def hear_from_others(self, data: bytes) -> None:
-        """A checkpoint of a node we know, shown by another peer. Errors: ``log.invalid``, ``log.equivocation``."""
+        """A checkpoint of a known node, shown by another peer. Errors: ``log.invalid``, ``log.equivocation``."""
         node = witness_log.peek(note.parse(data)).node
         if not self._peers.knows(node) or node in self._proofs:
             return
         try:
-            # By any of its keys: who tells us may hold what the node signed before it changed its key, and a node that lies
-            # would otherwise be rid of what it said.
+            # Accept any key the node ever had: the other peer may hold a checkpoint from before a rotation, and a dishonest
+            # node could otherwise escape its old checkpoints by rotating its key.
             other = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
         except MeshError as error:
-            log.debug("a checkpoint of %s is left aside: %s", ids.short(node), error)
-            return  # by a key that we have not heard of yet, or that was disowned
+            log.debug("a checkpoint of %s is ignored: %s", ids.short(node), error)
+            return  # signed by a key that is unknown here, or disowned
         async with self._judging:
             held = self.held(node)
             former = held is not None and other[0].number < held[0].number
@@ -294,7 +297,7 @@ class PeerLogs:
                 try:
                     await self._found(node, against, other, _NO_LINK)
                 except MeshError:
-                    return  # of a third node: who told us is not to blame
+                    return  # the fault is of a third node, not of the peer that showed it
             self._keep_unconnected(node, other)
 
     def _keep_unconnected(self, node: str, other: Signed) -> None:
@@ -303,13 +306,13 @@ class PeerLogs:
             unconnected[other[0].number, other[0].size, other[0].root] = other
 
     def _of_log(self, node: str, number: int) -> list[Signed]:
-        """What is held or was last known of log ``number`` of a peer, by size."""
+        """The checkpoints known of log ``number`` of a peer, by size."""
         held = self.held(node)
         known = [*self.past(node), *([held] if held else ())]
         return sorted((one for one in known if one[0].number == number), key=lambda one: one[0].size)
 
     async def settle_unconnected(self, node: str) -> None:
-        """Have ``node`` connect what others showed of its log with what it showed us.
+        """Ask ``node`` to prove that its log as shown to others and as shown to us is the same.
 
         Errors: ``log.equivocation``, ``log.unproven``, ``peer.*``.
         """
@@ -330,14 +333,14 @@ class PeerLogs:
             await self._thaw(node)
 
     async def connect(self, node: str, data: bytes) -> None:
-        """Nothing, once ``data``, a checkpoint that ``node`` itself shows, is connected with what is held of that log.
+        """Check that ``data``, a checkpoint that ``node`` itself shows, is consistent with the stored one of that log.
 
         Errors: ``log.invalid``, ``log.equivocation``, ``log.unproven``, ``peer.*``.
         """
         shown = witness_log.open_checkpoint(data, node, *self._peers.public_keys_of(node))
         known = self._of_log(node, shown[0].number)
         if not known:
-            raise MeshError("log.unproven", "this node holds no checkpoint of that log", node=node)
+            raise MeshError("log.unproven", "this node has no checkpoint of that log", node=node)
         if shown[0] not in (one for one, _ in known):
             await self._connect(node, known[-1], shown)
 
@@ -351,14 +354,15 @@ class PeerLogs:
         async with self._judging:
             held = self.held(node)
             if held is None:
-                return  # meanwhile its key was disowned, or the peer itself
+                return  # in the meantime the key was disowned or the peer distrusted
             if link.base_root != first[0].root:
                 await self._found(node, first, second, link)
             if second is other and known is held:
                 await self._hold(*other)
 
     async def _ask_link(self, node: str, first: Checkpoint, second: Checkpoint) -> Link:
-        """How ``node`` says the first became the second; the proof holds, the root may be another. Errors: ``log.unproven``, …"""
+        """Ask ``node`` for a consistency proof between two sizes. The proof is valid, but its root may differ from the
+        stored one. Errors: ``log.unproven``, …"""
         if (first.size, first.root) == (second.size, second.root):
             return Link(base_size=first.size, base_root=first.root, proof=())
         if first.size == second.size:
@@ -369,13 +373,13 @@ class PeerLogs:
         except MeshError as error:
             if error.retryable:
                 raise
-            if error.code == "log.rollback":  # it says that it was restored from a copy, and signs nothing
+            if error.code == "log.rollback":  # the peer reports that it was restored from a copy and signs nothing
                 raise MeshError(
-                    "log.unproven", "asked for its log, the peer says it lost entries", node=node
+                    "log.unproven", "the peer reports that entries of its log were lost", node=node
                 ) from error
             await self._suspend(node)
             raise MeshError(
-                "log.unproven", f"the peer did not prove its log but answered: {error.code}", node=node
+                "log.unproven", f"instead of proving its log the peer answered: {error.code}", node=node
             ) from error
         if not merkle.proves_consistency(first.size, second.size, told.old_root, second.root, told.hashes):
             await self._suspend(node)

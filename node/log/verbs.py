@@ -1,4 +1,4 @@
-"""Witness logs for people: show, prove, audit, renew."""
+"""Implements the verbs for witness logs: show, prove, audit, renew."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Logs:
         return self._peers.name_of(node)
 
     async def show(self, peer: str, out: str) -> ShownLog:
-        """This node's log, or what is held of a peer's; with ``out``, the proof of its equivocation is written there.
+        """This node's log, or the stored state of a peer's; with ``out``, the proof of the peer's equivocation is written there.
 
         Errors: ``input.not_found``, ``input.invalid``.
         """
@@ -102,7 +102,7 @@ class Logs:
         record = self._peers.find_met(peer)
         proof = self._exchange.peer_logs.proof(record.node)
         if out and not proof:
-            raise MeshError("input.not_found", f"{record.name} has not signed two histories, as far as we know")
+            raise MeshError("input.not_found", f"{record.name} has not signed two histories as far as this node knows")
         if out:
             await _write(out, proof)
         frozen, held = self._peers.frozen.get(record.node, ""), self._exchange.peer_logs.held(record.node)
@@ -120,7 +120,7 @@ class Logs:
         )
 
     async def prove(self, target: str, out: str) -> Proven:
-        """The proof that an artefact is in its signer's log; the signer is asked for it if that is a peer.
+        """The proof that an artefact is in its signer's log; if the signer is a peer, it is asked for the proof.
 
         target: a session id, the SHA-256 of an envelope (hex), or the path of a bundle.
         Errors: ``log.not_logged``, ``log.invalid``, ``input.*``, ``session.not_committed``, ``bundle.*``, ``peer.*``.
@@ -159,12 +159,12 @@ class Logs:
             raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
 
     async def audit(self) -> OwnAudit:
-        """Walk this node's logs, after hearing from every peer what it holds of them. See ``log_audit.audit_own``."""
+        """Audit this node's logs, after asking every peer which checkpoint of them it holds. See ``log_check.audit_own``."""
         await self._exchange.round()
         return await audit_own(self._store, self._witness.node, self._witness.keys_ever)
 
     async def audit_peer(self, peer: str) -> PeerAudit:
-        """Have a peer show that its log continues what is held of it; silence is no assurance.
+        """Ask a peer to prove that its log extends the stored checkpoint; a peer that shows nothing is not sound.
 
         Errors: ``peer.*`` but ``peer.unreachable``, ``keylog.*``, ``log.rollback`` (of this node), ``input.*``.
         """
@@ -196,7 +196,7 @@ class Logs:
         )
 
     async def renew(self) -> ShownLog:
-        """Open the next log, once every peer that can be reached has said which log it holds."""
+        """Open the next log, after every reachable peer has reported which log it holds."""
         await self._exchange.round()
         await self._witness.renew()
         await self._exchange.round()

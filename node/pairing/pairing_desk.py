@@ -19,7 +19,7 @@ from protocol.trust.grants import parse_grants
 
 
 class PairingDesk:
-    """Opens a listener for each invite, and follows the invites of others."""
+    """Opens a listener for each invite of this node, and joins by invites of other nodes."""
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class PairingDesk:
             raise MeshError("input.invalid", f"{limits.INVITES_OPEN_MAX} invites are open: wait until one has expired")
         token = self._clock.random(limits.INVITE_TOKEN_BYTES)
         expires_s = self._clock.now_ms() // 1000 + minutes * 60
+        # Only the hash is stored, so that a copy of the store cannot be used to pair.
         await self._store.put_invite(InviteRecord(token_hash=token_hash(token), expires_s=expires_s, grants=grants))
         inviter = Inviter(
             self._identity.key,
@@ -67,6 +68,7 @@ class PairingDesk:
         async def handle(request: bytes, leaf_hash: bytes) -> bytes:
             try:
                 answer, paired = inviter.handle(request, leaf_hash, self._clock.now_ms() // 1000)
+                # The store removes it atomically, so an invite works once even if two joiners arrive together.
                 if await self._store.take_invite(token_hash(token)) is None:
                     raise MeshError("invite.refused", "the invite was used or withdrawn")
                 await self._changes.add(paired)
@@ -79,6 +81,7 @@ class PairingDesk:
         hashed = token_hash(token)
         self._open[hashed] = asyncio.create_task(self._close_later(hashed, listener, closing, minutes * 60))
         own = self._identity
+        # The node id is the hash of the first key, so the invite needs the key itself only after a rotation.
         key = own.public_key if own.public_key != own.genesis_key else b""
         try:
             text = make_invite(address=address, node=own.node, token=token, expires_s=expires_s, grants=grants, key=key)
@@ -91,7 +94,7 @@ class PairingDesk:
         try:
             async with asyncio.timeout(seconds):
                 await closing.wait()
-                await self._clock.sleep(0.5)  # let the last answer leave
+                await self._clock.sleep(0.5)  # give the last answer time to be sent
         except TimeoutError:
             pass
         finally:
@@ -109,6 +112,7 @@ class PairingDesk:
         """
         grants = parse_grants(grant)
         invite = parse_invite(text, self._clock.now_ms() // 1000)
+        # Before any connection, so that a distrusted node learns nothing.
         self._peers.check_welcome(invite.node)
         joiner = Joiner(
             invite,
@@ -122,6 +126,7 @@ class PairingDesk:
         )
         found(invite)
         async with self._client.connect(invite.address) as connection:
+            # Binds the proof to this TLS connection: a man in the middle has another certificate.
             leaf_hash = hashlib.sha256(connection.leaf).digest()
             answer = await connection.call(joiner.request(connection.signer, leaf_hash))
         paired = joiner.finish(answer)
@@ -129,7 +134,7 @@ class PairingDesk:
         return paired
 
     async def close(self) -> None:
-        """Withdraw every open invite, decline every open pairing. Twice is once."""
+        """Withdraw every open invite, decline every open pairing. A second call does nothing."""
         await self.sas.close()
         tasks = list(self._open.values())
         for task in tasks:

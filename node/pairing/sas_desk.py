@@ -29,9 +29,9 @@ log = logging.getLogger(__name__)
 
 _ASK_EVERY_S: Final = 0.5
 _LOST_MAX: Final = 3
-"""So many questions in a row may get lost while the other person thinks."""
+"""Number of consecutive polls that may fail while the other person compares the digits."""
 _LINGER_S: Final = 5.0
-"""How long a window stays after its end, for the joiner to hear of it."""
+"""How long a window stays open after its end, so that the joiner can learn the result."""
 
 
 class Meeting(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Meeting(msgspec.Struct, frozen=True, kw_only=True):
     digits: str
     other: Paired
     pinned: bool
-    """Whether the person here had named the other node beforehand: nothing is left to compare on this side."""
+    """Whether the person here gave the other node's fingerprint, so that this side need not compare digits."""
 
 
 class _Side(Protocol):
@@ -50,13 +50,13 @@ class _Side(Protocol):
     other: Paired
 
     async def agree(self) -> None:
-        """Say yes, and wait for the other side. Errors: ``pairing.*``, ``peer.*``, ``keylog.*``, ``store.*``."""
+        """Confirm, and wait for the other side. Errors: ``pairing.*``, ``peer.*``, ``keylog.*``, ``store.*``."""
 
     async def finish(self) -> None:
-        """After ``agree``: let the other side hear it, and close. Never raises."""
+        """After ``agree``: let the other side learn the result, then close. Never raises."""
 
     async def decline(self) -> None:
-        """Say no, if anybody still hears it, and close. Never raises."""
+        """Decline, tell the other side if possible, and close. Never raises."""
 
 
 class SasDesk:
@@ -112,7 +112,7 @@ class SasDesk:
             self._changes.check(other)
         except TimeoutError:
             await side.decline()
-            raise MeshError("pairing.expired", f"nobody joined within {seconds} s") from None
+            raise MeshError("pairing.expired", f"no node joined within {seconds} s") from None
         except BaseException:
             await side.decline()
             raise
@@ -130,6 +130,8 @@ class SasDesk:
         async with AsyncExitStack() as stack:
             connection = await stack.enter_async_context(self._client.connect(address))
             leaf_hash = hashlib.sha256(connection.leaf).digest()
+            # Commit before the other nonce is known, so that neither side can choose its nonce to produce certain
+            # digits.
             offer = await connection.call(joiner.commit(connection.signer, leaf_hash))
             other, digits = joiner.verify(await connection.call(joiner.reveal(offer)))
             side = _Joining(joiner, other, connection, stack.pop_all(), self._clock, self._changes)
@@ -152,20 +154,22 @@ class SasDesk:
         task.add_done_callback(self._tasks.discard)
 
     async def _expire(self, meeting: str) -> None:
+        # A pairing that nobody answers would keep its listener open.
         await self._clock.sleep(limits.PAIRING_WINDOW_S)
         if (side := self._meetings.pop(meeting, None)) is not None:
             await side.decline()
 
     async def confirm(self, meeting: str, agreed: bool) -> Paired:
-        """Say yes or no to the digits of a meeting, once; after a yes of both people, the new peer.
+        """Confirm or decline a meeting, once. If both people confirm, return the new peer.
 
         Errors: ``input.not_found``, ``pairing.declined``, ``pairing.expired``, ``peer.*``, ``keylog.*``, ``store.*``.
         """
+        # pop: an answer counts only once, even if the command is repeated.
         side = self._meetings.pop(meeting, None)
         if side is None:
-            raise MeshError("input.not_found", "no pairing waits for this answer: it has ended")
+            raise MeshError("input.not_found", "this pairing has already ended")
         if not agreed:
-            self._begin(side.decline())  # who said no does not wait for the other side to hear it
+            self._begin(side.decline())  # declining does not wait until the other side has been told
             raise MeshError("pairing.declined", "declined on this node")
         try:
             async with asyncio.timeout(limits.PAIRING_WINDOW_S):
@@ -180,7 +184,7 @@ class SasDesk:
         return side.other
 
     async def close(self) -> None:
-        """Decline whatever is open. Twice is once."""
+        """Decline every open pairing. A second call does nothing."""
         sides = list(self._meetings.values())
         self._meetings.clear()
         for task in list(self._tasks):
@@ -195,7 +199,7 @@ class _Waiting:
         self._window, self._server, self._clock, self._changes = window, server, clock, changes
         self._changed = asyncio.Event()
         self._told = asyncio.Event()
-        """Set once the joiner has heard how it ended."""
+        """Set once the joiner has received the result."""
         self.other: Paired
 
     async def open(self) -> str:
@@ -217,14 +221,16 @@ class _Waiting:
         """Who has joined. Errors: ``pairing.refused`` after three failures."""
         while (other := self._window.other) is None:
             if not self._window.is_open:
-                raise MeshError("pairing.refused", f"{limits.PAIRING_FAILURES_MAX} tries to join failed: closed")
+                raise MeshError(
+                    "pairing.refused", f"{limits.PAIRING_FAILURES_MAX} attempts to join failed: the window is closed"
+                )
             await self._changed.wait()
             self._changed.clear()
         self.other = other
         return other
 
     async def agree(self) -> None:
-        """As ``_Side.agree``; stores first, so that ``agreed`` is never said of what is not there."""
+        """As ``_Side.agree``. Stores the peer first, so that it never reports ``agreed`` for a pairing that is not stored."""
         self._window.decide(True)
         while not self._window.settle():
             if self._window.state == "declined":

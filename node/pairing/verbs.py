@@ -1,4 +1,4 @@
-"""The verbs of ``trailmesh node`` about who becomes a peer, and what peers may do here."""
+"""Implements the verbs for pairing and grants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from protocol.trust.grants import Grants, granted, parse_grants, replaced, withd
 
 
 class PairingVerbs:
-    """Pairs, grants, withdraws."""
+    """Pairs with nodes, and grants and withdraws scopes."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class PairingVerbs:
         words: Callable[[bytes], str],
         reconsider: Callable[[str], Awaitable[list[str]]],
     ) -> None:
-        """words: a digest as words for people to compare. reconsider: ends what a peer's grants no longer cover."""
+        """words: formats a digest as words. reconsider: ends the work that a peer's grants no longer cover."""
         self._pairing, self._calls, self._serving, self._words = pairing, calls, serving, words
         self._changes, self._peers = calls.changes, calls.peers
         self._reconsider = reconsider
@@ -112,16 +112,16 @@ class PairingVerbs:
         return Met(meeting=meeting.id, digits=meeting.digits, pinned=meeting.pinned, other=other)
 
     def _had(self, node: str) -> Grants | None:
-        """What a node that pairs again may do here so far: its grants are replaced. None if it is no peer yet."""
+        """The present grants of a node that pairs again; they will be replaced. None if it is not a peer yet."""
         record = self._peers.record(node)
         return record.grants if record else None
 
     def _names(self, node: str) -> dict[str, Any]:
-        """What people tell a node by."""
+        """The names by which people recognise a node: short id and words."""
         return {"node": node, "short": ids.short(node), "fingerprint": self._words(recovery.fingerprint(node))}
 
     def _other(self, other: Paired) -> dict[str, Any]:
-        """Who the other side is, what it asks for, and what each may do at the other."""
+        """Describe the other side: identity, requested scopes, and the grants in both directions."""
         return {
             **self._names(other.node),
             "name": other.name,
@@ -135,7 +135,7 @@ class PairingVerbs:
     async def _grant(self, params: GrantParams, tell: Tell) -> Regranted:
         more = parse_grants(params.grants)
         if not more:
-            raise MeshError("input.invalid", "name at least one scope; every peer has status anyway")
+            raise MeshError("input.invalid", "name at least one scope; every peer has status without a grant")
         change = replaced if params.only else granted
         return await self._regrant(params.peer, lambda before: change(before, more), unasked(more))
 
@@ -146,7 +146,7 @@ class PairingVerbs:
         return await self._regrant(params.peer, lambda before: withdrawn(before, less), [])
 
     async def _regrant(self, name: str, change: Callable[[Grants], Grants], idle: list[str]) -> Regranted:
-        """Grants that act at once: the next request is judged by them, and what they no longer cover is ended."""
+        """Change grants with immediate effect: they apply to the next request, and work that they no longer cover is ended."""
         peers = self._peers
         peer = peers.find(name)
         peers.trail.about(peer.node)

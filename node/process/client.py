@@ -1,7 +1,8 @@
-"""How a command reaches its node: through the control API while the node runs, else in this process.
+"""Calls a verb for a command: through the control API if the node is running, otherwise in this process.
 
-Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``. Whoever has a token
-of an agent calls as that agent, over the socket for agents, and never opens the data directory: that would be to act as its owner.
+Either way the caller sees the same: ``call(verb, params, tell)`` returns plain values or raises ``MeshError``. A caller
+with an agent's token calls over the socket for agents and never opens the data directory, because that would be acting as
+the owner.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 def control_info(home: Path) -> ControlInfo | None:
-    """How to reach the node that serves ``home``; None when none does."""
+    """How to reach the running node of ``home``; None if it is not running."""
     try:
         info = msgspec.json.decode((home / CONTROL_FILE).read_bytes(), type=ControlInfo)
         os.kill(info.pid, 0)
@@ -52,7 +53,7 @@ def control_info(home: Path) -> ControlInfo | None:
 
 
 class AsAgent(NamedTuple):
-    """Where an agent calls, and with which token."""
+    """The socket and token of an agent."""
 
     socket: Path
     token: str
@@ -62,9 +63,8 @@ class AsAgent(NamedTuple):
 
 
 def as_agent(home: Path, token_file: str, socket: str = "") -> AsAgent:
-    """The agent whose token is in ``token_file``. socket: that of the node, if it is not the one of ``home``.
-
-    Errors: ``input.invalid``; nothing of the file is said.
+    """The agent whose token is in ``token_file``. socket: the node's socket, if it is not the default one in ``home``.
+    Errors: ``input.invalid``; the message contains nothing of the file.
     """
     if token_file.startswith(PREFIX):
         raise MeshError("input.invalid", "--token-file names the file that holds the token, not the token itself")
@@ -76,7 +76,7 @@ def as_agent(home: Path, token_file: str, socket: str = "") -> AsAgent:
     except OSError as error:
         raise MeshError("input.invalid", f"the token file {token_file} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, MeshError):
-        raise MeshError("input.invalid", f"{token_file} holds no token of an agent, or not all of one") from None
+        raise MeshError("input.invalid", f"{token_file} does not contain a complete agent token") from None
     return AsAgent(Path(socket).absolute() if socket else home / AGENTS_DIRECTORY / AGENTS_SOCKET_FILE, token)
 
 
@@ -110,14 +110,14 @@ async def call(
         try:
             return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
         except aiohttp.ClientConnectorError:
-            pass  # its node died without a word: the lock decides whether this process may work
+            pass  # The node died without removing its control file. The lock decides whether this process may open the directory.
     from node.process.wiring import open_node
 
     try:
         async with open_node(home, passphrase) as node:
             return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
     except MeshError as error:
-        # A node that was starting up owns the directory by now, and can be asked.
+        # A node that was starting has the lock by now and can be called.
         info = control_info(home) if error.code == "node.locked" else None
         if info is None:
             raise
@@ -135,8 +135,8 @@ async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent |
             try:
                 return await _remote(home / SOCKET_FILE, info.token, verb, params, lambda event: None)
             except aiohttp.ClientConnectorError:
-                pass  # its node died without a word
-        raise MeshError("node.not_serving", f"no node serves {home}")
+                pass  # the node died without removing its control file
+        raise MeshError("node.not_serving", f"no node is running on {home}")
     return await call(home, verb, params, lambda event: None, agent=agent)
 
 
@@ -155,7 +155,7 @@ async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
 
 
 async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> Any:
-    """What the doctor finds; at a node that does not open for want of its key or store, what the parts say by themselves.
+    """Run the doctor. If the node cannot be opened because of its key or store, check each part separately.
 
     Errors: those of ``call``.
     """
@@ -183,11 +183,11 @@ async def follow(
     *,
     agent: AsAgent | None = None,
 ) -> NoReturn:
-    """Hand every result of ``events.list`` to ``show``, each after the one before, until cancelled.
+    """Pass the results of ``events.list`` to ``show`` in order, until cancelled.
 
-    params: its parameters; ``since`` in them is always the number up to which changes were shown. away: called while no node
-    serves ``home``, again and again. The data directory is left alone then, or no node could take it up. agent: as whom to ask;
-    each time a page is asked for is one of its calls. Errors: ``feed.gap``, ``node.not_initialised``, ``input.invalid``,
+    params: its parameters; ``since`` in them is updated to the last number shown. away: called repeatedly while no node is
+    running; the data directory is not opened then, because that would keep a node from starting. agent: the agent to call
+    as; each page counts as one of its calls. Errors: ``feed.gap``, ``node.not_initialised``, ``input.invalid``,
     ``store.*``, ``control.unauthorised``, ``agent.*``.
     """
     from node.signing import LOG_FILE
@@ -206,7 +206,7 @@ async def follow(
             asked = {**params, "wait_s": limits.FEED_WAIT_S_MAX}
             page = await _remote(socket, token, "events.list", asked, lambda event: None)
         except (aiohttp.ClientConnectorError, MeshError) as error:
-            restarted = agent is None and control_info(home) != info  # with a token that was not known when we asked
+            restarted = agent is None and control_info(home) != info  # the node restarted with another token
             if isinstance(error, MeshError) and error.code not in _AWAY and not restarted:
                 raise
             away()

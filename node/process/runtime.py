@@ -1,4 +1,4 @@
-"""Runs a node: doors open, searches resumed, housekeeping scheduled, everything taken down in order."""
+"""Runs a node: opens its APIs, resumes searches, schedules maintenance, and stops everything in order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         try:
             async with rooms.witness.trail.doing("node.serve", who=OWNER):
-                with called_by(NODE):  # what nobody has called for from now on, the node does by itself
+                with called_by(NODE):  # everything not started by a call from here on is attributed to the node itself
                     await _doors_open(home, node, ready)
         finally:
             await _anchor(rooms)
@@ -60,13 +60,14 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
     watched = metrics_server(rooms)
     rooms.loop_watch.start()
     try:
-        # Before anything is signed: do the peers hold a later state of our log than we do?
+        # Before anything is signed, ask the peers whether they hold a later state of our log than we do.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limits.LOG_START_SYNC_TIMEOUT_S):
                 await rooms.log_exchange.round()
         await rooms.distrust.start()
-        # Before peers can call: a result for a search that is not open yet would count as late.
+        # Before peers can call: a result for a search that is not open yet would be rejected as late.
         await rooms.explorer.start()
+        # Before peers can call: the node would refuse their new messages as issued before the mark.
         await rooms.clock_mark.settle()
         rooms.serving.address = await rooms.server.start(node.federation.handle)
         rooms.reach.start(node.federation.handle)
@@ -79,7 +80,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
         scheduler.add_job(
             rooms.log_exchange.round, "interval", seconds=limits.LOG_SYNC_EVERY_S, max_instances=1, coalesce=True
         )
-        # At once as well: while this node was down, peers may have changed their keys, and what we may do there.
+        # Also at the start: while this node was down, peers may have changed their keys or our grants.
         follow_s, now = limits.KEY_FOLLOW_EVERY_S, datetime.datetime.now(datetime.UTC)
         scheduler.add_job(rooms.calls.refresh, "interval", seconds=follow_s, next_run_time=now, max_instances=1)
         scheduler.add_job(
@@ -104,8 +105,9 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
     finally:
         if scheduler.running:
             scheduler.shutdown(wait=False)
-        await rooms.schedules.close()  # while searches can still be stopped: the next start does not resume its runs
-        # First, so that commands that follow a search hear why it ends, and it is not taken for stopped by them.
+        # While searches can still be stopped, because the next start does not resume scheduled runs.
+        await rooms.schedules.close()
+        # First, so that commands that follow a search learn that the node stopped it, not its owner.
         await rooms.explorer.close()
         await control.close()
         if watched is not None:
@@ -115,7 +117,7 @@ async def _doors_open(home: Path, node: Node, ready: Callable[[dict[str, Any]], 
 
 @contextlib.asynccontextmanager
 async def _told(rooms: Rooms) -> AsyncIterator[None]:
-    """The feed says that the node serves; and that it stops, to followers too, before its doors close."""
+    """Report start and stop in the change feed; the stop before the APIs close, so that followers receive it."""
     feed, node = rooms.witness.feed, rooms.identity.node
     await feed.tell(Kind.NODE_SERVING, node)
     try:
@@ -126,7 +128,7 @@ async def _told(rooms: Rooms) -> AsyncIterator[None]:
 
 
 def metrics_server(rooms: Rooms) -> MetricsServer | None:
-    """The door for Prometheus, if the configuration has one. Errors: ``config.invalid``."""
+    """The metrics server, if the configuration has a port for it. Errors: ``config.invalid``."""
     config = rooms.config.metrics
     if not config.port:
         return None
@@ -136,7 +138,7 @@ def metrics_server(rooms: Rooms) -> MetricsServer | None:
 
 
 async def _anchor(rooms: Rooms) -> None:
-    """Tie the audit trail to the witness log, if that can be written."""
+    """Anchor the audit trail in the witness log, unless nothing can be signed."""
     try:
         await rooms.audit.anchor()
     except MeshError as error:
@@ -144,7 +146,7 @@ async def _anchor(rooms: Rooms) -> None:
 
 
 async def _announce(rooms: Rooms) -> None:
-    """Say on the local network that this node is there; it serves as well without."""
+    """Announce this node on the local network. A failure is only logged."""
     try:
         said = announcement(rooms.identity.node, rooms.serving.address, rooms.config.listen.advertise)
         await rooms.discovery.announce(said)

@@ -1,4 +1,4 @@
-"""Creates the data directory of a node, and the recovery key that is kept elsewhere."""
+"""Creates the data directory of a node, and a recovery key that is stored elsewhere."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def init_home(
     passphrase: AskPassphrase | None = None,
     keyring: bool = False,
 ) -> dict[str, Any]:
-    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash leaves
-    no half node.
+    """Create a node in ``home``: configuration, recovery file, key log, and the witness key last, so that a crash
+    cannot leave a key without the rest.
 
     recovery_out: where the recovery key is written, outside of ``home``; by default beside it. passphrase: seals the
     witness key; keyring: keeps it in the keyring of this user. The result holds the recovery words: for people, once.
@@ -48,17 +48,19 @@ def init_home(
     config = msgspec.structs.replace(
         config, name=chosen, listen=msgspec.structs.replace(config.listen, host=host, port=port or free_port(host))
     )
+    # Parse the text that will be written, so that a node is never created with a file it cannot read.
     config = configuration.parse(configuration.render(config), source="options")
-    advertised_host(config.listen)  # otherwise only `serve` would say that peers could not find it
+    advertised_host(config.listen)  # fail now: otherwise only `serve` would report that peers cannot find the node
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # mkdir changes nothing about an existing directory, and its mode depends on the umask.
         home.chmod(0o700)
         write_atomic(home / configuration.CONFIG_FILE, configuration.render(config).encode())
         write_private(recovery_file, recovery.render(created.node, seed).encode())
         try:
             identity.keep(home, created, keys)
         except BaseException:
-            recovery_file.unlink()  # it recovers a node that does not exist
+            recovery_file.unlink()  # the node was not created, so its recovery key is useless
             raise
     except OSError as error:
         raise MeshError(
@@ -88,14 +90,14 @@ def _listen(given: str | None, default: configuration.Listen) -> tuple[str, int]
     bracketed = host.startswith("[") and host.endswith("]")
     host = host[1:-1] if bracketed else host
     if ":" in host and not bracketed:
-        raise MeshError("input.invalid", f"--listen wants an IPv6 address in brackets: [{host}]:{port}")
+        raise MeshError("input.invalid", f"--listen needs brackets around an IPv6 address: [{host}]:{port}")
     if not host or not port.isdigit() or int(port) > 65_535:
-        raise MeshError("input.invalid", f"--listen wants HOST:PORT, not {given!r}")
+        raise MeshError("input.invalid", f"--listen needs HOST:PORT, not {given!r}")
     return host, int(port)
 
 
 def free_port(host: str) -> int:
-    """A port nobody listens on now. Errors: ``input.invalid`` if ``host`` is no address of this machine."""
+    """A port that is free now. Errors: ``input.invalid`` if ``host`` is no address of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:

@@ -42,7 +42,7 @@ from protocol.wire.address import parse_peer_address
 from protocol.wire.http_signature import authority_of
 
 _LOCK_WAIT_S = 2.0
-"""A command that works without a running node owns the data directory for a moment: worth waiting for."""
+"""How long to wait for the lock, because a command without a running node holds it only briefly."""
 
 
 def system_clock() -> Clock:
@@ -51,13 +51,15 @@ def system_clock() -> Clock:
 
 
 def new_key_store(home: Path, *, passphrase: AskPassphrase | None = None, keyring: bool = False) -> KeyStore:
-    """Where the witness key of a new node will be kept: in the open (mode 0600), sealed, or in the user's keyring.
+    """The key store for a new node's witness key: unencrypted file (mode 0600), sealed file, or the user's keyring.
 
     Errors: ``input.invalid`` (sealed and in the keyring at once).
     """
     path = home / identity.KEY_FILE
     if keyring and passphrase:
-        raise MeshError("input.invalid", "a keyring has a passphrase of its own: choose one of the two")
+        raise MeshError(
+            "input.invalid", "a keyring has its own passphrase: choose either --keyring or --passphrase-file"
+        )
     if keyring:
         return os_keyring.KeyringKeyStore(path, write_private, system_clock().random(16).hex())
     if passphrase:
@@ -66,7 +68,7 @@ def new_key_store(home: Path, *, passphrase: AskPassphrase | None = None, keyrin
 
 
 def open_key_store(home: Path, passphrase: AskPassphrase) -> KeyStore:
-    """Where the witness key of the node in ``home`` is kept, as its key file says.
+    """The key store of the witness key in ``home``, as its key file says.
 
     Errors: ``node.not_initialised``, ``store.corrupt``.
     """
@@ -92,10 +94,10 @@ async def open_node(
     open_browser: OpenBrowser | None = None,
     key_lost: bool = False,
 ) -> AsyncIterator[Node]:
-    """The node of ``home``, owned by this process until the end of the block; not serving peers yet.
+    """Open the node of ``home`` and hold its lock until the end of the block. It does not serve peers yet.
 
     passphrase: asked only if the witness key is sealed; by default the environment's file, or a person.
-    key_lost: open it without its witness key, to recover it; a new one will be kept in the open (mode 0600).
+    key_lost: open it without its witness key, to recover it; the new key will be stored unencrypted (mode 0600).
     clock, open_browser: the machine's, and what the configuration names, unless given.
     Browsers that a killed node left behind are ended.
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
@@ -113,6 +115,7 @@ async def open_node(
         store = await SqliteStore.open(home)
         rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser))
         try:
+            # The witness first, because loading other rooms may sign or report changes.
             await rooms.witness.load()
             await rooms.peers.load()
             await rooms.clock_mark.load()
@@ -127,7 +130,7 @@ async def open_node(
 
 
 async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase, *, browser: bool) -> Health:
-    """What the doctor finds at the node of ``home``, which did not open because of ``error``: each part by itself.
+    """Run the doctor on the node of ``home``, which could not be opened because of ``error``: check each part separately.
 
     Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``.
     """
@@ -168,7 +171,7 @@ async def _opened(settings: BrowserSettings) -> Browser:
 
 
 def _opener(settings: BrowserSettings) -> OpenBrowser:
-    # Imported once a browser is wanted: Playwright takes 18 MB and a quarter of a second, and many nodes never drive a page.
+    # Imported on first use: Playwright takes 18 MB and 250 ms, and many nodes never open a browser.
     from adapters.browser.attached import attacher
     from adapters.browser.chromium import launcher
 
@@ -229,7 +232,10 @@ def _signed_server(
     if not found or not all(signed for _, _, signed in found):
         raise MeshError("config.invalid", "listen.proxy needs listen.advertise: signed+https://host:port of the proxy")
     if not _is_loopback(listen.host):
-        raise MeshError("config.invalid", "listen.proxy needs a loopback address in listen.host: it speaks plain HTTP")
+        raise MeshError(
+            "config.invalid",
+            ("listen.proxy needs a loopback address in listen.host: traffic from the proxy is plain HTTP"),
+        )
     authorities = [authority_of(host, port) for host, port, _ in found]
     return SignedServer(
         own.key,
@@ -258,11 +264,11 @@ def _is_everywhere(host: str) -> bool:
     except ValueError:
         return not host.strip(
             "0.x"
-        )  # "0", "0x0", "000.0": a socket reads them as inet_aton does; "" is every interface too
+        )  # sockets parse "0", "0x0" and "000.0" with inet_aton, and "" means every interface too
 
 
 def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
-    """How the browser adapter is told what the configuration says."""
+    """The settings of the browser adapter, from the configuration."""
     return BrowserSettings(
         executable=config.executable,
         cdp_url=config.cdp_url,
@@ -272,11 +278,11 @@ def browser_settings(config: configuration.BrowserConfig) -> BrowserSettings:
 
 
 def advertised_host(listen: configuration.Listen) -> str:
-    """The host peers are told. Errors: ``config.invalid`` when only the machine's owner can know it."""
+    """The host that peers are given. Errors: ``config.invalid`` if it cannot be derived from the listening address."""
     if listen.advertise:
         return parse_peer_address(listen.advertise[0])[0]
     if _is_everywhere(listen.host):
         raise MeshError(
-            "config.invalid", f"listen.host {listen.host} needs listen.advertise: how else would peers find it?"
+            "config.invalid", f"listen.host {listen.host} needs listen.advertise, because peers cannot connect to it"
         )
     return listen.host

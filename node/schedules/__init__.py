@@ -1,9 +1,8 @@
-"""Searches on a schedule: each due time gets exactly one record, and at most one run of a schedule goes at a time.
+"""Searches on a schedule: each due time gets exactly one record, and a schedule has at most one run at a time.
 
-``schedules`` decides what becomes of each due time (by ``protocol/schedule.py``), writes it down, and only then runs;
-``triggers`` computes due times; ``searching`` does the search of a run, in the name of its schedule; ``notices`` tells how it
-ended. The store is the truth: nothing that decides is kept in memory alone. Never runs a due time that has a record, and never
-acts as the owner.
+``schedules`` decides about each due time (by ``protocol/schedule.py``), stores the decision, and only then runs;
+``triggers`` computes due times; ``searching`` does the search of a run, with the schedule as caller; ``notices`` reports how it
+ended. All state that decisions depend on is in the store. Never runs a due time that has a record, and never acts as the owner.
 """
 
 from node.schedules.schedules import Schedules

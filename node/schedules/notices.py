@@ -36,7 +36,7 @@ async def tell_outcomes(feed: Feed, runs: Sequence[RunRecord]) -> None:
 
 
 def body_of(record: ScheduleRecord, run: RunRecord) -> bytes:
-    """What is told: ids, states, times and codes. No address, no goal, no word of a page."""
+    """The notification: ids, states, times and codes. It contains no address, no goal and no page content."""
     told = {
         "schedule": run.schedule,
         "due_ms": run.due_ms,
@@ -50,7 +50,8 @@ def body_of(record: ScheduleRecord, run: RunRecord) -> bytes:
 
 
 async def notify(notifier: Notifier, record: ScheduleRecord, run: RunRecord) -> None:
-    """Tell it to whom the schedule names; what cannot be told is logged, without address and arguments. Never raises."""
+    """Send the notification to the webhook and command of the schedule. A failure is logged without address and arguments. Never
+    raises."""
     if record.notify_on == "failed" and run.status is not RunStatus.FAILED:
         return
     body = body_of(record, run)
@@ -64,4 +65,4 @@ async def _tried(telling: Coroutine[Any, Any, None], run: RunRecord) -> None:
     try:
         await telling
     except MeshError as error:
-        log.warning("the end of a run of %s is not told: %s", run.schedule, error)
+        log.warning("the notification about a run of %s failed: %s", run.schedule, error)

@@ -1,4 +1,4 @@
-"""The schedules of a node: writes down what becomes of each due time, and runs what is due."""
+"""The schedules of a node: records a decision for each due time, and runs what is due."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ from protocol.schedule import Due, RunStatus, decide, delay_ms
 log = logging.getLogger(__name__)
 
 _TRIES = 8
-"""Of a change that another change came before."""
+"""How often a change is retried because another change was stored first."""
 Change = Callable[[ScheduleRecord], ScheduleRecord]
 
 
 class _Running(msgspec.Struct, kw_only=True):
-    """A run that this process does."""
+    """A run in progress in this process."""
 
     run: RunRecord
     task: asyncio.Task[RunRecord] | None = None
     why: str = "node.stopped"
-    """Error code of why it is cancelled."""
+    """Error code that says why it is cancelled."""
 
 
 class Schedules:
-    """The room of schedules. What is due is known from the store alone; this object holds what runs here and now."""
+    """The room of schedules. What is due follows from the store alone; this object holds only the runs in progress."""
 
     def __init__(self, store: Store, clock: Clock, searching: Searching, notifier: Notifier, feed: Feed) -> None:
         self._store, self._clock, self._searching, self._notifier = store, clock, searching, notifier
         self._feed = feed
         self._process = clock.random(8).hex()
-        """Names this process as the owner of what it runs."""
+        """Identifies this process as the owner of its runs."""
         self._running: dict[str, _Running] = {}
         self._deciding = asyncio.Lock()
         self._changed = asyncio.Event()
         self._tasks = Tasks()
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- start and stop----------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        """Write down that what an earlier process was running is interrupted, and stop its searches.
+        """Record the runs of an earlier process as interrupted, and stop their searches.
 
-        Before searches are resumed: a run that is over must not go on beside the next one. Errors: ``store.*``.
+        Must come before searches are resumed: an interrupted run must not continue beside the next one. Errors: ``store.*``.
         """
         for run in await self._store.running_runs():
             if run.owner != self._process:
@@ -68,7 +68,7 @@ class Schedules:
         self._tasks.start(self._keep_time(), "schedules")
 
     async def close(self) -> None:
-        """Interrupt what runs. Twice is once."""
+        """Interrupt all runs. Twice is once."""
         await asyncio.sleep(0)  # as in ``_withdraw``
         await self._tasks.close()
 
@@ -81,11 +81,12 @@ class Schedules:
                     wait_s = min(wait_s, max(0.001, (next_ms - self._clock.now_ms()) / 1000))
             except MeshError as error:
                 log.error("schedules cannot be read: %s", error)
-            # At most a minute, on the monotonic clock: the machine's clock may be set, or stand still, meanwhile.
+            # Sleep a minute at most, on the monotonic clock, because the machine's clock may be changed or suspended
+            # meanwhile.
             await either(self._changed, self._clock.sleep(wait_s))
 
     async def tick(self) -> int | None:
-        """Decide everything that is due, and begin what runs; when something is due next, milliseconds since 1970.
+        """Decide about everything that is due and begin runs. Returns when something is due next, in milliseconds since 1970.
 
         Errors: ``store.*``.
         """
@@ -95,11 +96,11 @@ class Schedules:
                 try:
                     due_ms += await self._turn(record)
                 except MeshError as error:
-                    log.error("schedule %s cannot go on: %s", record.id, error)
+                    log.error("schedule %s cannot continue: %s", record.id, error)
         return min(due_ms, default=None)
 
     async def _turn(self, record: ScheduleRecord) -> list[int]:
-        """Decide what is due of one schedule; the next moments to look at it again."""
+        """Decide about the due times of one schedule. Returns the next times at which to check it again."""
         expires_ms = record.expires_s * 1000
         if record.paused:
             return []
@@ -116,7 +117,7 @@ class Schedules:
     # --- due times ---------------------------------------------------------------------------------------------------
 
     async def _decide(self, schedule_id: str, *, may_run: bool) -> ScheduleRecord | None:
-        """Give each due time that is ripe its record, and begin the one that runs. Errors: ``store.*``."""
+        """Store a record for each due time whose delay is over, and begin the one that runs. Errors: ``store.*``."""
         tries = 0
         while (record := await self._store.schedule(schedule_id)) is not None:
             now_ms = self._clock.now_ms()
@@ -138,10 +139,10 @@ class Schedules:
                 for run in runs:
                     if run.status is RunStatus.RUNNING:
                         self._begin(changed, run)
-            else:  # its runs end meanwhile, which counts failures in it
+            else:  # retried: a run that ends meanwhile changes the failure count in the record
                 tries += 1
                 if tries == _TRIES:
-                    raise MeshError("internal.fault", "the due times of a schedule cannot be written down")
+                    raise MeshError("internal.fault", "the due times of a schedule could not be stored")
         return None
 
     def _ripe(self, record: ScheduleRecord, now_ms: int) -> tuple[list[Due], bool]:
@@ -173,18 +174,18 @@ class Schedules:
         )
 
     async def _keep(self, was: ScheduleRecord, record: ScheduleRecord, runs: list[RunRecord]) -> bool:
-        """Store a change of the version that was read. Every change of a schedule and every new record passes here."""
+        """Store a change if the schedule still has the version that was read. All changes and new records use this."""
         record = msgspec.structs.replace(record, version=was.version + 1, owner=self._process)
         return await self._store.keep_schedule(record, was=was.version, runs=runs)
 
     # --- runs --------------------------------------------------------------------------------------------------------
 
     def _begin(self, record: ScheduleRecord, run: RunRecord, tell: Tell | None = None) -> _Running:
-        """Do ``run``, which is written down."""
+        """Start ``run``, whose record is already stored."""
         running = self._running[record.id] = _Running(run=run)
         work = self._perform(record, running, tell or (lambda event: None))
         running.task = self._tasks.start(work, f"run of {record.id}")
-        # Also of a task that is cancelled before its first step.
+        # A callback, because a task that is cancelled before its first step runs no finally block.
         running.task.add_done_callback(lambda task: self._forget(record.id, running))
         return running
 
@@ -217,15 +218,15 @@ class Schedules:
             run = await self._keep_end(running.run, status, reason, ended)
             kept = await self._count(run)
         except MeshError as error:
-            # What is not written down ends as interrupted at the next start.
-            log.error("the end of a run of %s is not written down: %s", running.run.schedule, error)
+            # A run whose end is not stored is recorded as interrupted at the next start.
+            log.error("the end of a run of %s could not be stored: %s", running.run.schedule, error)
             return running.run, None
         finally:
             self._forget(running.run.schedule, running)
         return run, kept
 
     async def _keep_end(self, run: RunRecord, status: RunStatus, reason: str, ended: Ended) -> RunRecord:
-        """Write down how a run ended: the one place where it is known. Errors: ``store.*``."""
+        """Store how a run ended. Errors: ``store.*``."""
         done = msgspec.structs.replace(
             run,
             status=status,
@@ -239,22 +240,22 @@ class Schedules:
         if await self._store.keep_run(done, was=run.version):
             await tell_outcomes(self._feed, [done])
         else:
-            log.warning("the record of a run of %s was changed or removed meanwhile", run.schedule)
+            log.warning("the record of a run of %s was changed or removed in the meantime", run.schedule)
         log.info("run of %s: %s %s", run.schedule, status.value, reason)
         return done
 
     async def _count(self, run: RunRecord) -> ScheduleRecord | None:
-        """Count failures in a row, and pause a schedule with too many; the schedule, if it is still there."""
+        """Count consecutive failures and pause a schedule with too many. Returns the schedule if it still exists."""
         if run.status not in (RunStatus.DONE, RunStatus.FAILED):
             return await self._store.schedule(run.schedule)
-        # That a goal was not reached is an answer, and may be the usual one: "in stock", asked every hour.
+        # An unreached goal is a valid answer and not a failure: for "in stock", checked every hour, it is the usual one.
         broken = run.status is RunStatus.FAILED and CODES[run.reason].blame is not Blame.OUTCOME
 
         def count(record: ScheduleRecord) -> ScheduleRecord:
             failures = record.failures + 1 if broken else 0
             if failures < limits.SCHEDULE_FAILURES_MAX or record.paused:
                 return msgspec.structs.replace(record, failures=failures)
-            log.error("schedule %s is paused: %d runs failed in a row", record.id, failures)
+            log.error("schedule %s is paused after %d consecutive failed runs", record.id, failures)
             return msgspec.structs.replace(record, failures=failures, paused=True, reason="schedule.failing")
 
         changed = await self._change(run.schedule, count)
@@ -268,7 +269,7 @@ class Schedules:
         return changed
 
     async def _change(self, schedule_id: str, change: Change) -> ScheduleRecord | None:
-        """The schedule after ``change``; None if there is none. Errors: ``store.*``."""
+        """Apply ``change`` and return the schedule; None if it does not exist. Errors: ``store.*``."""
         for _ in range(_TRIES):
             record = await self._store.schedule(schedule_id)
             if record is None:
@@ -276,26 +277,26 @@ class Schedules:
             if await self._keep(record, change(record), []):
                 self._changed.set()
                 return await self._store.schedule(schedule_id)
-        raise MeshError("internal.fault", "a schedule changes too often")
+        raise MeshError("internal.fault", "the schedule is being changed too often")
 
     async def _withdraw(self, schedule_id: str, why: str) -> None:
-        """End what runs of a schedule, and wait for its end."""
+        """Cancel the run of a schedule, and wait for its end."""
         running = self._running.get(schedule_id)
         if running is not None and running.task is not None:
             running.why = why
-            await asyncio.sleep(0)  # a task that is cancelled before its first step could not write down its end
+            await asyncio.sleep(0)  # a task that is cancelled before its first step could not store its end
             running.task.cancel()
             await asyncio.wait({running.task})
 
-    # --- what its owner does -----------------------------------------------------------------------------------------
+    # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def add(self, record: ScheduleRecord) -> ScheduleRecord:
-        """Keep a new schedule. Errors: ``input.invalid`` (it is never due), ``input.too_large``, ``store.*``."""
+        """Store a new schedule. Errors: ``input.invalid`` (it is never due), ``input.too_large``, ``store.*``."""
         if Trigger(record).after(record.decided_ms) is None:
             raise MeshError("input.invalid", "this schedule is never due")
         async with self._deciding:
             if len(await self._store.schedules()) >= limits.SCHEDULES_MAX:
-                raise MeshError("input.too_large", f"a node has at most {limits.SCHEDULES_MAX} schedules")
+                raise MeshError("input.too_large", f"a node can have at most {limits.SCHEDULES_MAX} schedules")
             await self._store.keep_schedule(msgspec.structs.replace(record, owner=self._process), was=0)
         self._changed.set()
         await self._feed.tell(Kind.SCHEDULE_ADDED, record.id)
@@ -309,10 +310,10 @@ class Schedules:
         return record
 
     async def pause(self, schedule_id: str) -> ScheduleRecord:
-        """No due time until ``resume``; what runs is ended at its next step. Errors: as ``get``."""
+        """Suspend the due times until ``resume``; a run in progress ends at its next step. Errors: as ``get``."""
         record = await self.get(schedule_id)
         async with self._deciding:
-            if not record.paused:  # what passed before now was due, and is written down
+            if not record.paused:  # due times before now still get their records
                 await self._decide(record.id, may_run=False)
             changed = await self._change(
                 record.id, lambda now: now if now.paused else msgspec.structs.replace(now, paused=True, reason="")
@@ -323,7 +324,7 @@ class Schedules:
         return changed or record
 
     async def resume(self, schedule_id: str) -> ScheduleRecord:
-        """Due again from now on. Errors: as ``get``; ``schedule.expired``."""
+        """Make the schedule due again from now on. Errors: as ``get``; ``schedule.expired``."""
         record = await self.get(schedule_id)
         now_ms = self._clock.now_ms()
         self._check_not_expired(record)
@@ -331,7 +332,7 @@ class Schedules:
         def go_on(now: ScheduleRecord) -> ScheduleRecord:
             if not now.paused:
                 return now
-            # Never back: with the clock set back, due times before this one have their records.
+            # Never move back: if the clock was set back, later due times already have records.
             since_ms = max(now.decided_ms, now_ms)
             return msgspec.structs.replace(now, paused=False, reason="", failures=0, decided_ms=since_ms)
 
@@ -342,7 +343,7 @@ class Schedules:
         return resumed
 
     async def remove(self, schedule_id: str) -> ScheduleRecord:
-        """Forget a schedule and its records; what runs is ended at its next step. Errors: as ``get``."""
+        """Delete a schedule and its records; a run in progress ends at its next step. Errors: as ``get``."""
         record = await self.get(schedule_id)
         async with self._deciding:
             await self._withdraw(record.id, "schedule.withdrawn")
@@ -352,7 +353,7 @@ class Schedules:
         return record
 
     async def run_now(self, schedule_id: str, tell: Tell) -> RunRecord:
-        """Run it at once, also while it is paused, and wait for the end. Who is cancelled ends the run.
+        """Run it now, even while it is paused, and wait for the end. Cancelling the call ends the run.
 
         Errors: as ``get``; ``schedule.running``, ``schedule.expired``.
         """
@@ -370,15 +371,15 @@ class Schedules:
             if me is not None and me.cancelling():
                 await self._withdraw(record.id, "internal.cancelled")
                 raise
-            raise MeshError("node.stopped", "the node ended during the run") from None
+            raise MeshError("node.stopped", "the node stopped during the run") from None
 
     async def _begin_now(self, record: ScheduleRecord, tell: Tell) -> _Running:
         now_ms = self._clock.now_ms()
-        # Due times are whole seconds; what a person runs never takes the place of one.
+        # Due times are whole seconds. A manual run gets a time between them, so it never takes the record of a due time.
         due_ms = now_ms + 1 if now_ms % 1000 == 0 else now_ms
         run = self._new_run(record, due_ms, RunStatus.RUNNING, now_ms, manual=True)
         if not await self._keep(record, record, [run]):
-            raise MeshError("schedule.running", "the schedule was changed at this moment; try again", id=record.id)
+            raise MeshError("schedule.running", "the schedule was changed at the same moment; try again", id=record.id)
         await tell_outcomes(self._feed, [run])
         return self._begin(record, run, tell)
 
@@ -386,7 +387,7 @@ class Schedules:
         if record.expires_s and self._clock.now_ms() >= record.expires_s * 1000:
             raise MeshError("schedule.expired", id=record.id)
 
-    # --- what there is to show ---------------------------------------------------------------------------------------
+    # --- reading -----------------------------------------------------------------------------------------------------
 
     async def all(self) -> list[ScheduleRecord]:
         """Oldest first. Errors: ``store.*``."""

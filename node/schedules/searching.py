@@ -1,4 +1,4 @@
-"""The search of one run: who does it, what it may do, what it came to."""
+"""Runs the search of one scheduled run, with the schedule as caller, and returns its result."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from protocol.errors import MeshError
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """What a search came to."""
+    """Result of a search."""
 
     reason: str = ""
-    """Error code of why it did not reach its goal."""
+    """Error code that says why it did not reach its goal."""
     session: str = ""
     spend: tuple[RunSpend, ...] = ()
 
 
 class Searching(Protocol):
-    """What a schedule needs of the room of searches."""
+    """What the room of schedules needs from the room of searches."""
 
     def new_id(self) -> str:
-        """The id of the next search: a run is written down with it before the search begins."""
+        """A new search id. The record of a run is stored with it before the search begins."""
 
     async def search(self, record: ScheduleRecord, search_id: str, tell: Tell) -> Ended:
-        """Search for what ``record`` says, until the end. Who is cancelled stops the search.
+        """Do the search of ``record`` and wait for its end. Cancelling the call stops the search.
 
         Errors: ``caller.refused``, those of ``explore.run`` that come before there is a search.
         """
 
     async def stop(self, search_id: str) -> None:
-        """End a search that a crash has left running; one that never began is nothing. Errors: ``store.*``."""
+        """End a search that a crash has left running; does nothing if it never began. Errors: ``store.*``."""
 
 
 class ScheduledSearches:
@@ -108,7 +108,7 @@ class ScheduledSearches:
 
 
 def caller_of(record: ScheduleRecord) -> Caller:
-    """In whose name the runs of a schedule act."""
+    """The caller of a schedule's runs."""
     return Caller(
         kind=CallerKind.SCHEDULE, name=record.id, scopes=frozenset(record.scopes), origins=tuple(record.origins)
     )

@@ -1,4 +1,4 @@
-"""When a schedule is due: cron expressions and intervals, in a time zone. APScheduler computes; nothing here waits."""
+"""Computes due times from cron expressions and intervals in a time zone, with APScheduler. It does not wait for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELDS: Final = 5
 
 
 class Trigger:
-    """The due times of one schedule. They are whole seconds, and depend on nothing but its record."""
+    """The due times of one schedule: whole seconds, computed from its record alone."""
 
     def __init__(self, record: ScheduleRecord) -> None:
         """Errors: ``input.invalid``."""
@@ -36,14 +36,15 @@ class Trigger:
 
     def after(self, after_ms: int) -> int | None:
         """The first due time later than ``after_ms``, milliseconds since 1970; None if there is none."""
-        # A whole second up, and in the zone of the schedule: there, ``fold`` tells the two halves of a repeated hour apart.
+        # Round up to a whole second, in the zone of the schedule, where ``fold`` distinguishes the two passes of a
+        # repeated hour.
         moment = datetime.datetime.fromtimestamp(after_ms // 1000 + 1, self._zone)
         found = self._rule.get_next_fire_time(None, moment)
         if found is None:
             return None
         due_ms = int(found.timestamp()) * 1000
         if due_ms <= after_ms:
-            raise MeshError("internal.fault", "the due times of a schedule do not go on", after_ms=after_ms)
+            raise MeshError("internal.fault", "the due times of the schedule do not advance", after_ms=after_ms)
         return None if self._end_ms and due_ms > self._end_ms else due_ms
 
     def between(self, after_ms: int, until_ms: int, most: int) -> list[int]:
@@ -58,7 +59,7 @@ class Trigger:
 
 def _zone(name: str) -> datetime.tzinfo:
     if name not in TIME_ZONES:
-        raise MeshError("input.invalid", f"no time zone {name!r}: use a name like Europe/Berlin")
+        raise MeshError("input.invalid", f"unknown time zone {name!r}: use a name such as Europe/Berlin")
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The verbs of schedules, bound to the room."""
+"""Implements the verbs for schedules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from protocol.wire.line import one_line
 
 
 class ScheduleVerbs:
-    """Adds schedules, shows them, runs and ends them."""
+    """Adds, shows, runs, pauses and removes schedules."""
 
     def __init__(self, schedules: Schedules, clock: Clock) -> None:
         self._schedules, self._clock = schedules, clock
@@ -133,13 +133,13 @@ def _ran(run: RunRecord) -> Ran:
 
 def _goal(text: str) -> str:
     if one_line(text) != text:
-        raise MeshError("input.invalid", "a goal is one line, without control characters")
+        raise MeshError("input.invalid", "a goal must be one line without control characters")
     return text
 
 
 def _start(url: str) -> str:
     if redact_url(url) != url:
-        told = "every peer of a search is told its start address, and this one holds what looks like a secret"
+        told = "every peer in a search receives the start address, and this one contains something that looks like a secret"
         raise MeshError("input.invalid", told)
     return url
 
@@ -153,9 +153,9 @@ def _interval(every_s: int) -> int:
 def _origins(params: AddParams) -> tuple[str, ...]:
     origins = tuple(dict.fromkeys(parse_pattern(origin) for origin in params.origins))
     if origins and not fits(origins, origin_of(params.start)):
-        raise MeshError("input.invalid", "the start address is outside of --origin")
-    if origins and params.peers and not params.alone:  # each run would be refused (`Explorer.run`)
-        raise MeshError("input.invalid", "peers know nothing of --origin: leave out --peer, or --origin")
+        raise MeshError("input.invalid", "the start address is outside --origin")
+    if origins and params.peers and not params.alone:  # each run would be refused by `Explorer.run`
+        raise MeshError("input.invalid", "peers cannot enforce --origin: leave out --peer or --origin")
     return origins
 
 
@@ -163,7 +163,9 @@ def _webhook(url: str) -> str:
     """``url``, once it is https, or http to this machine, and no metadata service. Errors: ``input.invalid``."""
     if not url:
         return ""
-    wrong = MeshError("input.invalid", "a webhook is an https address, or http to this machine, without user name")
+    wrong = MeshError(
+        "input.invalid", "a webhook must be an https address, or http to this machine, without a user name"
+    )
     if not origin_of(url) or "@" in urlsplit(url).netloc or one_line(url) != url:
         raise wrong
     parts = urlsplit(url)
@@ -184,9 +186,13 @@ def _is_address(host: str) -> bool:
 
 
 def _command(words: list[str]) -> tuple[str, ...]:
-    """``words``, once they name a program by its whole path. Errors: ``input.invalid``."""
-    if words and not os.path.isabs(words[0]):  # by name, the search path of the node would choose the program
-        raise MeshError("input.invalid", "--notify-command wants the absolute path of a program, then its arguments")
+    """Return ``words`` if the program is an absolute path. Errors: ``input.invalid``."""
+    if words and not os.path.isabs(
+        words[0]
+    ):  # a bare name would be resolved by the search path of the node's environment
+        raise MeshError(
+            "input.invalid", "--notify-command needs the absolute path of a program, followed by its arguments"
+        )
     if any("\0" in word for word in words):
-        raise MeshError("input.invalid", "--notify-command holds a character that no argument can hold")
+        raise MeshError("input.invalid", "--notify-command contains a null character, which arguments cannot contain")
     return tuple(words)

@@ -1,4 +1,4 @@
-"""Action files: what to record, written by hand as YAML or exported by the Chrome DevTools Recorder as JSON."""
+"""Parses action files: the actions to record, as hand-written YAML or as JSON exported by the Chrome DevTools Recorder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: Mapping[int, Arrival] = {}
     """The page that an action, by its number from 1, must lead to."""
     notes: tuple[str, ...] = ()
-    """What of a foreign recording is done in another way than its own player does it, in words."""
+    """Differences between this node's way to perform a foreign recording and that of its own player."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
     step. Errors: ``input.invalid``, ``input.too_large``.
     """
     if len(data) > limits.ACTION_FILE_BYTES_MAX:
-        raise MeshError("input.too_large", f"an action file has at most {limits.ACTION_FILE_BYTES_MAX} bytes")
+        raise MeshError("input.too_large", f"an action file can have at most {limits.ACTION_FILE_BYTES_MAX} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -97,8 +97,13 @@ def read_step(text: str, named: Callable[[str], Locator]) -> Action:
         return _step(root)
     others = {key: item for key, item in body.value.items() if key != "ref"}
     if verb not in _TARGETED or others.keys() & _LOCATOR_KEYS:
-        raise _bad(body, "`ref` names an element by itself" if verb in _TARGETED else f"{verb[:40]} takes no `ref`")
-    # Read as if it named some element, then given the one it names: the words of a page are not read as YAML.
+        raise _bad(
+            body,
+            ("`ref` already identifies the element; leave out the locator")
+            if verb in _TARGETED
+            else f"{verb[:40]} takes no `ref`",
+        )
+    # Parse with a placeholder, then insert the element: text from a page is never parsed as YAML.
     placed = YamlValue({**others, "role": YamlValue("generic", body.line)}, body.line)
     action = _step(YamlValue({verb: placed}, root.line))
     return with_target(action, named(_text(body.value["ref"], "ref")))
@@ -106,7 +111,7 @@ def read_step(text: str, named: Callable[[str], Locator]) -> Action:
 
 def _checked(file: ActionFile) -> ActionFile:
     if len(file.actions) > limits.SESSION_STEPS_MAX:
-        raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
+        raise MeshError("input.too_large", f"a session can have at most {limits.SESSION_STEPS_MAX} steps")
     return file
 
 
@@ -133,7 +138,7 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
     if not isinstance(steps, list):
         raise _bad(fields["steps"], "`steps:` must be a list of actions")
     if not steps:
-        raise _bad(fields["steps"], "`steps:` is empty: a session has at least one action")
+        raise _bad(fields["steps"], "`steps:` is empty: a session needs at least one action")
     actions = tuple(_step(node) for node in steps)
     start = fields.get("start")
     if start is not None:
@@ -146,7 +151,7 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
 def _step(node: YamlValue) -> Action:
     fields = _mapping(node, "a step", None)
     if len(fields) != 1:
-        raise _bad(node, "a step has exactly one action, such as `- click: {role: link, name: Mugs}`")
+        raise _bad(node, "a step must have exactly one action, such as `- click: {role: link, name: Mugs}`")
     ((verb, body),) = fields.items()
     builder = _VERBS.get(verb)
     if builder is None:
@@ -156,7 +161,7 @@ def _step(node: YamlValue) -> Action:
 
 def _convert(node: YamlValue, plain: dict[str, Any]) -> Action:
     try:
-        # Not strict: the file's numbers and truth values arrive as the text that was written.
+        # strict=False, because numbers and booleans of the file arrive as text.
         action: Action = msgspec.convert(plain, Action, strict=False)
     except msgspec.ValidationError as error:
         raise _bad(node, invalid_in_words(error)) from error
@@ -205,27 +210,23 @@ def _locator(fields: dict[str, YamlValue]) -> dict[str, Any]:
 
 
 def _check_role(node: YamlValue, role: str) -> None:
-    """Refuse what no element has, before anything is driven."""
+    """Refuse a role that no element can have, before any action is performed."""
     if role in ROLES:
         return
     near = difflib.get_close_matches(role.lower(), sorted(ROLES), n=1)
-    hint = (
-        f"did you mean “{near[0]}”?"
-        if near
-        else "a role is what the accessibility tree calls it: link, button, textbox …"
-    )
+    hint = f"did you mean “{near[0]}”?" if near else "use a role of the accessibility tree: link, button, textbox …"
     raise _bad(node, f"unknown role “{role[:40]}”: {hint}")
 
 
 def _selector(node: YamlValue) -> str:
     text = _text(node, "selector")
     if not text.startswith(_SELECTOR_PREFIXES):
-        raise _bad(node, "a selector starts with css=, xpath= or text=")
+        raise _bad(node, "a selector must start with css=, xpath= or text=")
     return text
 
 
 def _targeted(node: YamlValue, type_: str, others: set[str], *, required: bool = True) -> dict[str, Any]:
-    """An action whose body is a locator and its own fields; a plain selector will do as a locator."""
+    """An action whose body is a locator and its own fields; a plain selector is accepted as a locator."""
     if isinstance(node.value, str):
         return {"type": type_, "target": {"selectors": [_selector(node)]}}
     fields = _mapping(node, type_, set(_LOCATOR_KEYS | others))
@@ -284,7 +285,7 @@ def _wait(node: YamlValue) -> dict[str, Any]:
 def _extract(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "extract", "name": node.value}
-    # The locator's name is taken, so the name of what is read is given as `as`.
+    # The locator already has a field `name`, so the name of the extracted value is `as`.
     plain = _targeted(node, "extract", {"as"}, required=False)
     if "as" not in plain:
         raise _bad(node, "extract needs `as: NAME` beside the locator")

@@ -1,4 +1,4 @@
-"""Keys that go down and up, as a recording of the Chrome DevTools Recorder tells it, in presses of keys and shortcuts."""
+"""Translates the key-down and key-up events of the Chrome DevTools Recorder into presses of keys and shortcuts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SIDED: Final = frozenset(f"{name}{side}" for name in _MODIFIERS for side in ("L
 
 
 class Keys:
-    """Which keys are down. A press goes down and up at once, so nothing but keys fits between the two."""
+    """The keys that are down. Our press does both events at once, so only keys may come between a key-down and its key-up."""
 
     def __init__(self) -> None:
         self._held: list[str] = []
@@ -20,10 +20,10 @@ class Keys:
         self._over: set[str] = set()
 
     def down(self, key: str) -> tuple[Press, ...]:
-        """What a ``keyDown`` does; a modifier does nothing alone until it goes up. Errors: ``ValueError``."""
+        """The action of a ``keyDown``; a modifier alone has none until its ``keyUp``. Errors: ``ValueError``."""
         if key in _SIDED:
             plain = key.removesuffix("Left").removesuffix("Right")
-            raise ValueError(f"the left and the right key are not told apart: write “{plain}”")
+            raise ValueError(f"left and right keys are not distinguished: write “{plain}”")
         if key in _MODIFIERS:
             if key not in self._held:
                 self._held.append(key)
@@ -35,23 +35,24 @@ class Keys:
         return (self._press(key),)
 
     def up(self, key: str) -> tuple[Press, ...]:
-        """What a ``keyUp`` does: nothing, or the press of modifiers that went down for no other key. Errors: ``ValueError``."""
+        """The action of a ``keyUp``: none, or the press of modifiers that were not used with another key. Errors:
+        ``ValueError``."""
         if key in self._held:
             presses = () if self._used else (self._press(),)
             self._held.remove(key)
             self._used = True
             return presses
         if key in self._over:
-            raise ValueError(f"“{key}” is held down over other steps, which is not supported")
+            raise ValueError(f"“{key}” is held down during other steps, which is not supported")
         if key not in self._down:
-            raise ValueError(f"“{key}” goes up without having gone down")
+            raise ValueError(f"“{key}” is released without having been pressed")
         self._down.discard(key)
         return ()
 
     def interrupt(self) -> str:
-        """Another step comes: why it cannot be done now, or nothing."""
+        """The reason why a step cannot be performed while keys are down; empty if none are."""
         if self._held:
-            return f"it is done with “{self._held[0]}” held down, which is supported for keys only"
+            return f"it is performed with “{self._held[0]}” held down, which is supported for keys only"
         self._over |= self._down
         self._down.clear()
         return ""

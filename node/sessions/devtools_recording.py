@@ -1,8 +1,8 @@
-"""Recordings of the Chrome DevTools Recorder (its JSON export) as actions.
+"""Converts recordings of the Chrome DevTools Recorder (its JSON export) to actions.
 
 Each step and each field is either performed as Chrome's own player does it, or refused with its position. If a field were
 ignored, a partly understood recording would look complete. The form is ``Schema.ts`` of the npm package ``@puppeteer/replay``;
-what is done in another way stands in docs/devtools-recorder.md.
+docs/devtools-recorder.md lists the differences.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHECKABLE: Final = frozenset({"checkbox", "radio", "switch", "menuitemcheckbox"
 _STEPS_MAX: Final = 3 * limits.SESSION_STEPS_MAX
 _SELECTORS_MAX: Final = 64
 _SCROLL_PX_MAX: Final = 100_000
-_TIMEOUT_MS_MAX: Final = 30_000  # the schema's own
+_TIMEOUT_MS_MAX: Final = 30_000  # the field names of the schema
 
 _RECORDING: Final = frozenset({"title", "timeout", "selectorAttribute", "steps"})
 _STEP: Final = frozenset({"type", "target", "timeout", "assertedEvents"})
@@ -45,24 +45,24 @@ _FIELDS: Final[Mapping[str, frozenset[str]]] = {
 }
 _REFUSED: Final[Mapping[str, str]] = {
     "doubleClick": "a double click is not supported, and two clicks are not the same",
-    "hover": "resting the mouse on an element is not supported",
-    "waitForExpression": "the expression is code of somebody else's, which is never run; wait for an element instead",
-    "emulateNetworkConditions": "another speed of the network is not supported",
+    "hover": "hovering over an element is not supported",
+    "waitForExpression": "code from a recording is never executed; wait for an element instead",
+    "emulateNetworkConditions": "emulating a network speed is not supported",
     "close": "closing the page is not supported; a session ends with its last step",
-    "customStep": "only the extension that wrote it knows what it does",
+    "customStep": "the meaning of the step is known only to the extension that wrote it",
 }
 
 
 class DevtoolsRecording(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recording holds for us."""
+    """The content of a recording, converted."""
 
     title: str
     profile: Profile
     actions: tuple[Action, ...]
     arrivals: Mapping[int, Arrival]
-    """The page that an action, by its number from 1, is asserted to lead to."""
+    """The asserted page after an action, by number of the action from 1."""
     notes: tuple[str, ...]
-    """What is done in another way than Chrome's player does it, in words."""
+    """Differences from the way in which Chrome's player performs the recording."""
 
 
 def parse_devtools(text: str) -> DevtoolsRecording:
@@ -95,7 +95,7 @@ def parse_devtools(text: str) -> DevtoolsRecording:
 
 
 class _Reader:
-    """Takes the steps in order; keys held down carry over from one to the next."""
+    """Converts the steps in order. Keys that are held down are state that carries over between steps."""
 
     def __init__(self, recording: dict[str, Any]) -> None:
         self.actions: list[Action] = []
@@ -108,14 +108,14 @@ class _Reader:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is done in another way, in words."""
+        """Notes about what is performed differently."""
         if not self._clicks:
             return ()
         where = ", ".join(map(str, self._clicks[:10])) + (", …" if len(self._clicks) > 10 else "")
-        return (f"elements are clicked in their middle, `offsetX` and `offsetY` are not used: steps {where}",)
+        return (f"elements are clicked in the middle; `offsetX` and `offsetY` are ignored: steps {where}",)
 
     def take(self, number: int, step: Any) -> None:
-        """Add what ``step`` asks for. Errors: ``input.invalid``."""
+        """Convert one step. Errors: ``input.invalid``."""
         self._number = number
         kind = step.get("type") if isinstance(step, dict) else None
         if not isinstance(kind, str):
@@ -126,7 +126,7 @@ class _Reader:
         actions = self._actions(kind, step)
         for action in actions:
             try:
-                # The constructors do not check lengths and ranges; the conversion does.
+                # msgspec checks lengths and ranges only on conversion, not in constructors.
                 msgspec.convert(msgspec.to_builtins(action), Action)
             except msgspec.ValidationError as error:
                 raise self._bad(invalid_in_words(error)) from error
@@ -153,7 +153,7 @@ class _Reader:
     # --- asserted events ---
 
     def _arrival(self, step: dict[str, Any]) -> Arrival | None:
-        """The page that the step is asserted to lead to, if one is."""
+        """The asserted page after the step, if there is one."""
         field = "assertedEvents"
         events = step.get(field, [])
         if not isinstance(events, list) or len(events) > 1:
@@ -170,14 +170,14 @@ class _Reader:
             raise self._bad("`url` and `title` must be text", field)
         if not url:
             raise self._bad("a navigation without `url` cannot be checked", field)
-        # The Recorder writes an empty title while the page has not told its own yet, so it asserts none.
+        # The Recorder writes an empty title if the page had none yet, so an empty title asserts nothing.
         return Arrival(url=url, title=title)
 
     def _assert(self, kind: str, step: dict[str, Any], arrival: Arrival, *, done: bool) -> None:
-        """Hold the last action to ``arrival``: the one of this step, or the press that a ``keyUp`` ends."""
+        """Attach ``arrival`` to the last action: that of this step, or the key press that a ``keyUp`` ends."""
         pressed = kind == "keyUp" and bool(self.actions) and self._keys.ended(self.actions[-1], step["key"])
         if not (done or pressed) or len(self.actions) in self.arrivals:
-            raise self._bad("this step does nothing here that could lead to a page", "assertedEvents")
+            raise self._bad("this step performs no action here that could lead to a page", "assertedEvents")
         self.arrivals[len(self.actions)] = arrival
 
     # --- steps ---
@@ -258,17 +258,19 @@ class _Reader:
         return Click(target=self._locator(step))
 
     def _change(self, step: dict[str, Any]) -> Fill:
-        """``node.live.acting`` makes a choice of it, by value or label, once the element is known to be a list."""
+        """``node.live.acting`` turns it into a selection, by value or label, once it is known that the element is a list."""
         target = self._locator(step)
         if target.role in _CHECKABLE:
-            raise self._bad("the value of a box does not say whether it is checked; the click on it does", "selectors")
+            raise self._bad(
+                "the value of a check box does not say whether it is checked; record the click instead", "selectors"
+            )
         value = step.get("value")
         if isinstance(value, dict) and isinstance(value.get("secret"), str) and len(value) == 1:
             return Fill(target=target, value=Secret(secret=value["secret"]))
         return Fill(target=target, value=self._text(step, "value"))
 
     def _scroll(self, step: dict[str, Any]) -> tuple[Scroll, ...]:
-        """Up to the top and down from there: the recorded position is absolute, and ours may be any."""
+        """Scroll to the top and then down, because the recorded position is absolute and our scrolling is relative."""
         for field in ("selectors", "frame"):
             if step.get(field):
                 raise self._bad("scrolling inside an element or a frame is not supported", field)
@@ -281,14 +283,14 @@ class _Reader:
         return (top, Scroll(amount_px=round(position))) if round(position) else (top,)
 
     def _wait(self, step: dict[str, Any]) -> tuple[Action, ...]:
-        """Once the page is still, the element is read: that fails if it is not there."""
+        """Wait until the page stops changing, then read the element, which fails if it is missing."""
         for field, plain in (("operator", ">="), ("count", 1), ("visible", True)):
             value = step.get(field, plain)
             if type(value) is not type(plain) or value != plain:
-                raise self._bad("only the presence of one element or more can be waited for", field)
+                raise self._bad("waiting is supported only for the presence of one or more elements", field)
         for field in ("properties", "attributes"):
             if field in step:
-                raise self._bad("only the presence of an element can be waited for", field)
+                raise self._bad("waiting is supported only for the presence of an element", field)
         wait = Wait(timeout_ms=self._timeout_ms(step, self._default_ms))
         return (wait, Extract(name=f"element of step {self._number}", target=self._locator(step)))
 
@@ -304,7 +306,7 @@ class _Reader:
                 found = _ARIA.fullmatch(rest)
                 tests = found["tests"] if found else ""
                 tested = _ARIA_ROLE.fullmatch(tests)
-                # Another test than that of the role would be passed over, and the wrong element found.
+                # Only the role attribute is supported. Ignoring any other attribute could find the wrong element.
                 if len(chain) == 1 and found and not name and (tested or not tests):
                     name, role = found["name"], tested[1] if tested else ""
                 continue
@@ -344,7 +346,7 @@ def _selector(chain: list[str]) -> str:
     """One of our selectors for a chain through shadow roots; empty for a chain that has no equivalent."""
     parts = [part.removeprefix("pierce/") for part in chain]
     if len(parts) > 1:
-        # css reaches into open shadow roots by itself, so a chain of them is a path of descendants.
+        # Playwright's css pierces open shadow roots, so a chain through them becomes a descendant selector.
         plain = not any(part.startswith(("xpath/", "text/", "aria/")) for part in parts)
         return "css=" + " ".join(parts) if plain else ""
     part = parts[0]

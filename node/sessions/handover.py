@@ -1,4 +1,4 @@
-"""Sessions in and out of the store: export as a bundle, import of a verified one."""
+"""Exports a session from the store as a bundle, and imports a verified bundle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from protocol.wire.envelope import KeyFinder, peek
 
 
 async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
-    """Write the bundle of a session to ``out``, one element in memory at a time; SHA-256 of its manifest.
+    """Write the bundle of a session to ``out`` with one element in memory at a time. Returns SHA-256 of its manifest.
 
     The same session always gives the same bytes.
     Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` when the store was
@@ -36,7 +36,7 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
 
 
 async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder, feed: Feed) -> Bundle:
-    """Verify the bundle in ``file`` whole, then store session, steps, blobs and signature.
+    """Verify the whole bundle in ``file``, then store session, steps, blobs and signature.
 
     Importing the same bundle twice changes nothing. Errors: those of ``protocol.recording.bundle.verify_bundle``;
     ``bundle.invalid`` when another session of this id is stored already.
@@ -58,9 +58,9 @@ async def _store(store: Store, bundle: Bundle, feed: Feed) -> None:
     for digest in blobs_of(steps):
         await store.put_blob(await asyncio.to_thread(bundle.blob, digest))
     manifest = bundle.manifest_bytes
-    # The file was verified before; it could have been exchanged between the reads.
+    # The file was verified before, but it could have been replaced between the two reads.
     if hashlib.sha256(manifest).digest() != bundle.manifest_digest:
-        raise MeshError("bundle.element", "the file changed while it was read", element="manifest.cbor")
+        raise MeshError("bundle.element", "the file was changed while it was read", element="manifest.cbor")
     await store.put_blob(manifest)
     signature = artefact_record(bundle.signature, KIND, bundle.session.id, bundle.header)
     await feed.along(

@@ -1,4 +1,4 @@
-"""What remains of a removed session: its redacted manifest."""
+"""The redacted manifest that is kept of a removed session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.wire import cbor
 
 
 async def remains_of(store: Store, session: Session, now_ms: int) -> Remains:
-    """What will stay of ``session``, which is removed at ``now_ms``. Errors: ``store.*``."""
+    """The redacted manifest of ``session``, which is removed at ``now_ms``. Errors: ``store.*``."""
     try:
         _, manifest = await signed_manifest(store, session.id)
     except MeshError as error:
@@ -32,7 +32,7 @@ async def remains_of(store: Store, session: Session, now_ms: int) -> Remains:
 
 
 async def read_remains(store: Store, session_id: str) -> Remains | None:
-    """What stayed of a session that was removed; None of one that is here or never was. Errors: ``store.*``."""
+    """The redacted manifest of a removed session; None if the session exists or never did. Errors: ``store.*``."""
     if await store.session(session_id) is not None:
         return None
     kept = await store.session_remains(session_id)

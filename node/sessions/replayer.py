@@ -36,11 +36,11 @@ from protocol.wire.cbor import decode_as
 from protocol.wire.envelope import KeyFinder, verify
 
 OnMismatch = Literal["stop", "go"]
-"""What becomes of the steps that write, once a step did not match."""
+"""How to treat steps that write, after a step that did not match."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as it is replayed: from the store or from a bundle."""
+    """A session to replay, from the store or from a bundle."""
 
     session: Session
     steps: Sequence[Step]
@@ -57,12 +57,12 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False
-    """Take a picture of each step that diverged."""
+    """Take a screenshot of each step that diverged."""
     on_mismatch: OnMismatch = "stop"
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a replay gave."""
+    """Result of a replay."""
 
     report: ReplayReport
     artefact: ArtefactRecord
@@ -70,20 +70,22 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     screenshots: dict[int, bytes]
     """PNG by index of the step that diverged."""
     differences: tuple[Difference, ...]
-    """What was not as recorded: for whoever replayed, and no part of the report. At most ``DIFFERENCES_PER_REPLAY_MAX``."""
+    """Differences from the recording, shown to the person who replays; not part of the report. At most
+    ``DIFFERENCES_PER_REPLAY_MAX``."""
     secrets_missing: tuple[str, ...]
-    """Secrets that the recording names and the replay was not given, sorted: with any, ``differences`` is empty."""
+    """Secrets that the recording names and the replay was not given, sorted. If there are any, ``differences`` is empty."""
     stopped: str
-    """Which step was not performed because it writes after a mismatch, and why; empty if none was held back."""
+    """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
 
 
 class _ReplayGate(Gate, frozen=True, kw_only=True):
-    """The gate of a replay: whether it may still write is asked before whether the class is approved."""
+    """The gate of a replay. It first checks whether the replay may still write, then whether the class is approved."""
 
     check_write: Callable[[int], None]
 
     async def admit(self, action: Action, risk: Risk) -> None:
         """As ``Gate.admit``. Errors: also ``replay.diverged``."""
+        # Before the approval: an approved class must not let a replay write on the wrong page.
         self.check_write(risk.level)
         await Gate.admit(self, action, risk)
 
@@ -110,7 +112,8 @@ class _Run:
         self.differences: list[Difference] = []
 
     async def drive(self, steps: Sequence[Step], on_step: Callable[[StepMatch], None] | None) -> None:
-        """Go on after a step that diverged, stop at one that cannot be performed, or that would write after a mismatch."""
+        """Perform all steps. Continue after a step that diverged; stop at one that cannot be performed or would write after
+        a mismatch."""
         for step in steps:
             self._step_at_hand = step
             match = await self._step(step)
@@ -126,10 +129,10 @@ class _Run:
         began_ms = self._clock.now_ms()
         secrets = self._plan.secrets
         action = rebased(reveal_action(step.action, secrets), self._mapping)
-        # The state hash holds the origin, so on another one there is nothing to wait for but a page that is still.
+        # The state hash includes the origin, so at another origin only a page that stops changing can be waited for.
         expect = None if self._mapping.active else step.state
         try:
-            # The recorded class counts as well as the one on this page, where the same action may look harmless.
+            # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self._check_write(step.risk)
             outcome = await self._driver.act(action, expect=expect)
         except MeshError as error:
@@ -140,7 +143,7 @@ class _Run:
             return not_performed(step, error.code, self._since(began_ms))
         met = await self._met(outcome)
         if step.snapshot and met.digest != step.snapshot and met.state == expect:
-            # The page was taken as soon as it had the recorded state. Its text may still be on its way.
+            # The observation was made as soon as the page had the recorded state. Its text may still be loading.
             met = await self._once_still(met)
         snapshot = await self._snapshot(step) if met.digest != step.snapshot else None
         match, differences = await asyncio.to_thread(self._judged, step, met, snapshot, self._since(began_ms))
@@ -150,7 +153,7 @@ class _Run:
     def _check_write(self, level: int) -> None:
         """Errors: ``replay.diverged`` for a step of a class that writes, after one that did not match.
 
-        The page is no longer the recorded one then: what is typed or pressed may hit another record than it did.
+        The page then differs from the recorded one, so the action may affect another record than it did.
         """
         step, first = self._step_at_hand, next((match for match in self.matches if not match.matched), None)
         if self._plan.on_mismatch == "go" or step is None or first is None or level < WRITE_CLASS:
@@ -161,7 +164,7 @@ class _Run:
         )
 
     async def _met(self, outcome: Outcome) -> Met:
-        """The page as its recording would hold it; what the guard refused on the way there is noted."""
+        """The page in the redacted form of a recording; requests that the guard refused are noted."""
         secrets = self._plan.secrets
         self.blocked += [redact_address(item, secrets) for item in outcome.blocked]
         return await asyncio.to_thread(
@@ -169,11 +172,11 @@ class _Run:
         )
 
     async def _once_still(self, met: Met) -> Met:
-        """``met`` with the text of the page once it is still, unless it has left the state by then."""
+        """``met`` with the text of the page after it stops changing, unless its state has changed by then."""
         try:
             later = await self._met(await self._driver.act(Wait(timeout_ms=limits.SETTLE_TIMEOUT_MS)))
         except MeshError:
-            return met  # the next step will say why there is nothing more to see
+            return met  # the next step reports the error
         if later.state != met.state:
             return met
         return msgspec.structs.replace(met, text=later.text, digest=later.digest)
@@ -192,7 +195,7 @@ class _Run:
     def _judged(
         self, step: Step, met: Met, snapshot: bytes | None, duration_ms: int
     ) -> tuple[StepMatch, tuple[Difference, ...]]:
-        """Runs in a thread: texts are long."""
+        """Compare the step with the recording. Runs in a thread, because comparing long texts is slow."""
         match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms)
         return match, explain(step, met, snapshot) if self._explains else ()
 
@@ -203,7 +206,7 @@ class _Run:
         try:
             self.screenshots[index] = await self._page.screenshot()
         except MeshError:
-            return  # the report says what failed; a picture of it is a courtesy
+            return  # the report contains the failure; the screenshot is optional
 
 
 async def replay(
@@ -225,7 +228,7 @@ async def replay(
     for name in sorted({name for step in steps for name in secrets_named(step.action)} - plan.secrets.keys()):
         raise MeshError("action.secret_missing", f"the replay needs the secret “{name}”", name=name)
     mapping = rebase(recorded.session.start_url, plan.base_url)
-    # What is shown was redacted; that needs every secret that the recording was redacted of.
+    # Shown differences must be redacted like the recording, which needs all of its secrets.
     missing = tuple(sorted(set(recorded.session.secrets) - plan.secrets.keys()))
     run = _Run(store, page, clock, plan, mapping, explains=not missing)
     began_ms = clock.now_ms()
@@ -257,7 +260,7 @@ async def replay(
 
 
 def open_report(data: bytes, find_key: KeyFinder, recorded: Recorded) -> ReplayReport:
-    """The report in the envelope ``data``, once it is verified and fits the recording.
+    """Verify the report in the envelope ``data`` and return it.
 
     Checks, in order: envelope and signature; form; signed by the node it names; consistency with the recording
     (``protocol.recording.replay.check_report``). Errors: ``envelope.*``, ``report.invalid``.

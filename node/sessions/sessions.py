@@ -1,4 +1,4 @@
-"""Sessions of this node: record, list, show, verify, export, import, replay."""
+"""The recorded sessions of this node: record, list, show, verify, export, import, replay, remove."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Sessions:
         risk_max = max(self._config.policy.risk_class_max, approve_class)
         return Gate(report=self._witness.trail.gate, risk_max=risk_max)
 
-    # --- making ------------------------------------------------------------------------------------------------------
+    # --- recording ---------------------------------------------------------------------------------------------------
 
     async def record(
         self, text: str, *, name: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, tell: Tell
@@ -66,7 +66,7 @@ class Sessions:
         """Perform the actions of an action file and record them.
 
         ``approve_class``: risk classes up to this one are approved by the person who calls. Errors: those of
-        ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; what happened until then is kept as
+        ``Witness.check_signs``; ``input.*``, ``browser.*``, ``action.*``, ``risk.refused``; the steps until then are stored as
         a session, whose id is in the error's detail.
         """
         self._witness.check_signs()
@@ -99,6 +99,7 @@ class Sessions:
                 try:
                     await record_actions(recorder, file.actions, file.arrivals)
                 except MeshError as error:
+                    # setdefault: an inner error may already name the session.
                     error.detail.setdefault("session", recorder.session.id)
                     raise
             return RecordedSession(
@@ -119,7 +120,8 @@ class Sessions:
         out: str,
         tell: Tell,
     ) -> Replayed:
-        """Drive a session again in a fresh context and sign what matched. Errors: ``input.not_found``, ``browser.*``, …"""
+        """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
+        ``browser.*``, …"""
         self._witness.check_signs()
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
@@ -160,7 +162,7 @@ class Sessions:
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:
-        """Meanwhile the session is not removed: it is being replayed."""
+        """Within the block the session cannot be removed, because it is being replayed."""
         self._replaying[session_id] += 1
         try:
             yield
@@ -168,7 +170,8 @@ class Sessions:
             self._replaying[session_id] -= 1
 
     async def remove(self, session_id: str) -> Session:
-        """Forget a session, with its steps, pictures, signatures and replay reports, but for its ``Remains``; what it was.
+        """Delete a session with its steps, screenshots, signatures and replay reports. Only its ``Remains`` are kept.
+        Returns what it was.
 
         Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (it is being recorded or replayed).
         """
@@ -187,24 +190,24 @@ class Sessions:
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return session
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- reading -----------------------------------------------------------------------------------------------------
 
     async def sessions(self, text: str, limit: int) -> list[Session]:
         """Newest first."""
         return [await self._as_it_is(session) for session in await self._store.sessions(text=text, limit=limit)]
 
     async def _as_it_is(self, session: Session) -> Session:
-        """An open session with the steps that are stored; if no recording runs, as the interrupted one it is."""
+        """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
         if session.verdict is not Verdict.OPEN:
             return session
-        # One that is open since before this process began was left so by a crash.
+        # A crash left it open, if it was created before this process started.
         verdict = Verdict.OPEN if session.created_ms >= self._began_ms else Verdict.INTERRUPTED
         steps = await self._store.steps(session.id)
         duration_ms = max((step.started_ms + step.duration_ms for step in steps), default=0)
         return msgspec.structs.replace(session, verdict=verdict, steps=len(steps), duration_ms=duration_ms)
 
     async def remains(self, session_id: str) -> Remains | None:
-        """What is left of a session that was removed; None of one that is here or never was. Errors: ``id.invalid``."""
+        """The redacted manifest of a removed session; None if the session exists or never did. Errors: ``id.invalid``."""
         try:
             return await read_remains(self._store, ids.parse_id("ses", session_id))
         except MeshError as error:
@@ -252,18 +255,18 @@ class Sessions:
         return await self._store.sessions(limit=_ALL)
 
     async def _recorded(self, session_id: str) -> Recorded:
-        """A committed session whose signature verifies. Errors: ``session.not_committed``, ``envelope.*``."""
+        """A committed session, after verifying its signature. Errors: ``session.not_committed``, ``envelope.*``."""
         session = await self._session(session_id)
         signed, _ = await signed_manifest(self._store, session.id)
         opened = envelope.verify(signed.envelope, kinds=frozenset({KIND}), find_key=self._peers.find_key)
         return Recorded(session=session, steps=await self._store.steps(session.id), manifest=opened.payload)
 
-    # --- verifying, handing over -------------------------------------------------------------------------------------
+    # --- verification, export, import--------------------------------------------------------------------------------
 
     async def verify(self, target: str) -> Verified:
         """Check a stored session (by id), a bundle, or a replay report (by path).
 
-        A report that verifies is kept with its session.
+        A valid report is stored with its session.
         Errors: ``bundle.*``, ``envelope.*``, ``report.invalid``, ``input.not_found``.
         """
         if target.lower().startswith("ses-"):
@@ -321,13 +324,15 @@ class Sessions:
         return self._peers.name_of(node)
 
     async def export(self, session_id: str, out: str, *, force: bool = False) -> Verified:
-        """Write the bundle of a session to ``out``, whole or not at all; over a file that is there only by ``force``.
+        """Write the bundle of a session to ``out`` atomically; an existing file is replaced only with ``force``.
 
         Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
         """
         path = Path(out)
         if not force and await asyncio.to_thread(path.exists):
-            raise MeshError("input.invalid", f"{path} exists: name another file, or give --force", path=str(path))
+            raise MeshError(
+                "input.invalid", f"{path} already exists: choose another file, or use --force", path=str(path)
+            )
         try:
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         except OSError as error:
@@ -348,7 +353,8 @@ class Sessions:
         return verified
 
     async def import_bundle(self, source: str) -> Verified:
-        """Verify a bundle, then keep it. Nothing of one that fails is kept. Errors: ``bundle.*``, ``envelope.*``, ``input.*``."""
+        """Verify a bundle, then store it. Nothing of an invalid one is stored. Errors: ``bundle.*``, ``envelope.*``,
+        ``input.*``."""
         with _open_file(Path(source)) as file:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
@@ -363,7 +369,7 @@ def _field(payload: bytes, name: str) -> Any:
 
 
 def _open_file(path: Path) -> Any:
-    """``path`` opened for reading, its size within the limit of bundles. Errors: ``input.not_found``, ``input.too_large``."""
+    """Open ``path`` for reading, if its size is within the limit of bundles. Errors: ``input.not_found``, ``input.too_large``."""
     try:
         file = path.open("rb")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The verbs of recorded sessions, bound to the room."""
+"""Implements the verbs for recorded sessions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from node.verbs.session import (
 
 
 class SessionVerbs:
-    """Records, keeps, hands over, replays."""
+    """Records, shows, exports, imports, replays and removes sessions."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions

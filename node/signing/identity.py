@@ -1,4 +1,4 @@
-"""Who this node is: its witness key, its key log, and what is signed with the key."""
+"""This node's identity: witness key, key log, and the signing of artefacts and messages."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Identity:
     """A node's id, key log and witness key. The key never leaves this object except to the channel adapter."""
 
     def __init__(self, key: SigningKey, clock: Clock, log: KeyLog | None = None, *, lost: bool = False) -> None:
-        """log: None for a node of this process only, which nobody can recover.
+        """log: None for a temporary node (tests, demos), which has no recovery key.
 
-        lost: ``key`` only stands in for the one of ``log``.
+        lost: the current key of ``log`` is lost, and ``key`` is only a placeholder.
         """
         now_s = clock.now_ms() // 1000
         self._clock = clock
         self.key = key
-        # No key is known that hashes to nothing but zeros: nobody recovers this one.
+        # The commitment is all zeros: no known key hashes to it, so this node cannot be recovered.
         self.log = log or keylog.begin(key, bytes(HASH_BYTES), now_s=now_s, random=bytes(EVENT_RANDOM_BYTES))
         self.node = self.log.node
         assert lost or self.log.key == bytes(key.verify_key)
@@ -57,12 +57,12 @@ class Identity:
 
     @property
     def genesis_key(self) -> bytes:
-        """The key the node began with, 32 bytes: what a rotation leaves as it was."""
+        """The first key of the node, 32 bytes. A rotation does not change it."""
         return self.log.genesis_key
 
     @property
     def end(self) -> str:
-        """That this node revoked itself, and when, in words for people; empty if it has not."""
+        """A sentence that says when this node revoked itself; empty if it has not."""
         if self.log.revoked_s is None:
             return ""
         return f"this node revoked itself on {datetime.fromtimestamp(self.log.revoked_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
@@ -75,14 +75,14 @@ class Identity:
         if self._lost:
             raise MeshError("node.not_initialised", "the witness key is lost", node=self.node)
         if self.end:
-            message = f"{self.end}: nothing it signs since is believed"
+            message = f"{self.end}: signatures after that time are rejected"
             raise MeshError("keylog.revoked", message, node=self.node, since_s=self.log.revoked_s)
         self.log.check_active()
 
     def become(self, log: KeyLog, key: SigningKey) -> None:
         """Sign artefacts and checkpoints with ``key``, the current key of ``log``, from now on.
 
-        Messages as well once ``speak`` is called: until peers have seen ``log`` they believe only the key before.
+        Messages follow when ``speak`` is called: until peers have seen ``log`` they accept only the previous key.
         """
         assert log.node == self.node and log.key == bytes(key.verify_key)
         self.log, self.key, self._lost = log, key, False
@@ -101,7 +101,7 @@ class Identity:
 
     @property
     def spoken(self) -> bool:
-        """Whether messages are signed with the current key already."""
+        """Whether messages are already signed with the current key."""
         return self._speaks is self.key
 
     def speak(self) -> None:
@@ -117,7 +117,7 @@ class Identity:
         Only ``node.signing.witness`` calls this: an artefact that is not in the log must not leave the node.
         """
         payload = record if isinstance(record, bytes) else cbor.encode(record)
-        # A clock that was set back does not make the key younger than it is: nobody would ever believe what it signed then.
+        # Peers reject a signature that is older than its key. So if the clock was set back, use the start of the key.
         issued_s = min(max(self._clock.now_ms() // 1000, self.log.since_s), self._ends_s)
         self.latest_s = max(self.latest_s, issued_s)
         header = envelope.Header(
@@ -152,14 +152,14 @@ def artefact_record(sealed: bytes, kind: str, subject: str, header: envelope.Hea
 
 
 def create(clock: Clock, recovery: bytes) -> Identity:
-    """A new identity, nowhere kept yet. recovery: the commitment to its recovery key."""
+    """Create an identity; it is not stored yet. recovery: the commitment to its recovery key."""
     key = SigningKey(clock.random(SEED_BYTES))
     log = keylog.begin(key, recovery, now_s=clock.now_ms() // 1000, random=clock.random(EVENT_RANDOM_BYTES))
     return Identity(key, clock, log)
 
 
 def keep(home: Path, own: Identity, keys: KeyStore) -> None:
-    """Keep a new identity in ``home``: its key last, so that a crash leaves no half node.
+    """Store a new identity in ``home``. The key is written last, so that a crash cannot leave a key without its log.
 
     Errors: ``node.already_initialised``, ``store.full``, ``store.corrupt``, ``key.*``.
     """
@@ -175,28 +175,31 @@ def keep(home: Path, own: Identity, keys: KeyStore) -> None:
 def check_vacant(home: Path) -> None:
     """Check that ``home`` contains no node, not even one without its witness key. Errors: ``node.already_initialised``."""
     if (home / KEY_FILE).exists():
-        raise MeshError("node.already_initialised", f"{home} holds a node", home=str(home))
+        raise MeshError("node.already_initialised", f"{home} already contains a node", home=str(home))
     if (home / LOG_FILE).exists():
-        # A new node would take the place of the one thing that its recovery key needs.
-        told = f"{home} holds a node whose witness key is gone: `trailmesh node recover` takes it back"
+        # A new node would overwrite the key log, without which the recovery key of the old node is useless.
+        told = f"{home} holds a node whose witness key is missing: `trailmesh node recover` recovers it"
         raise MeshError("node.already_initialised", told, home=str(home))
 
 
 def load(home: Path, clock: Clock, keys: KeyStore) -> Identity:
-    """The identity in ``home``: the seed whose key the log says is current.
+    """Load the identity in ``home``: the seed of the key that the log names as current.
 
     Errors: ``node.not_initialised``, ``store.corrupt``, ``key.locked``, ``key.passphrase``, ``key.keyring``.
     """
+    # Two seeds after a crash during a change of key: the log says which one is current.
     candidates = [SigningKey(seed) for seed in keys.load()]
     log = read_log(home)
     for key in candidates:
         if bytes(key.verify_key) == log.key:
             return Identity(key, clock, log)
-    raise MeshError("store.corrupt", f"{home / KEY_FILE} holds another key than {LOG_FILE} says", home=str(home))
+    raise MeshError(
+        "store.corrupt", f"{home / KEY_FILE} holds a key that is not the current one in {LOG_FILE}", home=str(home)
+    )
 
 
 def without_key(home: Path, clock: Clock) -> Identity:
-    """The identity in ``home`` whose witness key is lost: it signs nothing until it is recovered (``become``).
+    """Load the identity in ``home`` although its witness key is lost. It signs nothing until it is recovered (``become``).
 
     Errors: ``node.not_initialised`` (the key log is lost as well), ``store.corrupt``.
     """
@@ -217,7 +220,7 @@ def read_log(home: Path) -> KeyLog:
 
 
 def write_log(home: Path, log: KeyLog) -> None:
-    """Keep ``log`` in ``home``. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``."""
+    """Store ``log`` in ``home``. Errors: ``store.full``, ``store.unwritable``, ``store.corrupt``."""
     try:
         write_atomic(home / LOG_FILE, log.encode())
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Checks this node's logs against its store: every artefact is in the log, every entry in the tree, every checkpoint signed."""
+"""Audits this node's own logs against its store: artefacts, entries, tree hashes and signed checkpoints."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def own_artefacts(store: Store, node: str) -> list[ArtefactRecord]:
 
 
 def _described(kind: str, subject: str, sealed: bytes) -> ArtefactRecord | None:
-    """The record of a stored envelope; None for an empty place, or for what is no envelope: the store's check is not ours."""
+    """The record of a stored envelope; None if it is missing or malformed (the integrity check of the store reports those)."""
     try:
         header = envelope.peek(sealed).header
     except MeshError:
@@ -79,7 +79,9 @@ async def _audit_log(
             faults.append(error.message)
         else:
             wrong = [place for (place, digest), kept in zip(made, stored, strict=True) if kept != digest]
-            faults += [f"subtree {place.number} of level {place.level} does not fit its leaves" for place in wrong[:8]]
+            faults += [
+                f"subtree {place.number} of level {place.level} does not match its leaves" for place in wrong[:8]
+            ]
     root = frontier.root
     try:
         checkpoint, _ = witness_log.open_checkpoint(record.checkpoint, node, *public_keys)

@@ -1,4 +1,4 @@
-"""The signed manifest of a session: what exporting, verifying and proving a session all begin with."""
+"""Finds the signed manifest of a session, for export, verification and proofs."""
 
 from __future__ import annotations
 

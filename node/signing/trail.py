@@ -29,19 +29,19 @@ log = logging.getLogger(__name__)
 
 
 class Doing:
-    """A privileged action while it is done: ``async with trail.doing(…)``. What it starts belongs to it, tasks too."""
+    """A privileged action in progress: ``async with trail.doing(…)``. Tasks started in the block belong to it."""
 
     def __init__(self, trail: Trail, what: str, who: str, subject: str, risk: int, note: Mapping[str, str]) -> None:
         self._trail = trail
         self._what, self._note, self._risk = what, note, risk
-        # An approval is the owner's: nobody else reaches the option that gives one.
+        # Only the owner can set the option that approves, so an approval here is always the owner's.
         self._approved_by = OWNER if risk else ""
         self._token: Token[Doing | None] | None = None
         self.who = who
         self.subject = subject
-        """May be set while it is done, when only then it is known."""
+        """Can be set during the action, if the subject is known only then."""
         self.number = 0
-        """Of the row that began it; 0 if none did."""
+        """Number of the row that began it; 0 if there is none."""
         self.over = False
 
     async def __aenter__(self) -> Doing:
@@ -82,10 +82,10 @@ class Doing:
             of=self.number,
         )
         try:
-            await asyncio.shield(end)  # a second Ctrl-C must not lose the row
+            await asyncio.shield(end)  # a second Ctrl-C must not lose the row that ends the action
         except MeshError as failed:
-            # It is done and its beginning is on the trail: an error here would say that it was not.
-            log.error("row %d of the audit trail keeps no end: %s", self.number, failed)
+            # The action has been performed and its first row is stored. Raising here would report it as failed.
+            log.error("no end row could be written for row %d of the audit trail: %s", self.number, failed)
 
 
 _doing: ContextVar[Doing | None] = ContextVar("doing", default=None)
@@ -100,19 +100,19 @@ class Trail:
     def doing(
         self, what: str, *, who: str, subject: str = "", risk: int = 0, note: Mapping[str, str] | None = None
     ) -> Doing:
-        """Do a privileged action within the block. risk: the class its caller has approved, 0 for none.
+        """Record the block as a privileged action. risk: the class that its caller has approved, 0 for none.
 
         Errors on entering: ``store.*``, ``node.stopped``; then nothing was done.
         """
         return Doing(self, what, who, subject, risk, note or {})
 
     def declared(self, what: str, row: Row, who: str, given: Any) -> Doing:
-        """Do the privileged verb or route ``what``, of whose parameters ``row`` says what may be kept."""
+        """Record the privileged verb or route ``what``; ``row`` selects the parameters that may be stored."""
         return self.doing(what, who=who, subject=row.subject(given), risk=row.risk(given), note=row.note(given))
 
     @contextmanager
     def for_peer(self, node: str) -> Iterator[None]:
-        """What happens within the block, a peer has asked for; by itself that leaves no row."""
+        """Attribute the block to a peer. This alone writes no row."""
         token = _doing.set(Doing(self, "", node, "", 0, {}))
         try:
             yield
@@ -132,7 +132,7 @@ class Trail:
         of: int = 0,
         note: Mapping[str, str] | None = None,
     ) -> AuditLine:
-        """Add a row. who, of: those of the privileged action this is part of, if they are not given.
+        """Add a row. who, of: by default those of the privileged action that this is part of.
 
         Errors: ``store.*``, ``node.stopped``.
         """
@@ -156,18 +156,18 @@ class Trail:
 
     @property
     def who(self) -> str:
-        """For whom this task works: ``owner``, another caller, the id of a peer that asked, or ``node``."""
+        """The caller that this task works for: ``owner``, another caller, the id of a peer, or ``node``."""
         within = _doing.get()
         return within.who if within else NODE
 
     def about(self, subject: str) -> None:
-        """Name what the privileged action is done to, once that is known."""
+        """Set the subject of the privileged action, once it is known."""
         within = _doing.get()
         if within is not None:
             within.subject = subject
 
     async def gate(self, action: Action, risk: Risk, admitted: bool) -> None:
-        """A decision of the gate; the ``Report`` of every ``acting.Gate``. What is typed is not said."""
+        """Record a decision of the gate; the ``Report`` of every ``acting.Gate``. Typed text is not recorded."""
         await self.write(
             "action",
             Outcome.APPROVED if admitted else Outcome.REFUSED,
@@ -178,8 +178,8 @@ class Trail:
         )
 
     async def paired(self, node: str, name: str, scopes: Sequence[str], before: Sequence[str] | None) -> str:
-        """Write the row of a pairing that is about to be stored; who had it done. before: the scopes the peer had; None if it was
-        not a peer.
+        """Write the row of a pairing that is about to be stored; return its caller. before: the scopes the peer had; None
+        if it was not a peer.
         """
         granted, removed = sorted(set(scopes) - set(before or ())), sorted(set(before or ()) - set(scopes))
         note = {

@@ -39,7 +39,7 @@ _ROLLBACK_KEY = "log.rollback"
 
 
 class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
-    """This node's log, as of its last append."""
+    """State of this node's log after its last append."""
 
     checkpoint: Checkpoint
     signed: Note
@@ -54,9 +54,9 @@ class Witness:
     def __init__(self, identity: Identity, store: Store, clock: Clock) -> None:
         self.identity = identity
         self.trail = Trail(identity, store, clock)
-        """What this node does, as the witness log is what it signs."""
+        """The audit trail: records what this node does, as the witness log records what it signs."""
         self.feed = Feed(store, clock, who=lambda: self.trail.who)
-        """What changes here, for whoever follows it."""
+        """The change feed."""
         self._store = store
         self._clock = clock
         self._log: OwnLog | None = None
@@ -64,11 +64,11 @@ class Witness:
         self._appending: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
         self._lost: list[bytes] = []
-        """Checkpoints of this node's own that its logs do not continue, as signed notes."""
+        """Own checkpoints that this node's logs do not extend, as signed notes."""
 
     @property
     def rollback(self) -> bytes:
-        """The largest of this node's own checkpoints that its logs do not continue; empty when all is well."""
+        """The largest own checkpoint that this node's logs do not extend; empty if there is none."""
         return max(self._lost, key=lambda data: _order(witness_log.peek(note.parse(data))), default=b"")
 
     @property
@@ -108,13 +108,13 @@ class Witness:
 
     @property
     def waiting(self) -> int:
-        """How many artefacts wait for the next append."""
+        """Number of artefacts that wait for the next append."""
         return len(self._waiting)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
-        """Take up the newest log, or open the first one; whatever a store of an older version holds is entered in it.
+        """Load the newest log or open the first one, and enter artefacts that are in the store but in no log.
 
         Errors: ``store.corrupt`` when the log is not the one that was signed.
         """
@@ -130,23 +130,24 @@ class Witness:
     async def _read(self) -> OwnLog:
         """The newest log of the store, checked against its signed checkpoint."""
         record = (await self._store.logs())[-1]
-        # Not ``public_keys``: the last checkpoint may be of a key that a recovery has disowned since, and the node must open.
+        # Not ``public_keys``: the last checkpoint may be of a key that a recovery has disowned since, and the node must
+        # open.
         checkpoint, signed = witness_log.open_checkpoint(record.checkpoint, self.node, *self.keys_ever)
         frontier = Frontier(record.size, await self._store.log_subtrees(record.number, cover(0, record.size)))
         openings = await self._store.artefacts(subject=origin(self.node, record.number), kind=KIND_OPENING)
         expected = Checkpoint(node=self.node, number=record.number, size=record.size, root=frontier.root)
         if not openings or checkpoint != expected:
-            raise MeshError("store.corrupt", f"log {record.number} is not what its checkpoint says")
+            raise MeshError("store.corrupt", f"log {record.number} does not match its checkpoint")
         return OwnLog(checkpoint=checkpoint, signed=signed, opening=openings[0].envelope, frontier=frontier)
 
     async def _open(
         self, number: int, *, previous: bytes, others: tuple[bytes, ...] = (), earlier: Sequence[ArtefactRecord] = ()
     ) -> None:
-        """Begin log ``number``. The opening is stored first: a log without one could not be shown to anybody."""
+        """Begin log ``number``. The opening is stored first, because a log without one cannot be shown to peers."""
         name = origin(self.node, number)
         stored = await self._store.artefacts(subject=name, kind=KIND_OPENING)
         if stored:
-            opening = stored[0]  # of a crash before its log began
+            opening = stored[0]  # left by a crash between opening and log
         else:
             said = Opening(log=name, previous=previous, others=others, opened_ms=self._clock.now_ms())
             opening = self.identity.artefact(KIND_OPENING, name, said)
@@ -158,8 +159,8 @@ class Witness:
     async def renew(self) -> Checkpoint:
         """Open the next log, which names the largest known checkpoint of the one it replaces. The new log's first checkpoint.
 
-        Its number is above every one a peer has shown us, so that no log is ever written twice. What peers hold and this node has
-        lost is named besides, and the end of the log that was being written.
+        Its number is higher than every number a peer has shown us, so that no log number is used twice. It also names the
+        checkpoints that peers hold and this node has lost, and the end of the replaced log.
         Errors: ``keylog.revoked``, ``keylog.fork``, ``store.*``.
         """
         self.identity.check_active()
@@ -179,7 +180,7 @@ class Witness:
     # --- signing -----------------------------------------------------------------------------------------------------
 
     async def artefact(self, kind: str, subject: str, record: msgspec.Struct | bytes) -> ArtefactRecord:
-        """``record`` signed as a durable artefact about ``subject``, once the log holds it.
+        """Sign ``record`` as a durable artefact about ``subject``; return it once it is in the log.
 
         Errors: ``keylog.revoked``, ``keylog.fork``, ``log.rollback``, ``store.full``, ``store.corrupt``, ``node.stopped``.
         """
@@ -188,13 +189,13 @@ class Witness:
         entered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((made, entered))
         if self._appending is None or self._appending.done():
-            # A task of its own: a caller that is cancelled must not leave half an append to the others.
+            # In a separate task: the other waiting artefacts share this append, so cancelling one caller must not stop it.
             self._appending = asyncio.create_task(self._append_waiting(), name="witness log")
         await entered
         return made
 
     def check_signs(self) -> None:
-        """Nothing, while this node signs: to be asked before long work whose end is signed.
+        """Raise if this node cannot sign at present. Call it before long work whose result will be signed.
 
         Errors: ``keylog.revoked``, ``keylog.fork``, ``log.rollback``.
         """
@@ -217,7 +218,7 @@ class Witness:
                     made = [artefact for artefact, _ in batch]
                     self._log = await self._append(now.checkpoint.number, now.frontier.copy(), now.opening, made)
             except BaseException as error:
-                # Every waiter learns of it, whatever it was; who stops the task hears of it as well.
+                # Every waiter gets the error, whatever it was, and it is raised in the task too.
                 for _, entered in batch:
                     if not entered.done():
                         entered.set_exception(
@@ -226,7 +227,7 @@ class Witness:
                 if not isinstance(error, Exception):
                     raise
                 if not isinstance(error, MeshError):
-                    log.exception("defect in the witness log")
+                    log.exception("unexpected error in the witness log")
             else:
                 for _, entered in batch:
                     if not entered.done():
@@ -250,11 +251,11 @@ class Witness:
         return OwnLog(checkpoint=checkpoint, signed=signed, opening=opening, frontier=frontier)
 
     def cosign(self, signed: Note) -> Line:
-        """This node's cosignature of another node's checkpoint. Only what was judged is given here."""
+        """This node's cosignature of another node's checkpoint. The caller must have verified the checkpoint."""
         return witness_log.cosign(signed, self.node, self.identity.key, self._clock.now_ms() // 1000)
 
     async def close(self) -> None:
-        """Wait for what is being entered."""
+        """Wait for the append in progress."""
         if self._appending is not None:
             await asyncio.gather(self._appending, return_exceptions=True)
 
@@ -265,12 +266,12 @@ class Witness:
         return folded(parts, stored)
 
     async def root_at(self, number: int, size: int) -> bytes:
-        """The root of log ``number`` when it had ``size`` leaves. Errors: ``input.invalid`` when it never had."""
+        """The root of log ``number`` at ``size`` leaves. Errors: ``input.invalid`` if it never had that size."""
         await self._check_size(number, size)
         return (await self._hashes(number, root_parts(size)))[0]
 
     async def link(self, number: int, old_size: int, new_size: int) -> Link:
-        """How log ``number`` grew from one size to another. Errors: ``input.invalid``."""
+        """The consistency proof of log ``number`` between two sizes. Errors: ``input.invalid``."""
         if old_size > new_size:
             raise MeshError("input.invalid", "the old size is larger than the new one")
         await self._check_size(number, new_size)
@@ -284,7 +285,7 @@ class Witness:
             raise MeshError("input.invalid", f"log {number} of this node never had {size} entries")
 
     async def prove(self, digest: bytes) -> InclusionProof:
-        """That the artefact with this SHA-256 is in the log, under the checkpoint with the most cosignatures that covers it.
+        """The inclusion proof of the artefact with this SHA-256, under the covering checkpoint with the most cosignatures.
 
         Errors: ``log.not_logged``.
         """
@@ -322,10 +323,10 @@ class Witness:
     # --- what others hold of us --------------------------------------------------------------------------------------
 
     async def compare(self, seen: Checkpoint, signed: Note) -> None:
-        """Nothing, if our logs continue ``seen``, a checkpoint we once signed (checked by the caller), or an opening names it.
+        """Check that our logs extend ``seen``, a checkpoint that we signed (verified by the caller), or that an opening names it.
 
-        Checks, in order: no larger than our log of that number; the root we had at that size; named by a later opening. What
-        fails shows that our store was restored from a copy: it is written down, and nothing is signed until ``renew``.
+        Checks, in order: not larger than our log of that number; the root we had at that size; named by a later opening. A
+        failure shows that our store was restored from a copy. It is stored, and nothing is signed until ``renew``.
         Errors: ``log.rollback``.
         """
         if await self._continues(seen):
@@ -334,7 +335,11 @@ class Witness:
         if lost not in self._lost and len(self._lost) < limits.LOG_OTHERS_MAX:
             self._lost.append(lost)
             await self._store.put_meta(_ROLLBACK_KEY, cbor.encode(_Lost(notes=tuple(self._lost))))
-            log.error("a peer holds entry %d of our log %d, we do not: nothing is signed", seen.size, seen.number)
+            log.error(
+                ("a peer holds entry %d of our log %d, which this node does not have: nothing is signed"),
+                seen.size,
+                seen.number,
+            )
             await self.feed.tell(Kind.LOG_LOST, self.node, who=NODE)
         raise MeshError("log.rollback", log=origin(seen.node, seen.number), size=seen.size)
 
@@ -358,14 +363,15 @@ class Witness:
         return sorted((witness_log.parse_origin(artefact.subject)[1], artefact.envelope) for artefact in made)
 
     async def openings(self, after: int, before: int) -> tuple[bytes, ...]:
-        """The openings of our logs between two numbers, for a reader that holds log ``after``, -1 for none: the oldest first."""
+        """The openings of our logs between two numbers, oldest first, for a reader that holds log ``after`` (-1: none)."""
         if after in (-1, before):
             return ()
         between = [sealed for number, sealed in await self._openings() if after < number < before]
         return tuple(between[: limits.LOG_OPENINGS_SHOWN_MAX])
 
     async def former(self, held: Checkpoint) -> Link:
-        """How a former log, of which a reader holds ``held``, went on to its end; from size 0 when there is nothing to show."""
+        """The proof that a former log extends ``held``, which a reader holds, up to its end; size 0 if there is nothing to
+        prove."""
         if held.number == self.log.checkpoint.number:
             return Link(base_size=0, base_root=b"", proof=())
         sizes = {record.number: record.size for record in await self._store.logs()}
@@ -376,7 +382,7 @@ class Witness:
 
 
 class _Lost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is stored of checkpoints whose entries this node has lost."""
+    """Stored form of the checkpoints whose entries this node has lost."""
 
     notes: tuple[bytes, ...]
 

@@ -88,7 +88,8 @@ class Calls:
         """
         known = self._known(node)
         if route not in VERSIONLESS and not self.peers.is_version_known(node) and node not in self.peers.frozen:
-            with contextlib.suppress(PeerError):  # who refuses to say it is asked all the same, and may refuse that
+            # A peer that does not answer the version query is still called, and can refuse the call itself.
+            with contextlib.suppress(PeerError):
                 await self.call(node, "status", StatusAsk(), StatusTell)
         self.peers.check_version(node, route)
         frozen = self.peers.frozen.get(node)
@@ -96,7 +97,7 @@ class Calls:
             raise MeshError(frozen, node=node)
         if not self._is_active(node):
             with contextlib.suppress(MeshError):
-                await self.follow(node)  # its owner may have recovered it meanwhile
+                await self.follow(node)  # its owner may have recovered it in the meantime
             known = self._active(node)
         try:
             raw = await self._send(known, known.public_key, route, record)
@@ -104,7 +105,7 @@ class Calls:
             if not await self._mend(known, error):
                 raise
             raw = await self._send(known, self.peers.public_key(node), route, record)
-        self.peers.check_welcome(node)  # it may have been distrusted meanwhile
+        self.peers.check_welcome(node)  # it may have been distrusted in the meantime
         await self.changes.saw(node)
         told = _decode(raw, answer, known.name, route)
         if isinstance(told, StatusTell):
@@ -114,7 +115,7 @@ class Calls:
         return told
 
     async def _mend(self, known: PeerRecord, error: MeshError) -> bool:
-        """Whether a call that ended with ``error`` is worth another try: one of both sides has learned the key of the other."""
+        """Whether to retry a call that failed with ``error``, because one side has since learned the other's new key."""
         if error.code == "peer.identity" and not isinstance(error, PeerError):
             return await self.follow(known.node)
         return _hung_up(error) and await self._introduce(known, known.public_key)
@@ -151,9 +152,9 @@ class Calls:
     async def knock(self, address: str, public_key: bytes, node: str = "") -> MeshError | None:
         """Send a signed delta to a node, peer or not. Returns the error it answered, or None if it accepted the delta.
 
-        It refused this node if that is one of ``TURNED_AWAY``, and heard it out otherwise. node: its id; empty if ``public_key``
-        (32 bytes) is the key it began with.
-        Errors: every other end of the call, which shows nothing of whom it lets in: ``peer.unreachable``, ``peer.identity``,
+        It refused this node if the error is in ``TURNED_AWAY``; otherwise it processed the message. node: its id; empty if
+        ``public_key`` (32 bytes) is the key it began with.
+        Errors: every other outcome, which does not show whom it accepts: ``peer.unreachable``, ``peer.identity``,
         ``peer.protocol``, ``peer.clock``, what else it answered; before it ``invite.url``, ``log.rollback``, ``store.*``.
         """
         parse_address(address)
@@ -172,9 +173,10 @@ class Calls:
         return None
 
     async def follow(self, node: str) -> bool:
-        """Look under which key a peer listens now and, if that is another one, ask for its key log. Whether it was believed.
+        """Find out under which key a peer listens now; if it is a new one, ask for its key log. Returns whether the log was
+        accepted.
 
-        Nothing is believed of who answers there but the log. Errors: ``peer.*``, ``keylog.*``.
+        Only the log is trusted, not the node that answers. Errors: ``peer.*``, ``keylog.*``.
         """
         known = self._known(node)
         at = PeerAddress(node=node, public_key=known.public_key, addresses=known.addresses)
@@ -186,7 +188,7 @@ class Calls:
                 told = _decode(await self._pull(known, shown), KeysTell, known.name, "keys/pull")
                 await self.changes.adopt(told.log)
             except MeshError as error:
-                failed = error  # anybody may stand at one of its addresses
+                failed = error  # any node may listen at one of the peer's addresses
             if self.peers.public_key(node) == shown:
                 return True
         if failed is not None:
@@ -194,7 +196,7 @@ class Calls:
         return False
 
     async def _pull(self, known: PeerRecord, shown: bytes) -> bytes:
-        """The answer of whoever listens under ``shown``; if it refuses us, it may know no more of our key than we of its."""
+        """Ask the node that listens with key ``shown`` for its key log. If it refuses us, it may not know our new key either."""
         try:
             return await self._send(known, shown, "keys/pull", KeysAsk())
         except MeshError as error:
@@ -203,13 +205,15 @@ class Calls:
             return await self._send(known, shown, "keys/pull", KeysAsk())
 
     async def _introduce(self, known: PeerRecord, public_key: bytes) -> bool:
-        """Show our key log to a peer that refuses our key, if we have changed it. Whether it took it.
+        """Show our key log to a peer that refuses our key, if we have changed it. Returns whether the peer accepted it.
 
-        public_key: under which it listens. It is not shown the same again within ``_INTRODUCE_EVERY_MS``.
+        public_key: the key under which it listens. The same log is not shown again within ``_INTRODUCE_EVERY_MS``.
         """
         own, now_ms = self._identity, self._clock.now_ms()
         if len(own.log) == 1 or not own.spoken:
-            return False  # it knows our first key; and while peers are told of a new one, messages are signed with the one before
+            # It knows our first key; and while a new key is being announced, messages are still signed with the
+            # previous one.
+            return False
         shown = own.log.head, public_key
         before, at_ms = self._introduced.get(known.node, (None, 0))
         if shown == before and 0 <= now_ms - at_ms < _INTRODUCE_EVERY_MS:
@@ -238,12 +242,12 @@ class Calls:
                 await self.call(node, "keys/push", push, Done)
             except MeshError as error:
                 if own.active or not _hung_up(error):
-                    raise  # otherwise it has understood: it knows this node no more
+                    raise  # for a revocation, this refusal shows that the peer has accepted it
 
         return await self._each(show)
 
     async def push_grants(self, node: str) -> bool:
-        """Tell a peer what it may do here; False if it was not reached, it then learns it when it next asks."""
+        """Send a peer its grants here. False if it was not reached; it then receives them with its next request."""
         known = self._known(node)
         try:
             await self.call(node, "grants/push", GrantsPush(grants=known.grants), Done)
@@ -253,7 +257,7 @@ class Calls:
         return True
 
     async def ask_all(self) -> tuple[list[str], list[str]]:
-        """The names of the peers that answer us as we are now, and of the others."""
+        """The names of the peers that accept our current key, and of the others."""
         return await self._each(lambda node: self.call(node, "status", StatusAsk(), StatusTell))
 
     def clocks_apart_ms(self) -> list[int]:
@@ -262,7 +266,7 @@ class Calls:
         return [contact.apart_ms for contact in last if contact.said in _SAY_TIME and contact.apart_ms is not None]
 
     async def tell(self, route: str, record: msgspec.Struct, nodes: Collection[str]) -> tuple[list[str], list[str]]:
-        """Send ``record`` to those of ``nodes`` that are peers: the names of those that took it, and of the others."""
+        """Send ``record`` to those of ``nodes`` that are peers: the names of those that accepted it, and of the others."""
         return await self._each(lambda node: self.call(node, route, record, Done), nodes)
 
     async def _each(
@@ -289,12 +293,12 @@ class Calls:
         await self._client.drop(node)
 
     async def close(self) -> None:
-        """End the connections to peers. Twice is once."""
+        """End the connections to peers. A second call does nothing."""
         await self._client.close()
 
 
 def _hung_up(error: MeshError) -> bool:
-    """Whether the transport found that a peer does not know our key; not, that somebody answered so."""
+    """Whether the transport found that a peer does not know our key (and not a peer's answer that says so)."""
     return error.code == "peer.refused_us" and not isinstance(error, PeerError)
 
 
@@ -303,4 +307,4 @@ def _decode(raw: bytes, answer: type[T], name: str, route: str) -> T:
     try:
         return cbor.decode_as(raw, answer, bytes_max=limits.PEER_BODY_BYTES_MAX)
     except MeshError as error:
-        raise MeshError("peer.protocol", f"{name} answered {route} with something else") from error
+        raise MeshError("peer.protocol", f"{name} gave a malformed answer to {route}") from error

@@ -1,6 +1,6 @@
 """The clock mark: the latest time, on this node's clock, at which it accepted a message. It prevents replays across restarts.
 
-Accepted messages are remembered in memory only (``protocol.wire.envelope.ReplayWindow``). After a restart a node refuses messages
+Ids of accepted messages are kept only in memory (``protocol.wire.envelope.ReplayWindow``). After a restart a node refuses messages
 issued before its start. If the clock was set back meanwhile, the start would seem earlier, and old messages would be accepted
 again. So the node stores a mark and refuses messages issued before it. To save writes, the mark is set a few seconds ahead. It is
 written before a message is acted on, and exactly when the node stops. A peer whose clock is ahead has a mark of its own.
@@ -52,27 +52,27 @@ class ClockMark:
 
     @property
     def opens_s(self) -> int:
-        """What a node that starts now refuses: everything issued before, seconds since 1970."""
+        """A node that starts now refuses messages issued before this time, in seconds since 1970."""
         return max(self._now_s(), self._kept.until_s)
 
     @property
     def later(self) -> Mapping[str, int]:
-        """The peers of which more is refused, and until when it was issued."""
+        """For peers with a fast clock: the later times before which their messages are refused."""
         return self._kept.later
 
     @property
     def behind_s(self) -> int:
-        """By how much the clock is behind the mark: it was ahead before, or is behind now."""
+        """How far the clock is behind the mark, because it was ahead before or is behind now."""
         return max(0, self._kept.until_s - limits.CLOCK_MARK_AHEAD_S - self._now_s())
 
     async def settle(self) -> None:
-        """Wait until the clock has passed what a crash has left of the mark; not for a clock that was set back."""
+        """After a crash, wait until the clock has passed the mark; but do not wait for a clock that was set back."""
         left_s = self._kept.until_s - self._now_s()
         if 0 < left_s <= limits.CLOCK_MARK_AHEAD_S:
             await self._clock.sleep(left_s)
 
     async def heard(self, header: Header, now_s: int) -> None:
-        """Keep that a message was admitted, before it is acted on. Errors: ``store.*``."""
+        """Store that a message was accepted, before it is acted on. Errors: ``store.*``."""
         if self._was_wrong(now_s):
             self._exact = _NOTHING
         if not _covers(self._exact, header):
@@ -85,12 +85,12 @@ class ClockMark:
                 await self._keep(_including(before, header, now_s, ahead_s=limits.CLOCK_MARK_AHEAD_S))
 
     async def close(self) -> None:
-        """Keep the mark as it is, not ahead. Never raises; twice is once."""
+        """Store the exact mark, not one set ahead. Never raises; twice is once."""
         if self._kept != self._exact:
             try:
                 await self._keep(self._exact)
-            except MeshError as error:  # then it stays ahead, by seconds
-                log.warning("the mark of the clock is not kept: %s", error)
+            except MeshError as error:  # the stored mark stays a few seconds ahead, which only delays messages
+                log.warning("the clock mark could not be stored: %s", error)
 
     def _due(self, header: Header, now_s: int) -> bool:
         return self._was_wrong(now_s) or not _covers(self._kept, header)
@@ -114,6 +114,7 @@ def _covers(mark: _Mark, header: Header) -> bool:
 def _including(mark: _Mark, header: Header, now_s: int, *, ahead_s: int = 1) -> _Mark:
     """``mark`` moved forward to cover a message accepted at ``now_s``, and messages in the ``ahead_s`` after that."""
     until_s = max(mark.until_s, now_s + ahead_s)
+    # Drop entries that the common mark covers by now, so that the record stays small.
     later = {issuer: issued_s for issuer, issued_s in mark.later.items() if issued_s > until_s}
     if header.issued_s >= max(until_s, later.get(header.issuer, 0)):
         later[header.issuer] = header.issued_s + ahead_s

@@ -1,4 +1,4 @@
-"""How the calls to each peer went, and how far its clock is from ours."""
+"""Remembers the result of the last call to each peer and the difference between its clock and ours."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from protocol.wire.clocks import apart_in_words
 
 
 class Contact(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last call to a peer went."""
+    """Result of the last call to a peer."""
 
     error: str = ""
-    """Its code, as people are told it; empty when it was answered."""
+    """Error code as shown to people; empty if the call was answered."""
     said: str = ""
-    """The same, or the code that the peer answered."""
+    """The same code, or the one that the peer answered."""
     message: str = ""
     apart_ms: int | None = None
-    """The peer's clock minus ours, the last time it said."""
+    """The peer's clock minus ours, when it last reported its time."""
 
 
 class Contacts:
@@ -30,21 +30,21 @@ class Contacts:
         self._last: dict[str, Contact] = {}
 
     def of(self, node: str) -> Contact:
-        """How the last call to ``node`` went."""
+        """Result of the last call to ``node``."""
         return self._last.get(node, Contact())
 
     def compare_clocks(self, node: str, apart_ms: int) -> None:
-        """Remember what a peer said about its clock. apart_ms: its time minus ours."""
+        """Record the time that a peer reported. apart_ms: its time minus ours."""
         self._last[node] = msgspec.structs.replace(self.of(node), apart_ms=apart_ms)
 
     def answered(self, node: str) -> None:
-        """The peer answered just now."""
+        """Record that the peer answered."""
         self._last[node] = Contact(apart_ms=self.of(node).apart_ms)
 
     def failed(self, peer: PeerRecord, error: MeshError) -> MeshError:
-        """``error`` of a call to ``peer``, remembered; what the peer answered is under its name.
+        """Record ``error`` of a call to ``peer``; an error that the peer answered names the peer.
 
-        Clocks that are too far apart are named with their difference.
+        If the clocks are too far apart, the message gives the difference.
         """
         if isinstance(error, PeerError):
             error = error.called(peer.name)

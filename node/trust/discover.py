@@ -1,4 +1,4 @@
-"""Nodes on the local network: known, not trusted."""
+"""Lists nodes on the local network. Their announcements are not authenticated and give no trust."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAIR = "on that machine: trailmesh node invite; here: trailmesh node join --pee
 async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[Nearby]:
     """Nodes on the local network, whether each is a peer, and the next step for each. Errors: ``discovery.unavailable``.
 
-    What is heard there pairs nobody and changes no address of a peer: anybody can say it.
+    Anyone can send an announcement, so none of them pairs a node or changes the address of a peer.
     """
     names = {ids.short(record.node): record.name for record in peers.records()}
     distrusted = {ids.short(record.node): record.name for record in peers.distrusted()}
@@ -33,7 +33,7 @@ async def discover(discovery: Discovery, peers: Peers, seconds: float) -> list[N
             Nearby(
                 short=sighting.short,
                 addresses=sighting.addresses,
-                standing=f"says it is your peer {name}" if name else "known, not trusted",
+                standing=f"claims to be your peer {name}" if name else "not a peer",
                 next="trailmesh node doctor --no-browser" if name else _PAIR,
             )
         )
@@ -44,13 +44,13 @@ def _distrusted(short: str, addresses: tuple[str, ...], name: str) -> Nearby:
     return Nearby(
         short=short,
         addresses=addresses,
-        standing=f"says it is {name}, which you distrust",
+        standing=f"claims to be {name}, which you distrust",
         next=f"nothing, or trailmesh node trust {name}",
     )
 
 
 def announcement(node: str, address: str, advertise: tuple[str, ...]) -> Announcement:
-    """What the node that listens at ``address`` says about itself. Errors: ``config.invalid`` (no IP address to say)."""
+    """The announcement of the node that listens at ``address``. Errors: ``config.invalid`` (no IP address to announce)."""
     _, port, signed = parse_peer_address(address)
     hosts = [] if signed else [parse_peer_address(each)[0] for each in (*advertise, address)]
     literal = tuple(dict.fromkeys(host for host in hosts if _is_ip(host)))

@@ -1,4 +1,4 @@
-"""The life of this node's keys: rotation, recovery, self-revocation, and what people compare.
+"""Changes this node's keys: rotation, recovery, self-revocation. Also describes them for people.
 
 A change of key is stored before any peer is told. The order is chosen so that after a crash at any point the node can still
 start: store both keys, then the key log that says which is current, then tell the peers, then change the channel, then store
@@ -36,10 +36,10 @@ log = logging.getLogger(__name__)
 
 
 class Keyed(Protocol):
-    """One end of the channel; it authenticates itself with a key."""
+    """A part of the channel that authenticates this node with its key."""
 
     def rekey(self, key: SigningKey) -> None:
-        """Show another key of the same node."""
+        """Use another key of the same node."""
 
 
 class OwnKeys:
@@ -57,10 +57,10 @@ class OwnKeys:
         end_pairing: Callable[[], Awaitable[None]],
         end_work: Callable[[], Awaitable[None]],
     ) -> None:
-        """channel: what must show the new key. read_words: the recovery key in 24 words.
+        """channel: the parts that must use the new key. read_words: the recovery key in 24 words.
 
         end_pairing: withdraws invites, which name the old key.
-        end_work: ends what would go on to sign, once this node has revoked itself.
+        end_work: ends work that would otherwise go on signing after a self-revocation.
         """
         self._home, self._own, self._keys, self._clock, self._calls = home, own, keys, clock, calls
         self._channel, self._read_words, self._end_work = tuple(channel), read_words, end_work
@@ -81,18 +81,19 @@ class OwnKeys:
         return Done()
 
     async def on_pull(self, caller: str, ask: KeysAsk) -> KeysTell:
-        """A peer met this node under a key it did not know."""
+        """A peer that does not know our current key asks for our key log."""
         return KeysTell(log=self._own.log.encode())
 
     # --- verbs -------------------------------------------------------------------------------------------------------
 
     async def rotate(self, params: NoParams | None = None, tell: Any = None) -> ChangedKey:
-        """A new witness key, signed in by the present one.
+        """Replace the witness key; the current key signs the change.
 
         Errors: ``keylog.full``, ``keylog.revoked``, ``peer.clock``, ``key.clock``, ``store.*``, ``key.*``.
         """
         async with self._changing:
             self._own.check_active()
+            # Before a key is made, because a key that begins in the future would lock this node out.
             await self._check_clock()
             from_s = self._from_s()
             new = SigningKey(self._clock.random(identity.SEED_BYTES))
@@ -100,7 +101,7 @@ class OwnKeys:
             return ChangedKey(**await to_its_end(self._change(changed, new, Kind.KEY_ROTATED)))
 
     async def recover(self, params: RecoverParams, tell: Any = None) -> RecoveredKey:
-        """A new witness key, signed in by the recovery key, whatever became of the present one.
+        """Replace the witness key; the recovery key signs the change, and the current key is not needed.
 
         Errors: ``recovery.invalid``, ``input.invalid``, ``keylog.revoked`` (the recovery key had revoked), ``store.*``, ``key.*``.
         """
@@ -119,6 +120,7 @@ class OwnKeys:
                 commitment=recovery.commitment(next_seed) if next_seed else b"",
             )
             if next_seed:
+                # Before the change: otherwise a failed write would leave a node whose new recovery key nobody has.
                 await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
             found = await to_its_end(self._change(changed, new, Kind.KEY_RECOVERED))
             return RecoveredKey(**found, recovery_file=params.recovery_out)
@@ -145,15 +147,17 @@ class OwnKeys:
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
-    # Never left half done by an interrupted command: a node between two keys is understood by nobody.
+    # An interrupted command must not stop this half-way: no peer accepts a node that is between two keys.
 
     async def _change(self, changed: KeyLog, new: SigningKey, kind: Kind) -> dict[str, Any]:
         old = self._own.key
         with self._own.ending(changed.since_s):
             await asyncio.to_thread(self._keys.save, [bytes(old), bytes(new)])
             await asyncio.to_thread(identity.write_log, self._home, changed)
-            # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are told
-            # under it. Each of them drops the connection once it has understood: whether it has, only a call under the new key
+            # The old key has ended: what it signed from here on, nobody would believe. Peers still know it, so they are
+            # told
+            # under it. Each of them drops the connection once it has understood: whether it has, only a call under the
+            # new key
             # shows.
             self._own.become(changed, new)
         await self._calls.peers.feed.tell(kind, self._own.node)
@@ -164,7 +168,7 @@ class OwnKeys:
         await self._end_pairing()
         await asyncio.to_thread(self._keys.save, [bytes(new)])
         told, missed = await self._calls.ask_all()
-        log.info("this node signs with another key: %d peers know, %d do not yet", len(told), len(missed))
+        log.info("this node has a new witness key: %d peers have received it, %d have not yet", len(told), len(missed))
         return self._result(told, missed)
 
     def _result(self, told: list[str], missed: list[str]) -> dict[str, Any]:
@@ -178,8 +182,8 @@ class OwnKeys:
         }
 
     async def _check_clock(self) -> None:
-        """Nothing, unless our clock is ahead of those of all peers that have said: until its time has come, nobody would believe
-        a key that begins in the future, and the one before has ended. Errors: ``peer.clock``.
+        """Refuse if our clock is ahead of the clocks of all peers that reported theirs. They would reject a key that begins
+        in the future until that time, and the previous key is no longer valid. Errors: ``peer.clock``.
         """
         if not self._calls.clocks_apart_ms():
             await self._calls.ask_all()
@@ -208,7 +212,7 @@ class OwnKeys:
     async def _recovery_key(self, key_file: str, words_file: str) -> SigningKey:
         """Errors: ``recovery.invalid``, ``input.invalid``."""
         if bool(key_file) == bool(words_file):
-            raise MeshError("input.invalid", "give the recovery key as one of --key-file and --words-file")
+            raise MeshError("input.invalid", "give the recovery key with either --key-file or --words-file")
         text = await asyncio.to_thread(_read_text, Path(key_file or words_file))
         seed = recovery.parse(text, self._own.node) if key_file else self._read_words(text)
         return SigningKey(seed)
@@ -230,7 +234,7 @@ class OwnKeys:
 def _since(given_s: int, known: KeyLog, now_s: int) -> int:
     """From when on nothing is believed that the lost key signed; 0 for now. Errors: ``input.invalid``."""
     if given_s > now_s:
-        raise MeshError("input.invalid", "a key cannot have been lost in the future")
+        raise MeshError("input.invalid", "--since must not be in the future")
     if given_s and given_s < known.born_s:
         born = datetime.fromtimestamp(known.born_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         told = f"this node was made at {born} UTC, and --since is before that: give that time or a later one"
@@ -250,7 +254,7 @@ def _read_text(path: Path) -> str:
 
 
 def describe(home: Path, form: str, words: Callable[[bytes], str]) -> dict[str, Any]:
-    """What people compare and what an owner wants to know about the keys in ``home``; needs no passphrase.
+    """Describe the keys in ``home``: the id and words that people compare, and the state of the key log. Needs no passphrase.
 
     form: how the witness key is kept. words: a digest as words. Errors: ``node.not_initialised``, ``store.corrupt``.
     """

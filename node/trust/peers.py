@@ -41,13 +41,13 @@ class Peers:
         self.usage = Usage(store, clock, config.policy.peer_disk_mib * limits.MIB)
         """How much disk each peer takes up here."""
         self._versions: dict[str, int] = {}
-        """Which protocol each peer said last that it speaks; of those that said it since this node started."""
+        """Protocol version that each peer last reported since this node started."""
         self.standing_changed: Callable[[str], None] = lambda node: None
         """Called when a peer was frozen, or is not frozen any more."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every change of the trust set."""
         self.addresses: tuple[str, ...] = config.listen.advertise
-        """Where peers reach us."""
+        """Addresses at which peers reach this node."""
 
     @property
     def me(self) -> str:
@@ -76,15 +76,15 @@ class Peers:
         self._server.trust(self._trust.keys)
 
     def use(self, record: PeerRecord) -> None:
-        """Know this of a peer from now on, and trust it accordingly. Errors: ``store.corrupt``."""
+        """Replace the record of a peer and update the trust set. Errors: ``store.corrupt``."""
         self._use({**self._records, **self._distrusted, record.node: record})
 
     def note(self, record: PeerRecord) -> None:
-        """As ``use``, for a change by which nothing is decided: the trust set stays as it is."""
+        """As ``use``, for a change that does not affect the trust set."""
         (self._distrusted if record.distrusted_ms else self._records)[record.node] = record
 
     def _use(self, records: dict[str, PeerRecord]) -> None:
-        """Trust the peers among ``records``, everybody this node ever paired with, that nobody distrusted."""
+        """Build the trust set from ``records`` (every node ever paired), without those that are distrusted."""
         trusted_before = self._trust.keys
         self._records = {node: record for node, record in records.items() if not record.distrusted_ms}
         self._distrusted = {node: record for node, record in records.items() if record.distrusted_ms}
@@ -93,7 +93,7 @@ class Peers:
             TrustedPeer(node=r.node, public_key=r.public_key, grants=r.grants, log=self._logs.get(r.node))
             for r in self._records.values()
         )
-        if self._trust.keys != trusted_before:  # what a peer may do is not the channel's matter
+        if self._trust.keys != trusted_before:  # the channel needs only identities; grants are checked per request
             self._server.trust(self._trust.keys)
         self.changed()
 
@@ -110,7 +110,7 @@ class Peers:
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def records(self) -> list[PeerRecord]:
-        """All peers that are trusted, by pairing time; those that ended their own key log too."""
+        """All peers that are not distrusted, by pairing time, including those that revoked themselves."""
         return sorted(self._records.values(), key=lambda record: record.paired_ms)
 
     def distrusted(self) -> list[PeerRecord]:
@@ -118,7 +118,7 @@ class Peers:
         return sorted(self._distrusted.values(), key=lambda record: record.paired_ms)
 
     def record(self, node: str) -> PeerRecord | None:
-        """What is known of ``node``, if this node ever paired with it."""
+        """The record of ``node``, if this node ever paired with it."""
         return self._records.get(node) or self._distrusted.get(node)
 
     def knows(self, node: str) -> bool:
@@ -162,7 +162,7 @@ class Peers:
         return record.name if record else ""
 
     def check_welcome(self, node: str) -> None:
-        """Nothing, unless ``node`` is distrusted. Errors: ``peer.distrusted``."""
+        """Refuse ``node`` if it is distrusted. Errors: ``peer.distrusted``."""
         record = self._distrusted.get(node)
         if record is not None:
             raise MeshError("peer.distrusted", f"{record.name} ({ids.short(node)}) is distrusted here", node=node)
@@ -214,7 +214,7 @@ class Peers:
         return True
 
     def lets_us(self, node: str, scope: Scope, url: str) -> bool:
-        """Whether a peer said last that we may do ``scope`` there, at the origin of ``url``."""
+        """Whether the peer's last report grants us ``scope`` there, at the origin of ``url``."""
         record = self._records.get(node)
         return record is not None and fits(record.granted_us.get(scope, ()), origin_of(url))
 
@@ -231,7 +231,7 @@ class Peers:
         self.standing_changed(node)
 
     def thaw(self, node: str, code: str = "log.unproven") -> None:
-        """What froze ``node`` for ``code`` is over. Equivocation never is."""
+        """End the freeze of ``node`` for ``code``. A freeze for equivocation is permanent."""
         if code != "log.equivocation" and self._frozen.get(node) == code:
             del self._frozen[node]
         self.standing_changed(node)
@@ -241,11 +241,11 @@ class Peers:
         self._versions[node] = protocol
 
     def is_version_known(self, node: str) -> bool:
-        """Whether a peer has said since this node started which protocol it speaks."""
+        """Whether a peer has reported its protocol version since this node started."""
         return node in self._versions
 
     def check_version(self, node: str, route: str) -> None:
-        """Nothing, if ``route`` may be used with ``node``, as far as it said what it speaks. Errors: ``peer.version``."""
+        """Refuse ``route`` if the protocol version that ``node`` reported does not support it. Errors: ``peer.version``."""
         theirs = self._versions.get(node, PROTOCOL_VERSION)
         if theirs != PROTOCOL_VERSION and route not in VERSIONLESS:
             told = f"{ids.short(node)} speaks protocol {theirs}, this node protocol {PROTOCOL_VERSION}"
@@ -254,14 +254,15 @@ class Peers:
     def find_key(self, issuer: str, candidate: bytes, issued_s: int) -> VerifyKey | None:
         """The key of a peer at that time, or our own; the ``KeyFinder`` of everything this node verifies.
 
-        Errors: ``peer.distrusted``, whatever it signed; ``keylog.*`` for what a key signed that has ended since.
+        Errors: ``peer.distrusted`` for everything that such a node signed; ``keylog.*`` if the key has been replaced or
+        revoked since.
         """
         if issuer == self._identity.node:
             return self._identity.log.find_key(candidate, issued_s)
         self.check_welcome(issuer)
         found = self._trust.find_key(issuer, candidate, issued_s)
         if found is None and issuer in self._logs:
-            self._logs[issuer].check_active()  # so that the reason is named
+            self._logs[issuer].check_active()  # so that the error names the reason
         return found
 
     def find(self, text: str) -> PeerRecord:
@@ -288,5 +289,5 @@ def _called(text: str, records: Iterable[PeerRecord]) -> PeerRecord:
     if len(found) == 1:
         return found[0]
     if found:
-        raise MeshError("input.invalid", f"{len(found)} peers are called {wanted!r}: give the node id")
+        raise MeshError("input.invalid", f"{len(found)} peers match {wanted!r}: give the node id")
     raise MeshError("input.not_found", f"no peer is called {wanted!r}")

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _OF_KEYS = frozenset({"peer.identity", "peer.refused_us"})
 _STEADY_MS = 60_000
-"""A connection that stayed open for this long was no failure when it ends."""
+"""If a connection was open for at least this long, its end does not count as a failure."""
 
 
 class Reach:
@@ -62,7 +62,7 @@ class Reach:
         return dict(self._holds)
 
     def report(self, node: str) -> Ways:
-        """What is known about the ways between this node and ``node``."""
+        """What is known about the connections between this node and ``node``."""
         hold, contact = self._holds.get(node), self._calls.contacts.of(node)
         return Ways(
             way=self._client.way(node),
@@ -74,7 +74,7 @@ class Reach:
         )
 
     async def echo(self, caller: str, ask: EchoAsk) -> EchoTell:
-        """Call ``caller`` back and say how that went: ``reach/echo``."""
+        """Handle ``reach/echo``: call ``caller`` back and report the result."""
         started_ms = self._clock.now_ms()
         try:
             async with asyncio.timeout(limits.ECHO_TIMEOUT_S):
@@ -84,12 +84,13 @@ class Reach:
                 reached=False, code="peer.unreachable", message=f"no answer within {limits.ECHO_TIMEOUT_S} s"
             )
         except MeshError as error:
+            # The message may contain text from a peer, and the caller prints it.
             return EchoTell(reached=False, code=error.code, message=one_line(error.message)[:300])
         milliseconds = max(0, self._clock.now_ms() - started_ms)
         return EchoTell(reached=True, way=self._client.way(caller)[:300], milliseconds=milliseconds)
 
     def _follow(self) -> None:
-        """Hold connections to the present peers, and to no others."""
+        """Keep connections to the current peers, and to no others."""
         wanted = {
             PeerAddress(node=record.node, public_key=record.public_key, addresses=record.addresses)
             for record in self._peers.records()
@@ -120,11 +121,12 @@ class Reach:
             except MeshError as error:
                 failed = error
             if failed.code in _OF_KEYS:
-                # One side may have missed that the other one changed its key: a call settles what can be settled.
+                # One side may not know the other's new key yet. A call exchanges the key logs if that is so.
                 with contextlib.suppress(MeshError):
                     await self._calls.call(peer.node, "status", StatusAsk(), StatusTell)
             now_ms = self._clock.now_ms()
             was = self._holds[peer.node]
+            # A connection that was open for long says nothing against the peer, so the back-off starts again.
             failures = 1 if was.state == "open" and now_ms - was.since_ms >= _STEADY_MS else failures + 1
             wait_ms = backoff.delay_ms(failures, self._clock.random(backoff.RANDOM_BYTES))
             self._holds[peer.node] = Hold(
@@ -140,11 +142,11 @@ class Reach:
 
     def _opened(self, node: str) -> None:
         was = self._holds[node]
-        if was.state != "open":  # a renewed certificate opens another one; the time is that of the first
+        if was.state != "open":  # renewing the certificate replaces the connection; the start time is kept
             self._holds[node] = Hold(state="open", since_ms=self._clock.now_ms(), failures=was.failures)
 
     async def close(self) -> None:
-        """Let go of every connection. Twice is once."""
+        """Close every connection. A second call does nothing."""
         self._peers.changed = lambda: None
         self._kept.clear()
         self._holds.clear()

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 _KEY: Final = "refusals"
 _NAMED_MAX: Final = 8
-"""How many kinds of refusals one line of the log names."""
+"""How many kinds of refusals one log line lists."""
 
 
 class RefusalBook:
@@ -30,10 +30,10 @@ class RefusalBook:
         self._refusals, self._store, self._clock = refusals, store, clock
         self._kept = Counts()
         self.since_ms = 0
-        """Since when is counted, milliseconds since 1970."""
+        """Start of the counting, in milliseconds since 1970."""
 
     async def load(self) -> None:
-        """Go on from what the store holds; counts that cannot be read are begun anew. Errors: ``store.*``."""
+        """Load the stored counts; if they cannot be read, start from zero. Errors: ``store.*``."""
         data = await self._store.get_meta(_KEY)
         kept = Counts(since_ms=self._clock.now_ms())
         if data:
@@ -41,7 +41,7 @@ class RefusalBook:
                 bounds = {"bytes_max": limits.REFUSALS_BYTES_MAX, "items_max": limits.REFUSALS_ITEMS_MAX}
                 kept = cbor.decode_as(data, Counts, **bounds)
             except MeshError as error:
-                log.warning("the counts of refusals are begun anew: %s", error)
+                log.warning("the stored counts of refusals cannot be read and start from zero: %s", error)
         self.since_ms = kept.since_ms
         self._refusals.restore(kept)
         self._kept = self._refusals.counts(self.since_ms)
@@ -55,13 +55,13 @@ class RefusalBook:
         try:
             await self._store.put_meta(_KEY, cbor.encode(now))
         except MeshError as error:
-            log.warning("the counts of refusals are not kept: %s", error)
+            log.warning("the counts of refusals could not be stored: %s", error)
             return
         self._kept = now
 
 
 def _news(before: Counts, now: Counts) -> str:
-    """What is counted more often than before: most first, by peer where it is known, bounded."""
+    """The refusals counted since the last log line, most frequent first, with the peer if known; limited in number."""
     grown = [
         (count - before.by_place.get(at, {}).get(code, 0), at, code)
         for at, codes in now.by_place.items()

@@ -25,7 +25,7 @@ from protocol.trust.grants import Grants, check_grants, each_in_words, in_words
 log = logging.getLogger(__name__)
 
 _SEEN_EVERY_MS = 60_000
-"""How often the time a peer was last seen is written down."""
+"""How often the time of the last contact with a peer is stored."""
 
 
 class TrustChanges:
@@ -36,12 +36,13 @@ class TrustChanges:
         self._store = store
         self._clock = clock
         self._writing = asyncio.Lock()
-        """Held from reading a record to keeping its change, so that no change undoes another."""
+        """Held from reading a record until its change is stored, so that no change is lost."""
         self.ended: Callable[[str], None] = lambda node: None
-        """Called when a peer was just learned to have revoked itself, or to have a key log that contradicts itself."""
+        """Called when a key log shows that a peer revoked itself or that its key log has forked."""
 
     async def _keep(self, record: PeerRecord, kind: Kind, who: str = "") -> None:
-        """Keep a record, then act by it; the caller holds ``_writing``. kind, who: what the feed says. Errors: ``store.*``."""
+        """Store a record, then apply it; the caller holds ``_writing``. kind, who: for the change feed. Errors: ``store.*``."""
+        # Store and memory must agree, so a cancelled caller must not stop between the two writes.
         await to_its_end(self._put(record, kind, who))
 
     async def _put(self, record: PeerRecord, kind: Kind, who: str) -> None:
@@ -52,7 +53,7 @@ class TrustChanges:
 
     async def add(self, paired: Paired) -> PeerRecord:
         """Add a newly paired peer. Errors: those of ``check``, ``store.*``."""
-        async with self._writing:  # so that two at once do not both take the last place
+        async with self._writing:  # one at a time, so that two pairings cannot both take the last place
             self.check(paired)
             record = PeerRecord(
                 node=paired.node,
@@ -66,6 +67,7 @@ class TrustChanges:
             )
             before = self.peers.record(paired.node)
             had = each_in_words(before.grants) if before else None
+            # The audit row comes first: if it cannot be written, the pairing is not stored.
             who = await self.peers.trail.paired(record.node, record.name, each_in_words(record.grants), had)
             await self._keep(record, Kind.PEER_PAIRED, who)
         replaced = f" again: it could do {in_words(before.grants)} here" if before else ""
@@ -75,10 +77,10 @@ class TrustChanges:
         return record
 
     def check(self, paired: Paired) -> None:
-        """Whether ``add`` would take it. Errors: ``peer.distrusted``, ``keylog.*``, ``peer.limit``.
+        """Check whether ``add`` would accept the peer. Errors: ``peer.distrusted``, ``keylog.*``, ``peer.limit``.
 
-        Pairing again never takes a peer back behind what is known of its keys: a thief of a key that was rotated away could
-        show the old log with any invite.
+        Pairing again must not replace a known key log by an older one: a thief with a rotated key could present the old log
+        with any invite.
         """
         self.peers.check_welcome(paired.node)
         if not self.peers.knows(paired.node):
@@ -89,22 +91,20 @@ class TrustChanges:
         merged = known.merge(paired.log)
         merged.check_active()
         if merged.key != paired.public_key or merged.encode() != paired.log.encode():
-            raise MeshError(
-                "keylog.invalid", "the peer showed an older key log than the one known of it", node=paired.node
-            )
+            raise MeshError("keylog.invalid", "the peer showed an older key log than the known one", node=paired.node)
 
     def _check_room(self) -> None:
         """Errors: ``peer.limit``."""
         if len(self.peers.records()) >= limits.PEERS_MAX:
-            raise MeshError("peer.limit", f"a node has at most {limits.PEERS_MAX} peers")
+            raise MeshError("peer.limit", f"a node can have at most {limits.PEERS_MAX} peers")
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
     async def adopt(self, data: bytes) -> bool:
-        """Merge a key log of a peer. It proves itself, so any node may show it. Returns whether anything was new.
+        """Merge a key log of a peer. It contains its own proof, so any node may show it. Returns whether anything was new.
 
-        What is known of the peer is kept as one step with the trust set; its connections under an older key are dropped.
-        Of a peer that is distrusted no more than that is learned: others are told of its end. Errors: ``keylog.*``,
+        The stored record and the trust set change together; connections under an older key are closed.
+        For a distrusted peer only the log is updated, so that its revocation can be passed on. Errors: ``keylog.*``,
         ``peer.unknown``.
         """
         return await self.learn(KeyLog.read(data, now_s=self._clock.now_ms() // 1000))
@@ -117,8 +117,9 @@ class TrustChanges:
         async with self._writing:
             record = self._met(shown.node)
             known = self.peers.key_log(shown.node)
+            # Without a stored log the key of the pairing is all that is known, so the log must begin with it.
             if known is None and record.public_key != shown.genesis_key:
-                raise MeshError("keylog.invalid", "the log does not begin with the key this peer was paired under")
+                raise MeshError("keylog.invalid", "the log does not begin with the key that this peer was paired under")
             merged = shown if known is None else known.merge(shown)
             if merged is known:
                 return False
@@ -145,9 +146,9 @@ class TrustChanges:
     # --- distrust ----------------------------------------------------------------------------------------------------
 
     async def distrust(self, node: str, reason: str) -> PeerRecord:
-        """Have a peer out of the trust set, which ends its connections. Twice is once; a later reason replaces the first.
+        """Remove a peer from the trust set, which ends its connections. Repeating it changes only the reason.
 
-        Kept first: from then on no restart lets it in. Errors: ``peer.unknown``, ``store.*``.
+        The change is stored first, so that a restart cannot undo it. Errors: ``peer.unknown``, ``store.*``.
         """
         async with self._writing:
             known = self._met(node)
@@ -159,7 +160,7 @@ class TrustChanges:
         return record
 
     async def trust(self, node: str) -> PeerRecord:
-        """Take a peer back that was distrusted, with the scopes it had. Twice is once.
+        """Trust a distrusted peer again, with the scopes it had. A second call does nothing.
 
         Errors: ``peer.unknown``, ``peer.limit``, ``keylog.revoked``, ``keylog.fork``, ``store.*``.
         """
@@ -167,7 +168,7 @@ class TrustChanges:
             known = self._met(node)
             keys = self.peers.key_log(node)
             if keys is not None:
-                keys.check_active()  # its own word is final, whatever we think of it
+                keys.check_active()  # a self-revocation is final, whatever this node's owner decides
             if not known.distrusted_ms:
                 return known
             self._check_room()
@@ -177,7 +178,7 @@ class TrustChanges:
         return record
 
     async def parted(self, node: str) -> None:
-        """Everything with ``node`` has ended. Errors: ``store.*``."""
+        """Record that the clean-up after distrusting ``node`` is finished. Errors: ``store.*``."""
         async with self._writing:
             record = self.peers.record(node)
             if record is not None and record.parting and not self.peers.acts(node):
@@ -186,7 +187,7 @@ class TrustChanges:
     # --- grants and the rest -----------------------------------------------------------------------------------------
 
     async def regrant(self, node: str, change: Callable[[Grants], Grants]) -> tuple[Grants, Grants]:
-        """What a peer might do here, and what it may from now on: what ``change`` makes of it. Its connections stay.
+        """Change a peer's grants by ``change``; returns the grants before and after. Its connections stay open.
 
         Errors: those of ``change``, ``store.*``.
         """
@@ -218,6 +219,6 @@ class TrustChanges:
         return record is not None and self._clock.now_ms() - record.seen_ms > _SEEN_EVERY_MS
 
     async def _note(self, record: PeerRecord) -> None:
-        """Keep a record that changes nobody's trust; known at once, since nothing is decided by it."""
+        """Store a record whose change does not affect trust. It is used at once, before it is stored."""
         self.peers.note(record)
         await self._store.put_peer(record)

@@ -1,7 +1,8 @@
-"""What a node can be asked: every verb declared once, and who may call it.
+"""The declarations of all verbs (the operations a node offers), and who may call each.
 
 A group of verbs is one module. The command line, the control API, the audit trail, docs/verbs.md and the tools of ``trailmesh mcp``
-are made from these declarations; a room binds its functions to them. Never does any work, and never imports a room.
+are generated from these declarations. Each room binds its functions to its verbs. Never implements
+a verb, and never imports a room.
 """
 
 from node.verbs.caller import NODE, OWNER, SCOPES, Caller, CallerKind, called_by, current_caller

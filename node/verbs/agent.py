@@ -1,4 +1,4 @@
-"""The verbs of agents: programs that work with this node under a token of their own."""
+"""Verbs for agents: programs that call this node with their own token."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scope = Literal["read", "record", "replay", "live", "explore"]
 """One of ``SCOPES``."""
 State = Literal["live", "expired", "used up"]
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _DAY_S: Final = 86_400
 
@@ -26,7 +26,7 @@ class AddParams(Params, frozen=True, kw_only=True):
     name: Annotated[
         str,
         argument(
-            "What the agent is called: small letters, digits and -, a letter first, 32 at most.",
+            "Name of the agent: lower-case letters, digits and -, starting with a letter, at most 32 characters.",
             metavar="NAME",
             pattern=NAME_PATTERN,
         ),
@@ -44,8 +44,8 @@ class AddParams(Params, frozen=True, kw_only=True):
     origins: Annotated[
         tuple[str, ...],
         option(
-            "The only origins that its browser runs may contact: https://host or https://*.domain. Repeat for more.  [default: all"
-            " that the configuration allows]",
+            "An origin that its browser runs may contact, and no other: https://host or https://*.domain. Repeat for more."
+            "  [default: all that the configuration allows]",
             flag="--origin",
             metavar="ORIGIN",
             max_length=limits.GRANT_ORIGINS_MAX,
@@ -54,7 +54,7 @@ class AddParams(Params, frozen=True, kw_only=True):
     expires_s: Annotated[
         int,
         option(
-            f"When its token ends, from now: 90m, 12h or 30d, at most {limits.AGENT_DAYS_MAX}d."
+            f"How long its token is valid: 90m, 12h or 30d, at most {limits.AGENT_DAYS_MAX}d."
             f"  [default: {limits.AGENT_DAYS_USUAL}d]",
             flag="--expires",
             metavar="TIME",
@@ -64,12 +64,13 @@ class AddParams(Params, frozen=True, kw_only=True):
         ),
     ] = 0
     calls: Annotated[
-        int, option("How many calls it may make; 0 for any number.", metavar="N", ge=0, le=limits.AGENT_CALLS_MAX)
+        int,
+        option("How many calls it may make in total; 0 for no limit.", metavar="N", ge=0, le=limits.AGENT_CALLS_MAX),
     ] = 0
     browser_seconds: Annotated[
         int,
         option(
-            "How long it may use a browser, all its runs together; 0 for any time.",
+            "Total browser time of all its runs; 0 for no limit.",
             metavar="N",
             ge=0,
             le=limits.AGENT_BROWSER_SECONDS_MAX,
@@ -80,34 +81,34 @@ class AddParams(Params, frozen=True, kw_only=True):
 class NameParams(Params, frozen=True, kw_only=True):
     """``agent.remove``"""
 
-    name: Annotated[str, argument("What the agent is called.", metavar="NAME", max_length=limits.AGENT_TOKEN_CHARS_MAX)]
+    name: Annotated[str, argument("Name of the agent.", metavar="NAME", max_length=limits.AGENT_TOKEN_CHARS_MAX)]
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent, and what it has used."""
+    """An agent and its usage."""
 
     name: str
     state: State
     scopes: tuple[str, ...]
     origins: tuple[str, ...]
-    """The only origins that its browser runs may contact; empty for all that the configuration allows."""
+    """Origins that its browser runs may contact; empty for all that the configuration allows."""
     created_ms: int
     expires_ms: int
     calls: int
     calls_max: int
-    """0 for any number."""
+    """0 for no limit."""
     browser_seconds: int
     browser_seconds_max: int
-    """0 for any time."""
+    """0 for no limit."""
     running: int
-    """Calls that it is making now."""
+    """Calls in progress."""
 
 
 class Added(Agent, frozen=True, kw_only=True):
-    """The agent that was made, with its token, which is shown this once."""
+    """The new agent and its token. The token is not shown again."""
 
     token: str
 
@@ -126,7 +127,7 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     ended: int
-    """Calls, browser runs and live sessions of it that were going on, and were ended."""
+    """How many of its calls, browser runs and live sessions were in progress and have been ended."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -136,10 +137,11 @@ ADD: Final = Verb(
     command="agent add",
     takes=AddParams,
     gives=Added,
-    help="""Make a token for a program, so that it can work with this node without being its owner.
+    help="""Create an agent and print its token.
 
-    The token is printed once, on standard output; the node keeps its SHA-256 only. Give it to the agent as a file
-    (docs/agents.md). An agent can never approve what it does: --allow and --approve-class are the owner's.
+    The token lets a program call this node without the owner's rights. It is printed once, on standard output; the node stores
+    only its SHA-256. Give it to the agent as a file (docs/agents.md). An agent can never approve its own actions: only the
+    owner can set --allow and --approve-class.
 
     \b
     Examples:
@@ -163,7 +165,7 @@ LIST: Final = Verb(
     command="agent ls",
     takes=NoParams,
     gives=AgentList,
-    help="List agents: what each may do, until when, and what it has used.",
+    help="List agents with their scopes, expiry and usage.",
     callers=OWNER_ONLY,
     read_only=True,
     row=None,
@@ -173,9 +175,9 @@ REMOVE: Final = Verb(
     command="agent rm",
     takes=NameParams,
     gives=Removed,
-    help="""Remove an agent: its token is worth nothing from now on, and what it is doing is ended.
+    help="""Remove an agent: its token becomes invalid at once, and its calls, browser runs and live sessions are ended.
 
-    What it has done stays, under its name: sessions, searches, rows of the audit trail.
+    Its sessions, searches and rows of the audit trail are kept under its name.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.name),

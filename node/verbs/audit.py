@@ -1,4 +1,4 @@
-"""The verbs of the audit trail."""
+"""Verbs for the audit trail: list, export, verify."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import audit, limits
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _TIME_S_MAX: Final = 2**40
 
@@ -20,7 +20,7 @@ class ListParams(Params, frozen=True, kw_only=True):
     since_s: Annotated[
         int,
         option(
-            "Rows from this UTC time on (2025-03-01T12:00).",
+            "Rows at or after this UTC time (2025-03-01T12:00).",
             flag="--since",
             metavar="TIME",
             reads="utc",
@@ -31,19 +31,21 @@ class ListParams(Params, frozen=True, kw_only=True):
     until_s: Annotated[
         int, option("Rows before this UTC time.", flag="--until", metavar="TIME", reads="utc", ge=0, le=_TIME_S_MAX)
     ] = 0
-    who: Annotated[str, option("owner, node (by itself), or a peer by name or id.", metavar="WHO")] = ""
+    who: Annotated[
+        str, option("Caller: owner, node (what the node did by itself), or the name or id of a peer.", metavar="WHO")
+    ] = ""
     what: Annotated[str, option("An action (session.record) or a group of them (session, branch).", metavar="NAME")] = (
         ""
     )
     limit: Annotated[
-        int, option("The newest N of the rows that fit.", metavar="N", ge=1, le=limits.AUDIT_LIST_ROWS_MAX)
+        int, option("Only the newest N matching rows.", metavar="N", ge=1, le=limits.AUDIT_LIST_ROWS_MAX)
     ] = 50
 
 
 class ExportParams(Params, frozen=True, kw_only=True):
     """``audit.export``"""
 
-    out: Annotated[str, option("Where the trail goes.", metavar="FILE", reads="path")]
+    out: Annotated[str, option("File to write the trail to.", metavar="FILE", reads="path")]
 
 
 class VerifyParams(Params, frozen=True, kw_only=True):
@@ -55,7 +57,7 @@ class VerifyParams(Params, frozen=True, kw_only=True):
     ] = ""
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,11 +65,11 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: tuple[audit.Row, ...]
     names: dict[str, str]
-    """Of the peers, by node id."""
+    """Names of the peers, by node id."""
     total: int
-    """How many rows the trail has."""
+    """Number of rows in the trail."""
     head: str
-    """SHA-256 of its last row, hex."""
+    """SHA-256 of the last row, hex."""
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,33 +79,34 @@ class End(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows: int
     head: str
     signed: str
-    """The head as an artefact of the node, hex; empty while the node may sign nothing."""
+    """The head as a signed artefact of the node, hex; empty while the node cannot sign."""
 
 
 class Exported(End, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The last line of the export that was written."""
+    """The last line of the written export."""
 
     out: str
     """Path of the file."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check of a trail found."""
+    """Result of checking a trail."""
 
     sound: bool
     node: str
     rows: int
-    """How many follow from the first."""
+    """How many rows are intact, counted from the first."""
     head: str
     broken: int = 0
-    """Number of the first row that does not fit; 0 for none."""
+    """Number of the first row that does not match the hash chain; 0 for none."""
     fault: str = ""
     anchors: int = 0
-    """Signed heads that fit."""
+    """Number of signed heads that match the rows."""
     anchors_lost: int = 0
-    """Heads that the witness log holds and the store does not: what they said cannot be checked."""
+    """Heads that are in the witness log but not in the store; the rows up to them cannot be checked against them."""
     unfinished: tuple[int, ...] = ()
-    """Rows that begin an action whose end is not on the trail: under way, or cut off by a crash. The newest of them."""
+    """Rows that begin an action which has no end row: it is still running, or a crash interrupted it. Only the newest are
+    listed."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -113,17 +116,17 @@ LIST: Final = Verb(
     command="audit",
     takes=ListParams,
     gives=Listed,
-    help="""List privileged actions: who, what, with which key, under which approval.
+    help="""List privileged actions: caller, action, key and approval.
 
-    Every privileged action has a row before it is done and one that says how it ended; each row names the hash of the one
-    before. Rows are never changed nor removed, and hold no secret.
+    Every privileged action has one row written before it starts and one that says how it ended. Each row contains the hash
+    of the row before it. Rows are never changed or removed, and contain no secrets.
 
     \b
     Examples:
       trailmesh audit --what session --since 2025-03-01T00:00
       trailmesh audit --who laptop --json
     """,
-    callers=OWNER_ONLY,  # it says what the owner did, the names of secrets and where peers call from
+    callers=OWNER_ONLY,  # owner only: the rows show what the owner did, the names of secrets and the addresses of peers
     read_only=True,
     row=None,
 )
@@ -132,7 +135,7 @@ EXPORT: Final = Verb(
     command="audit export",
     takes=ExportParams,
     gives=Exported,
-    help="""Write the whole trail to a file: one JSON object a line, and a last line with its signed head.
+    help="""Write the whole trail to a file: one JSON object per line; the last line is the signed head.
 
     Each line names the SHA-256 of the line before it, so any program can check the file; `trailmesh audit verify FILE` does.
     """,
@@ -144,9 +147,10 @@ VERIFY: Final = Verb(
     command="audit verify",
     takes=VerifyParams,
     gives=Verified,
-    help="""Check that no row was changed, removed or put in: of this node's trail, or of an exported FILE of it or of a peer.
+    help="""Check that no row of an audit trail was changed, removed or inserted.
 
-    Exit code 1 when something does not fit; the first row that is broken is named.
+    Checks this node's trail, or an exported FILE of this node or a peer. Exit code 1 when a row does not match the hash chain;
+    the first such row is named.
     """,
     callers=OWNER_ONLY,
     read_only=True,

@@ -1,4 +1,4 @@
-"""Who calls: every verb and every route is called by somebody, and every trace of the call says by whom."""
+"""The caller of a verb or route. Audit rows, sessions, leases and refusals all record it."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from protocol import audit
 
 
 class CallerKind(StrEnum):
-    """In what capacity somebody calls."""
+    """The kind of a caller."""
 
     OWNER = "owner"
-    """The person whose node it is: by the control socket and its token, or by a command in this process."""
+    """The person who runs the node: over the control socket with its token, or by a command in this process."""
     AGENT = "agent"
-    """A program that shows a token which the owner made for it."""
+    """A program with a token that the owner created for it."""
     SCHEDULE = "schedule"
-    """A schedule that is due; it may do what was granted when it was made."""
+    """A schedule that is due; it has the grants that were fixed when it was created."""
     PEER = "peer"
     """Another node, over the peer channel."""
     NODE = "node"
-    """The node by itself: what it does on a timer, or goes on with after a restart. It calls no verb."""
+    """The node itself: timers, and work resumed after a restart. It calls no verb."""
     APPROVER = "approver"
-    """A person who answers a question of the gate, and may do nothing else."""
+    """A person who answers an approval request, and can do nothing else."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """One caller. ``str(caller)`` is what audit rows, sessions, leases and refusals keep of it."""
+    """One caller. Audit rows, sessions, leases and refusals store ``str(caller)``."""
 
     kind: CallerKind
     name: str = ""
     """The agent's name, the schedule's id, the peer's node id; empty for the owner."""
     scopes: frozenset[str] = frozenset()
-    """What an agent or a schedule was granted, from ``SCOPES``. The owner needs none."""
+    """Scopes of an agent or a schedule, from ``SCOPES``. The owner needs none."""
     origins: tuple[str, ...] = ()
-    """The only origins that the caller may have a browser visit; empty for all that the configuration allows."""
+    """Origins that a browser may visit for this caller; empty for all that the configuration allows."""
     since_ms: int = 0
     """When an agent was made, milliseconds since 1970: what one of the same name had before is not its own."""
 
@@ -49,7 +49,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind is CallerKind.NODE:
             return audit.NODE
         if self.kind is CallerKind.PEER:
-            return self.name  # a node id says by its form what it is
+            return self.name  # a node id needs no prefix: no other caller has its form
         return f"{self.kind.value}:{self.name}"
 
 
@@ -63,19 +63,19 @@ SCOPES: Final = {
     "live": "open live browser sessions and act in them",
     "explore": "run, resume and stop searches",
 }
-"""What an agent or a schedule can be granted, and what each allows."""
+"""The scopes that an agent or a schedule can have, and what each allows."""
 
 _calling: ContextVar[Caller] = ContextVar("caller", default=OWNER)
 
 
 def current_caller() -> Caller:
-    """Who has asked for what this task is doing. What a command does in its own process, its owner does."""
+    """The caller on whose behalf this task runs. Work in a command's own process belongs to the owner."""
     return _calling.get()
 
 
 @contextmanager
 def called_by(caller: Caller) -> Iterator[None]:
-    """Within the block, and in the tasks it starts, ``caller`` is who asked."""
+    """Set ``caller`` as the current caller within the block and in tasks started in it."""
     token = _calling.set(caller)
     try:
         yield

@@ -23,4 +23,4 @@ GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     events.VERBS,
 )
 CATALOGUE: Final[Mapping[str, Verb]] = {verb.name: verb for group in GROUPS for verb in group}
-"""Everything a node can be asked, in the order of the documents."""
+"""All verbs, in the order in which the documents list them."""

@@ -1,4 +1,4 @@
-"""The verbs about whom this node trusts no longer, and what is said about that."""
+"""Verbs to distrust a peer, to trust it again, and to list notices of distrust."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol.trust.grants import Grants
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _PEER: Final = argument("The peer: its name, short id or id.")
 
@@ -18,46 +18,49 @@ class DistrustParams(Params, frozen=True, kw_only=True):
     """``node.distrust``"""
 
     peer: Annotated[str, _PEER]
-    reason: Annotated[str, option("Why, in one line; kept here, and part of the notice.", metavar="TEXT")] = ""
-    notify: Annotated[bool, option("Tell the peers that know it, by a signed notice: advice, no more.")] = False
+    reason: Annotated[
+        str, option("The reason, in one line; stored here and included in the notice.", metavar="TEXT")
+    ] = ""
+    notify: Annotated[
+        bool,
+        option("Send a signed notice to the peers that know it. A notice is advice; no node acts on it automatically."),
+    ] = False
 
 
 class TrustParams(Params, frozen=True, kw_only=True):
     """``node.trust``"""
 
     peer: Annotated[str, _PEER]
-    notify: Annotated[bool, option("Tell the peers that know it that an earlier notice does not hold any more.")] = (
-        False
-    )
+    notify: Annotated[bool, option("Tell the peers that know it that an earlier notice is withdrawn.")] = False
 
 
 class NoticesParams(Params, frozen=True, kw_only=True):
     """``node.notices``"""
 
-    about: Annotated[str, argument("The node that the notices are about; empty for all of them.", metavar="ABOUT")] = ""
+    about: Annotated[str, argument("Only notices about this node; empty for all.", metavar="ABOUT")] = ""
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class Distrusted(msgspec.Struct, frozen=True, kw_only=True):
-    """What distrusting a peer came to."""
+    """Result of distrusting a peer."""
 
     node: str
     name: str
     since_ms: int
     reason: str
     searches: int
-    """Out of how many it was put."""
+    """Number of searches it was removed from."""
     notify: bool
-    """Whether a notice was asked for."""
+    """Whether a notice was requested."""
     told: list[str]
-    """Names of the peers that took a notice."""
+    """Names of the peers that accepted the notice."""
     not_told: list[str]
 
 
 class Trusted(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer that was taken back."""
+    """A peer that is trusted again."""
 
     node: str
     name: str
@@ -68,12 +71,12 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice, for people."""
+    """A notice, for display."""
 
     about: str
     """Node id."""
     about_name: str
-    """Empty for a node that is not known here."""
+    """Empty if this node does not know it."""
     by: str
     by_name: str
     since_ms: int
@@ -81,12 +84,12 @@ class ShownNotice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoticeList(msgspec.Struct, frozen=True, kw_only=True):
-    """The notices that hold."""
+    """The notices in force."""
 
     received: list[ShownNotice]
-    """What peers say."""
+    """Notices from peers."""
     given: list[ShownNotice]
-    """What this node says."""
+    """Notices from this node."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -96,11 +99,11 @@ DISTRUST: Final = Verb(
     command="node distrust",
     takes=DistrustParams,
     gives=Distrusted,
-    help="""Trust a peer no longer, from this moment on: by name, short id or id.
+    help="""Stop trusting a peer at once.
 
-    Its connections end, its searches are left, its leases are dealt again, what it found leaves every search tree, and nothing it
-    ever signed is believed. Sessions and reports of it stay, marked. No invite and no restart brings it back, only
-    `trailmesh node trust`.
+    The node closes its connections, leaves its searches, reassigns its leases, removes its results from every search tree, and
+    rejects everything it signed, before or after. Its sessions and reports are kept and marked. An invite or a restart does not
+    restore trust; only `trailmesh node trust` does.
 
     \b
     Example:
@@ -117,9 +120,9 @@ TRUST: Final = Verb(
     command="node trust",
     takes=TrustParams,
     gives=Trusted,
-    help="""Take a peer back that was distrusted, with the scopes it had.
+    help="""Trust a distrusted peer again, with the scopes it had.
 
-    A node that has revoked itself cannot be taken back: its own word is final.
+    A node that has revoked itself cannot be trusted again: a revocation is final.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.peer, note=lambda given: {"notify": "yes" if given.notify else "no"}),
@@ -129,9 +132,9 @@ NOTICES: Final = Verb(
     command="node notices",
     takes=NoticesParams,
     gives=NoticeList,
-    help="""List what peers say about nodes they distrust, and what this node says; ABOUT names one node.
+    help="""List the notices of distrust that peers and this node have issued; ABOUT limits them to one node.
 
-    Advice: nothing here acts by a notice. Who believes one distrusts the node himself (`trailmesh node distrust`).
+    Notices are advice: this node does not act on them. To follow one, distrust the node yourself (`trailmesh node distrust`).
     """,
     callers=OWNER_AND_AGENTS,
     scope="read",

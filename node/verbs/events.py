@@ -1,4 +1,4 @@
-"""The verb of the feed."""
+"""Verbs for the change feed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class ListParams(Params, frozen=True, kw_only=True):
         option("Changes after the one with this number; 0 for all.  [default: the newest]", metavar="NUMBER"),
     ] = None
     kind: Annotated[
-        str, option("A kind (session.recorded) or a group of them (session).", metavar="KIND", max_length=40)
+        str, option("A kind of change (session.recorded) or a group of kinds (session).", metavar="KIND", max_length=40)
     ] = ""
-    limit: Annotated[int, option("At most so many at a time.", metavar="N", ge=1, le=limits.FEED_LIST_ROWS_MAX)] = 100
+    limit: Annotated[int, option("At most this many per call.", metavar="N", ge=1, le=limits.FEED_LIST_ROWS_MAX)] = 100
     wait_s: Annotated[
         int,
         option(
-            "Wait so many seconds for a change if there is none yet; with since only.",
+            "If there is no change yet, wait up to this many seconds for one; only together with since.",
             flag="-",
             ge=0,
             le=limits.FEED_WAIT_S_MAX,
@@ -37,25 +37,25 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """Result of ``events.list``."""
 
     changes: tuple[Change, ...]
-    """In their order."""
+    """In ascending order of number."""
     last: int
-    """Where to go on: give it as ``since``. What was left out by kind is behind it."""
+    """Number to pass as ``since`` in the next call. It also covers changes that the kind filter left out."""
     oldest: int
-    """The smallest number that is kept."""
+    """The smallest number still stored."""
 
 
 LIST: Final = Verb(
     name="events.list",
     takes=ListParams,
     gives=Listed,
-    help="""List what changed on this node, each change under a number: the numbers have no gaps and never repeat.
+    help="""List the changes on this node in order.
 
-    A change says its kind, the ids of what it is about, when it was, and who had it done; never what stands on a page, an address,
-    or what a person wrote. docs/verbs.md lists the kinds. The oldest are cut off: a --since that comes too late is refused as
-    feed.gap, with the oldest number that is left.
+    Changes are numbered without gaps, and no number repeats. A change has a kind, ids, a time and a caller. It never contains page
+    content, an address, or text that a person entered. docs/verbs.md lists the kinds. The oldest changes are deleted; if --since
+    is older than what is left, the error is feed.gap and names the oldest number left.
 
-    With --follow it goes on until Ctrl-C, also while the node restarts, and says at the end from which number to go on. With --json
-    as well, each change is one line. It needs a node that serves, and waits for one.
+    With --follow the command prints changes until Ctrl-C, also across restarts of the node. At the end it prints the number to
+    continue from. With --json each change is one line. --follow needs a running node, and waits until there is one.
 
     \b
     Examples:

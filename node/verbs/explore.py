@@ -1,4 +1,4 @@
-"""The verbs of searches."""
+"""Verbs for searches: run, resume, stop, remove, list, show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from node.verbs import rows
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 SECONDS_MAX: Final = 86_400
 _SEARCH: Final = argument("Id of the search.", metavar="SEARCH")
@@ -21,33 +21,38 @@ class RunParams(Params, frozen=True, kw_only=True):
 
     goal: Annotated[
         str,
-        option("What to reach, in words: 'find the cheapest blue mug with a rating over 4'.", metavar="TEXT"),
+        option("What to reach, as a sentence: 'find the cheapest blue mug with a rating over 4'.", metavar="TEXT"),
     ]
-    start: Annotated[str, option("Where to begin. Every peer of the search is told it: no tokens.", metavar="URL")]
+    start: Annotated[
+        str,
+        option("Start address. Every peer in the search receives it, so it must not contain a token.", metavar="URL"),
+    ]
     until: Annotated[
         Any,
         option(
-            "What must hold on the page: an object of url, title, text, element; all, any, not combine them.",
+            "Condition that the page must meet: an object with url, title, text or element; all, any and not combine conditions.",
             metavar="CONDITION",
         ),
     ]
     peers: Annotated[
         list[str] | None,
         option(
-            "Explore with this peer. Repeat for more.  [default: every peer that lets us assign branches]",
+            "Explore with this peer. Repeat for more. [default: every peer that grants us branch:assign]",
             flag="--peer",
             metavar="NAME",
         ),
     ] = None
     seconds: Annotated[int, option("Time limit.", ge=1, le=SECONDS_MAX)] = 120
-    seed: Annotated[int, option("Seed of the rollouts.", ge=0)] = 0
+    seed: Annotated[int, option("Seed of the random choices in the rollouts.", ge=0)] = 0
 
 
 class ResumeParams(Params, frozen=True, kw_only=True):
     """``explore.resume``"""
 
     search: Annotated[str, _SEARCH]
-    seconds: Annotated[int, option("How long from now; 0 for what the search had left.", ge=0, le=SECONDS_MAX)] = 0
+    seconds: Annotated[
+        int, option("Time limit from now; 0 for the time that the search had left.", ge=0, le=SECONDS_MAX)
+    ] = 0
 
 
 class SearchParams(Params, frozen=True, kw_only=True):
@@ -59,7 +64,7 @@ class SearchParams(Params, frozen=True, kw_only=True):
 class ListParams(Params, frozen=True, kw_only=True):
     """``explore.list``"""
 
-    limit: Annotated[int, option("Without SEARCH: at most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
+    limit: Annotated[int, option("Without SEARCH: list at most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
 
 
 class ShowParams(Params, frozen=True, kw_only=True):
@@ -69,30 +74,30 @@ class ShowParams(Params, frozen=True, kw_only=True):
     html: Annotated[
         str,
         option(
-            "Also write the report: tree picture, screenshots, who signed what.",
+            "Also write an HTML report here: picture of the tree, screenshots, signers.",
             metavar="FILE",
             reads="path",
         ),
     ] = ""
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class PeerSpend(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node did in a search."""
+    """The work of one node in a search."""
 
     node: str
     name: str
     role: str
     visits: int
     steps: int
-    """Actions performed in a browser, as it said last."""
+    """Actions performed in a browser, from its last message."""
     cost_ms: int
     leases: int
     claims_false: int
     standing: str = ""
-    """Error code of why the peer is not relied on any more."""
+    """Error code that says why the peer is no longer relied on."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,23 +110,23 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: str
     """Node id."""
     seconds: float
-    """How long it has run."""
+    """Time it has run."""
     nodes: int
-    """Actions that were found: the nodes of the search tree."""
+    """Actions found: the nodes of the search tree."""
     branches: int
     reassigned: int
-    """Branches that were given to another peer, because the first fell silent."""
+    """Branches reassigned to another peer because the first stopped answering."""
     claims: int
     verified: bool
-    """Whether a claim of success was replayed here and held."""
+    """Whether a claim of success was replayed here and confirmed."""
     session: str
     """The recorded session of that replay."""
     claimed_by: str
     path: tuple[str, ...]
-    """The winning actions in words."""
+    """The actions that reached the goal, described."""
     spend: tuple[PeerSpend, ...]
     reason: str = ""
-    """Error code of why it did not reach its goal."""
+    """Error code that says why it did not reach its goal."""
     caller: str = ""
     """As ``Listed.caller``."""
     html: str = ""
@@ -137,7 +142,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """Node id."""
     created_ms: int
     caller: str = ""
-    """Who had it started here: ``owner``, ``agent:NAME``, the id of a peer; empty if that was not written down."""
+    """Caller that started it here: ``owner``, ``agent:NAME`` or the id of a peer; empty if not recorded."""
 
 
 class SearchList(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +152,7 @@ class SearchList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Freed(msgspec.Struct, frozen=True, kw_only=True):
-    """Disk that a peer has used here, and may use again."""
+    """Disk space that was freed for a peer."""
 
     node: str
     name: str
@@ -155,11 +160,11 @@ class Freed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
-    """The search that was removed."""
+    """Result of removing a search."""
 
     search: str
     status: str
-    """What it was."""
+    """Its status before it was removed."""
     freed: list[Freed]
 
 
@@ -169,11 +174,12 @@ RUN: Final = Verb(
     name="explore.run",
     takes=RunParams,
     gives=Summary,
-    help="""Explore a site until a page meets the condition; what is found is replayed and recorded as a session before it is
-    believed.
+    help="""Explore a site until a page meets the condition.
 
-    Only actions of risk classes 1 to 3 are performed, and only GET requests are sent. Ctrl-C stops the search; `--resume` takes
-    it up again.
+    A path found by exploring is accepted only after this node has replayed it and recorded it as a session.
+
+    Only actions of risk classes 1 to 3 are performed, and only GET requests are sent. Ctrl-C stops the search; `--resume`
+    continues it.
 
     \b
     Conditions: url (glob), title, text (contained), element {role, name}; all, any, not combine them.
@@ -188,9 +194,9 @@ RESUME: Final = Verb(
     name="explore.resume",
     takes=ResumeParams,
     gives=Summary,
-    help="""Follow a running search, or take up one that ended without success, for --seconds from now.
+    help="""Follow a running search, or resume one that ended without success, for --seconds from now.
 
-    Of a search that a peer coordinates: take part again. On the command line it is `explore run --resume SEARCH`.
+    A search that a peer coordinates is joined again. On the command line it is `explore run --resume SEARCH`.
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
@@ -203,8 +209,8 @@ STOP: Final = Verb(
     gives=Summary,
     help="""Stop a running search; it can be resumed.
 
-    A search that a peer coordinates is left: this node takes no part in it any more, whatever the peer asks, until `trailmesh
-    explore run --resume SEARCH` on this node.
+    If a peer coordinates the search, this node leaves it, and refuses to take part until `trailmesh explore run --resume SEARCH`
+    is run here.
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
@@ -215,10 +221,11 @@ REMOVE: Final = Verb(
     command="explore rm",
     takes=SearchParams,
     gives=Removed,
-    help="""Remove a search that does not run: its tree, its leases, and what peers sent about it.
+    help="""Remove a search that is not running: its tree, its leases, and the data that peers sent for it.
 
-    Peers at their disk quota get that room back at once. Sessions that the search found stay (`trailmesh session rm`), and so does
-    what the audit trail and the witness log say. A peer cannot open the same search here again.
+    The freed disk space no longer counts towards the quotas of the peers. Sessions that the search found are kept (`trailmesh
+    session rm` removes them), and so are the entries in the audit trail and the witness log. A peer cannot open the same
+    search here again.
 
     \b
     Example:
@@ -242,7 +249,7 @@ SHOW: Final = Verb(
     name="explore.show",
     takes=ShowParams,
     gives=Summary,
-    help="Show a search: how it stands, what each node did in it, and the path that was found.",
+    help="Show a search: its status, the work of each node, and the path that was found.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     owner_fields=frozenset({"html"}),

@@ -1,4 +1,4 @@
-"""The verbs about the keys of this node."""
+"""Verbs for this node's keys: rotate, recover, revoke."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SINCE: Final = option(
 
 
 class RecoverParams(Params, frozen=True, kw_only=True):
-    """``node.recover``; one of the two files holds the recovery key."""
+    """``node.recover``; exactly one of the two files must hold the recovery key."""
 
     key_file: Annotated[str, _KEY_FILE] = ""
     words_file: Annotated[str, _WORDS_FILE] = ""
@@ -30,7 +30,7 @@ class RecoverParams(Params, frozen=True, kw_only=True):
     recovery_out: Annotated[
         str,
         option(
-            "Write a new recovery key here; the one used now is worth nothing afterwards.",
+            "Write a new recovery key to this file; the one used now becomes invalid.",
             metavar="FILE",
             reads="path",
         ),
@@ -55,21 +55,21 @@ class ChangedKey(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     public_key: str
     events: int
-    """Of its key log."""
+    """Number of events in its key log."""
     told: list[str]
-    """Names of the peers that know."""
+    """Names of the peers that have received the change."""
     not_told: list[str]
 
 
 class RecoveredKey(ChangedKey, frozen=True, kw_only=True):
-    """This node after it was taken back."""
+    """This node after its recovery."""
 
     recovery_file: str
-    """Where a new recovery key was written; empty if the present one was kept."""
+    """File of the new recovery key; empty if the existing one was kept."""
 
 
 class RevokedKey(ChangedKey, frozen=True, kw_only=True):
-    """This node after it ended itself."""
+    """This node after it revoked itself."""
 
     revoked_s: int | None
 
@@ -80,9 +80,8 @@ ROTATE: Final = Verb(
     name="node.rotate",
     command="node rotate",
     gives=ChangedKey,
-    help="""Change the witness key. The node id stays, and peers follow without pairing again.
-
-    Peers that are reached learn it at once, the others when they next reach this node.
+    help="""Replace the witness key by a new one. The node id stays the same, and peers need not pair again. Peers that can
+    be reached receive the new key at once, the others when they next connect.
     """,
     callers=OWNER_ONLY,
     row=Row(),
@@ -92,11 +91,11 @@ RECOVER: Final = Verb(
     command="node recover",
     takes=RecoverParams,
     gives=RecoveredKey,
-    help="""Take the node back with its recovery key: a new witness key replaces a lost or stolen one.
+    help="""Replace a lost or stolen witness key by means of the recovery key.
 
-    It outranks whatever was signed with the stolen key, rotations and revocations too. Only the key log must still be in the data
-    directory: where the witness key is gone, the new one is kept in the open (mode 0600). One that is sealed with a passphrase
-    nobody knows is as good as gone: move witness.key away first.
+    A recovery overrides everything signed with the stolen key, including rotations and revocations. Only the key log must
+    still be in the data directory: if the witness key is missing, the new one is stored unencrypted (mode 0600). If
+    witness.key is sealed with a passphrase that nobody knows, move the file away first.
 
     \b
     Example:
@@ -112,9 +111,9 @@ REVOKE_SELF: Final = Verb(
     command="node revoke-self",
     takes=RevokeParams,
     gives=RevokedKey,
-    help="""End this node: every peer that learns it refuses the node, and believes nothing it signed since.
+    help="""Revoke this node: peers that receive the revocation refuse it and reject everything it signs from then on.
 
-    Signed with the recovery key it is final; signed with the witness key, `node recover` can still take the node back.
+    A revocation signed with the recovery key is final. One signed with the witness key can be undone by `node recover`.
     """,
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"since_s": str(given.since_s)}),

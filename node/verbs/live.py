@@ -1,4 +1,4 @@
-"""The verbs of live browser sessions: opened, looked at, acted in and closed by separate calls."""
+"""Verbs for live browser sessions, which are opened, observed, acted in and closed by separate calls."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from protocol.recording.session import Verdict
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the current page shows, with refs that hold until the next observation."""
+    """Observation of the current page. Its refs are valid until the next observation."""
 
     session: str
     """Id of the live session."""
     number: int
-    """Of this observation in its live session, from 1; the refs begin with it."""
+    """Number of this observation in its live session, from 1; the refs begin with it."""
     page: int
     """Index of the page, from 0."""
     url: str
     title: str
     lines: tuple[str, ...]
-    """One line a node, indented; ``[ref=s3e5]`` at its beginning names it. All other words in them are those of the site."""
+    """One indented line per node, which begins with its ref: ``[ref=s3e5]``. All other text comes from the site."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """The live session that was opened."""
 
     session: str
-    """Its id, a parameter of all other verbs."""
+    """Its id, which all other verbs take."""
     ends_ms: int
-    """When it ends at the latest, milliseconds since 1970."""
+    """Latest end, in milliseconds since 1970."""
     idle_s: int
     """Seconds without a call after which it ends."""
     actions_left: int
@@ -58,34 +58,34 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, and the page after it."""
+    """Result of an action, with the page after it."""
 
     session: str
     did: tuple[str, ...]
-    """The actions that were performed, in words."""
+    """The performed actions, described."""
     risk: int
     """The highest risk class among them."""
     reason: str
-    """Why it is of that class."""
+    """Reason for the risk class."""
     blocked: tuple[str, ...]
     """What the network guard refused meanwhile, each ``METHOD /path``."""
     dialogs: tuple[str, ...]
-    """Dialogs that were dismissed: their type."""
+    """Types of the dialogs that were dismissed."""
     extracted: str
-    """What ``extract`` has read."""
+    """Values that ``extract`` has read."""
     settled: bool
-    """False when the page was still changing as it was looked at."""
+    """False if the page was still changing when it was observed."""
     actions_left: int
     observation: Observed
 
 
 class Pictured(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture of what the current page shows."""
+    """A screenshot of the current page."""
 
     session: str
     bytes: int
     png: str
-    """In base64; empty if it was written to ``out``."""
+    """The PNG in base64; empty if it was written to ``out``."""
     out: str = ""
 
 
@@ -97,7 +97,7 @@ class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     url: str
     recorded: str
-    """Id of the session that records it; empty while it has opened nothing."""
+    """Id of the session that records the page; empty until it has opened an address."""
 
 
 class PageList(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,15 +106,15 @@ class PageList(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     pages: tuple[PageInfo, ...]
     observation: Observed | None = None
-    """The current page, when it is another one than before."""
+    """Observation of the current page, if the call changed which page is current."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that was recorded of one page."""
+    """The recorded session of one page."""
 
     id: str
     verdict: Verdict
-    """``open`` while it goes on; ``interrupted`` where the node ended without signing it."""
+    """``open`` while it is being recorded; ``interrupted`` if the node stopped before signing it."""
     steps: int
     title: str
     start_url: str
@@ -125,20 +125,20 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     session: str
     caller: str
-    """Who opened it."""
+    """Caller that opened it."""
     opened_ms: int
     ends_ms: int
-    """When it ends at the latest; when it has ended."""
+    """Latest end; once it has ended, the time of the end."""
     idle_s: int
     actions: int
     actions_max: int
     pages: int
-    """How many are open."""
+    """Number of open pages."""
     pages_max: int
     reason: str = ""
     """Why it ended: closed, ttl, idle, actions, size, crashed, stopped, interrupted. Empty while it is open."""
     sessions: tuple[str, ...] = ()
-    """Ids of the sessions recorded of it, one for each page that was used."""
+    """Ids of its recorded sessions, one for each page that was used."""
 
 
 class LiveList(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ class LiveShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveClosed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of a live session."""
+    """Result of closing a live session."""
 
     session: str
     recorded: tuple[Recorded, ...]
@@ -175,7 +175,7 @@ def _about(given: Any) -> str:
 
 
 def _verb(name: str, **more: Any) -> Verb:
-    """A verb of live sessions: for their owners, who are the node's owner and agents with the scope ``live``."""
+    """A verb of live sessions. The node's owner may call it, and agents with the scope ``live`` for their own live sessions."""
     return Verb(name=f"live.{name}", callers=OWNER_AND_AGENTS, scope="live", **more)
 
 
@@ -184,11 +184,12 @@ OPEN: Final = _verb(
     command="live open",
     takes=OpenParams,
     gives=Opened,
-    help="""Open a browser session that outlives the call, and show the page at URL.
+    help="""Open a live browser session and show the page at URL.
 
-    Needs a running node. What is done in it is recorded, one session for each page, and signed when it ends: by `live close`, its
-    time to live, its idle limit, its actions being used up, or the node's end. Requests other than GET are refused unless --allow
-    names them. Only its caller and the node's owner can use it.
+    The live session stays open after the call. Needs a running node. Its actions are recorded, one session for each page,
+    and signed when it ends: by `live close`, its time to live, its idle limit, its actions being used up, or the node's
+    end. Requests other than GET are refused unless --allow names them. Only the caller that opened it and the node's owner
+    can use it.
     """,
     owner_fields=frozenset({"allow", "approve_class"}),
     row=Row(risk=rows.approved, note=lambda given: {"url": rows.where(given.url), **rows.driven(given)}),
@@ -199,7 +200,7 @@ SNAPSHOT: Final = _verb(
     tool="browser_snapshot",
     takes=LiveParams,
     gives=Observed,
-    help="Show the current page as lines with refs. Refs of earlier observations are void from now on.",
+    help="Show the current page as lines with refs. Refs of earlier observations become invalid.",
     read_only=True,
     row=None,
 )
@@ -208,10 +209,10 @@ ACT: Final = _verb(
     command="live act",
     takes=ActParams,
     gives=Acted,
-    help="""Do one action on the current page, and show the page after it.
+    help="""Perform one action on the current page and show the page after it.
 
-    ACTION is a step as in an action file; its element is named by `ref`, of the last observation, or by a locator. A ref of an
-    older observation, or of an element that may be another one by now, is refused: `live.stale_ref`.
+    ACTION is a step as in an action file. Its element is given by a `ref` of the latest observation or by a locator. A ref of an
+    older observation, or of an element that may have been replaced since, is refused with `live.stale_ref`.
 
     \\b
     Examples of ACTION:
@@ -255,7 +256,7 @@ TYPE: Final = _verb(
     tool="browser_type",
     takes=TypeParams,
     gives=Acted,
-    help="Replace the content of a text field. Into a password field goes a secret, by its name.",
+    help="Replace the content of a text field. A password field takes a secret by its name, never a text.",
     row=Row(subject=_about, note=_note),
 )
 SELECT: Final = _verb(
@@ -273,7 +274,7 @@ PRESS: Final = _verb(
     tool="browser_press_key",
     takes=PressParams,
     gives=Acted,
-    help="Press a key on what has the focus.",
+    help="Press a key in the element that has the focus.",
     row=Row(subject=_about),
 )
 WAIT: Final = _verb(
@@ -282,7 +283,7 @@ WAIT: Final = _verb(
     tool="browser_wait_for",
     takes=WaitParams,
     gives=Acted,
-    help="Wait until a text is visible, or until the page is still.",
+    help="Wait until a text is visible, or until the page stops changing.",
     row=Row(subject=_about),
 )
 SCREENSHOT: Final = _verb(
@@ -291,9 +292,9 @@ SCREENSHOT: Final = _verb(
     tool="browser_take_screenshot",
     takes=ScreenshotParams,
     gives=Pictured,
-    help="""Take a picture of what the current page shows.
+    help="""Take a screenshot of the current page.
 
-    Password fields are covered. A page on which a secret of this live session stands readable is not pictured.
+    Password fields are covered. No screenshot is taken of a page that shows a secret of this live session in readable form.
     """,
     owner_fields=frozenset({"out"}),
     row=Row(subject=_about, note=lambda given: {"out": given.out}),
@@ -318,7 +319,7 @@ CLOSE: Final = _verb(
     tool="browser_close",
     takes=LiveParams,
     gives=LiveClosed,
-    help="End a live session: what was done in it is signed, and its pages are closed.",
+    help="Close a live session: sign its recordings and close its pages.",
     row=Row(subject=_about),
 )
 LIST: Final = _verb(
@@ -335,7 +336,7 @@ SHOW: Final = _verb(
     command="live show",
     takes=LiveParams,
     gives=LiveShown,
-    help="Show a live session: its limits, its pages, what was recorded, and why it ended.",
+    help="Show a live session: limits, pages, recorded sessions, and the reason why it ended.",
     read_only=True,
     row=None,
 )

@@ -13,7 +13,7 @@ from protocol import limits
 _SESSION: Final = argument("Id of the live session.", metavar="SESSION")
 _REF: Final = argument("The element, by its ref in the last observation, for example s3e5.", metavar="REF")
 _ELEMENT: Final = option(
-    "What the element is, in the caller's words; kept on the audit trail.", flag="-", max_length=200
+    "Description of the element by the caller; stored in the audit trail.", flag="-", max_length=200
 )
 _PROFILE: Final = option(
     "width_px, height_px, locale, timezone, reduced_motion or color_scheme of the browser. Repeat for more.",
@@ -25,13 +25,17 @@ _PROFILE: Final = option(
 class OpenParams(Params, frozen=True, kw_only=True):
     """``live.open``"""
 
-    url: Annotated[str, argument("Where to begin.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
-    title: Annotated[str, option("What the recording is called.  [default: the address]", max_length=200)] = ""
+    url: Annotated[str, argument("Start address.", metavar="URL", max_length=limits.URL_CHARS_MAX)]
+    title: Annotated[str, option("Title of the recording. [default: the address]", max_length=200)] = ""
     profile: Annotated[dict[str, Any], _PROFILE] = msgspec.field(default_factory=dict)
-    ttl: Annotated[int, option("Seconds until it ends.", ge=1, le=limits.LIVE_TTL_S_MAX)] = 1_800
-    idle: Annotated[int, option("Seconds without a call until it ends.", ge=1, le=limits.LIVE_IDLE_S_MAX)] = 600
-    actions: Annotated[int, option("Actions until it ends.", ge=1, le=limits.SESSION_STEPS_MAX)] = 200
-    pages: Annotated[int, option("Pages that may be open at a time.", ge=1, le=limits.LIVE_PAGES_MAX)] = 4
+    ttl: Annotated[int, option("Seconds until the live session ends.", ge=1, le=limits.LIVE_TTL_S_MAX)] = 1_800
+    idle: Annotated[
+        int, option("Seconds without a call until the live session ends.", ge=1, le=limits.LIVE_IDLE_S_MAX)
+    ] = 600
+    actions: Annotated[
+        int, option("Number of actions until the live session ends.", ge=1, le=limits.SESSION_STEPS_MAX)
+    ] = 200
+    pages: Annotated[int, option("Number of pages that may be open at a time.", ge=1, le=limits.LIVE_PAGES_MAX)] = 4
     secrets: Annotated[
         dict[str, str],
         option(
@@ -69,7 +73,7 @@ class ActParams(Params, frozen=True, kw_only=True):
     action: Annotated[
         str,
         argument(
-            "One step as in an action file, its element by ref or locator: 'click: {ref: s3e5}'.",
+            "One step as in an action file, with its element given by ref or locator: 'click: {ref: s3e5}'.",
             metavar="ACTION",
             max_length=limits.LIVE_STEP_CHARS_MAX,
         ),
@@ -103,12 +107,12 @@ class TypeParams(Params, frozen=True, kw_only=True):
     session: Annotated[str, _SESSION]
     ref: Annotated[str, _REF]
     text: Annotated[
-        str, argument("What the field holds afterwards.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX)
+        str, argument("The new content of the field.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX)
     ] = ""
     secret: Annotated[str, option("Type the secret of this name instead of a text.", metavar="NAME", max_length=64)] = (
         ""
     )
-    submit: Annotated[bool, option("Press Enter in the field then.")] = False
+    submit: Annotated[bool, option("Press Enter in the field afterwards.")] = False
     element: Annotated[str, _ELEMENT] = ""
 
     def __repr__(self) -> str:
@@ -132,7 +136,13 @@ class PressParams(Params, frozen=True, kw_only=True):
 
     session: Annotated[str, _SESSION]
     key: Annotated[
-        str, argument("Enter, Escape, Control+A … on what has the focus.", metavar="KEY", min_length=1, max_length=32)
+        str,
+        argument(
+            ("Enter, Escape, Control+A …; sent to the element that has the focus."),
+            metavar="KEY",
+            min_length=1,
+            max_length=32,
+        ),
     ]
 
 
@@ -143,7 +153,7 @@ class WaitParams(Params, frozen=True, kw_only=True):
     text: Annotated[
         str,
         option(
-            "Wait until this text is visible.  [default: until the page is still]",
+            "Wait until this text is visible. [default: wait until the page stops changing]",
             max_length=limits.ACTION_TEXT_CHARS_MAX,
         ),
     ] = ""
@@ -154,7 +164,9 @@ class ScreenshotParams(Params, frozen=True, kw_only=True):
     """``live.screenshot``"""
 
     session: Annotated[str, _SESSION]
-    out: Annotated[str, option("Write the PNG here instead of giving it back.", metavar="FILE", reads="path")] = ""
+    out: Annotated[str, option("Write the PNG to this file instead of returning it.", metavar="FILE", reads="path")] = (
+        ""
+    )
 
 
 class PagesParams(Params, frozen=True, kw_only=True):
@@ -164,12 +176,12 @@ class PagesParams(Params, frozen=True, kw_only=True):
     action: Annotated[
         Literal["list", "new", "close", "select"], argument("list, new, close or select.", metavar="WHAT")
     ] = "list"
-    index: Annotated[int | None, option("Which page, from 0; without, close means the current one.")] = None
-    url: Annotated[str, option("What a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
+    index: Annotated[int | None, option("Index of the page, from 0. [default for close: the current page]")] = None
+    url: Annotated[str, option("Address that a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
 
 
 class ListParams(Params, frozen=True, kw_only=True):
     """``live.list``"""
 
-    all: Annotated[bool, option("Those that have ended too.")] = False
+    all: Annotated[bool, option("Include live sessions that have ended.")] = False
     limit: Annotated[int, option("At most this many.", ge=1, le=1_000)] = 50

@@ -1,4 +1,4 @@
-"""The verbs of witness logs."""
+"""Verbs for witness logs: show, prove, audit, renew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol.log.log_proof import Finding, InclusionProof
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 PROOF_SUFFIX: Final = ".tmproof"
 
@@ -17,10 +17,14 @@ PROOF_SUFFIX: Final = ".tmproof"
 class ShowParams(Params, frozen=True, kw_only=True):
     """``log.show``; without a peer, this node's own log."""
 
-    peer: Annotated[str, option("What is held of this peer's log.", metavar="NAME")] = ""
+    peer: Annotated[str, option("Show what this node holds of this peer's log.", metavar="NAME")] = ""
     out: Annotated[
         str,
-        option("With --peer: write the proof that it signed two histories here.", metavar="FILE", reads="path"),
+        option(
+            "With --peer: write the proof of equivocation (two signed histories) to this file.",
+            metavar="FILE",
+            reads="path",
+        ),
     ] = ""
 
 
@@ -36,7 +40,7 @@ class ProveParams(Params, frozen=True, kw_only=True):
     ]
     out: Annotated[
         str,
-        option(f"Where the proof goes.  [default: ARTEFACT{PROOF_SUFFIX}]", metavar="FILE", reads="path"),
+        option(f"File to write the proof to.  [default: ARTEFACT{PROOF_SUFFIX}]", metavar="FILE", reads="path"),
     ] = ""
 
 
@@ -46,11 +50,11 @@ class PeerParams(Params, frozen=True, kw_only=True):
     peer: Annotated[str, option("Audit this peer's log instead.", metavar="NAME")]
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class ShownCosignature(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer has cosigned this node's log at this size."""
+    """A peer's cosignature of this node's log at one size."""
 
     node: str
     name: str
@@ -62,7 +66,7 @@ class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
     """A log as this node knows it."""
 
     log: str
-    """Origin; empty when nothing was seen of a peer's log yet."""
+    """Origin; empty if nothing of the peer's log has been seen yet."""
     node: str
     name: str
     size: int = 0
@@ -71,70 +75,70 @@ class ShownLog(msgspec.Struct, frozen=True, kw_only=True):
     """The signed note."""
     cosignatures: tuple[ShownCosignature, ...] = ()
     rollback: bool = False
-    """This node's store was restored from a copy: nothing is signed until `log renew`."""
+    """Whether this node's store was restored from a copy; nothing is signed until `log renew`."""
     frozen: str = ""
-    """Peers: the code of what is wrong with its log; empty when all is well."""
+    """For a peer: error code of the fault in its log; empty if there is none."""
     out: str = ""
-    """Where the proof of its equivocation was written."""
+    """File of the proof of equivocation."""
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """A proof and where it lies."""
+    """A proof and the file it was written to."""
 
     proof: InclusionProof
     finding: Finding
     out: str
-    """Path of the file; empty if none was asked for."""
+    """Path of the file; empty if none was requested."""
 
 
 class LogAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What an audit of one log found."""
+    """Result of auditing one log."""
 
     log: str
     """Origin."""
     size: int
     root: str
-    """Hex, computed again from the leaves."""
+    """Root hash in hex, recomputed from the leaves."""
     faults: tuple[str, ...]
 
 
 class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What an audit of all logs of this node found."""
+    """Result of auditing all logs of this node."""
 
     sound: bool
     logs: tuple[LogAudit, ...]
     artefacts: int
-    """Artefacts of this node in its store; each is in a log."""
+    """Number of this node's artefacts in its store that are in a log."""
     not_kept: dict[str, int]
-    """Entries, by kind, whose artefact is no longer (or was never) in the store: dropped deltas, crashes before sending."""
+    """Entries, by kind, whose artefact is not in the store: the delta was dropped, or the node crashed before it was sent."""
     not_logged: tuple[str, ...]
-    """Artefacts that are in no log, as kind and SHA-256."""
+    """Artefacts that are in no log, each with kind and SHA-256."""
 
 
 class PeerAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a peer showed of its log, asked for it just now."""
+    """What a peer showed of its log when it was asked for this audit."""
 
     sound: bool
-    """Whether it is ``current``, and the peer is not frozen."""
+    """Whether the standing is ``current`` and the peer is not frozen."""
     node: str
     standing: str
-    """``current``: it showed a head that was verified and is not older than the one held. ``silent``: it answered, and showed none.
-    ``behind``: an older one than is held. ``unproven``: one that does not continue what is held. ``contradicting``: two histories.
-    ``unreachable``: it did not answer."""
+    """``current``: it showed a verified head that is not older than the stored one. ``silent``: it answered without a head.
+    ``behind``: its head is older than the stored one. ``unproven``: its head is not proven to extend the stored one.
+    ``contradicting``: two histories. ``unreachable``: it did not answer."""
     code: str
-    """The error that says why it is not sound, if there is one."""
+    """Error that explains why it is not sound, if there is one."""
     log: str
-    """Origin of the log that is held; empty when none is."""
+    """Origin of the stored log; empty if there is none."""
     size: int
     root: str
     size_before: int
-    """Size of the checkpoint that was held before, which the new one continues."""
+    """Size of the previously stored checkpoint, which the new one extends."""
     seen_ms: int
-    """When it last showed a current head; 0 for never."""
+    """Time at which it last showed a current head; 0 for never."""
     renewed_ms: int
-    """When it last opened another log; 0 for never."""
+    """Time at which it last opened a new log; 0 for never."""
     restored: bool
-    """Whether it said then that it had lost entries."""
+    """Whether it declared then that entries were lost."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -144,7 +148,7 @@ SHOW: Final = Verb(
     command="log show",
     takes=ShowParams,
     gives=ShownLog,
-    help="Show the log: its name, size, root, and which peers cosigned it.",
+    help="Show the witness log: name, size, root hash, and the peers that cosigned it.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     owner_fields=frozenset({"out"}),
@@ -158,7 +162,7 @@ PROVE: Final = Verb(
     gives=Proven,
     help="""Prove that an artefact is in the log of the node that signed it.
 
-    ARTEFACT is a session id, a bundle file, or the SHA-256 of an envelope. A peer's artefact is proved by the peer.
+    ARTEFACT is a session id, a bundle file, or the SHA-256 of an envelope. For a peer's artefact the peer is asked for the proof.
 
     \b
     Example:
@@ -172,7 +176,7 @@ AUDIT: Final = Verb(
     name="log.audit",
     takes=NoParams,
     gives=OwnAudit,
-    help="Check the log from end to end: every artefact in the store is in it, and its root is computed again.",
+    help="Check the whole log: every artefact in the store must be in it, and the root hash is recomputed.",
     callers=OWNER_ONLY,
     row=None,
 )
@@ -180,10 +184,10 @@ AUDIT_PEER: Final = Verb(
     name="log.audit_peer",
     takes=PeerParams,
     gives=PeerAudit,
-    help="""Have a peer show that its log continues what was seen of it.
+    help="""Ask a peer to prove that its log extends what this node has seen of it.
 
-    Its standing is one of: current, silent (it answered and showed no head), behind (an older head than is held), unproven,
-    contradicting, unreachable; only current is sound. On the command line it is `log audit --peer NAME`.
+    The standing is one of: current, silent (it answered without a head), behind (its head is older than the stored one),
+    unproven, contradicting, unreachable. Only current is sound. On the command line it is `log audit --peer NAME`.
     """,
     callers=OWNER_ONLY,
     row=None,
@@ -193,10 +197,10 @@ RENEW: Final = Verb(
     command="log renew",
     takes=NoParams,
     gives=ShownLog,
-    help="""Open a new log, signed and naming the old one.
+    help="""Open a new log that is signed and refers to the old one.
 
-    For a node whose data directory was restored from a copy: its peers hold a later state of its log than it has itself, so it must
-    not go on writing it. Run it while the peers can be reached.
+    Use it after the data directory was restored from a copy. The peers then hold a later state of the log than the node itself,
+    so the node must not append to that log. Run it while the peers can be reached.
     """,
     callers=OWNER_ONLY,
     row=Row(),

@@ -1,4 +1,4 @@
-"""The verbs about the node as a whole: who it is, how it is, and who is around."""
+"""Verbs for the node as a whole: status, peers, metrics, health checks, discovery."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from node.verbs.verb import ANY_SCOPE, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row
 from protocol import limits
 from protocol.trust.grants import Grants
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 
 class KnockParams(Params, frozen=True, kw_only=True):
     """``node.knock``"""
 
-    address: Annotated[str, argument("Where the other node is reached.", metavar="https://HOST:PORT")]
+    address: Annotated[str, argument("Address of the other node.", metavar="https://HOST:PORT")]
     public_key: Annotated[
-        str, option("The other node's public key (`node status --json` there).", flag="--key", metavar="HEX")
+        str, option("Public key of the other node (`node status --json` there shows it).", flag="--key", metavar="HEX")
     ]
-    node: Annotated[str, option("Its node id (as there); needed once it has changed its key.", metavar="ID")] = ""
+    node: Annotated[
+        str, option("Its node id (shown by the same command); required if it has changed its key.", metavar="ID")
+    ] = ""
 
 
 class DoctorParams(Params, frozen=True, kw_only=True):
@@ -36,14 +38,14 @@ class DiscoverParams(Params, frozen=True, kw_only=True):
     seconds: Annotated[int, option("How long to listen.", metavar="N", ge=1, le=limits.DISCOVERY_SECONDS_MAX)] = 3
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How often something was refused; the counts go on over restarts."""
+    """Counts of refused requests; they are kept across restarts."""
 
     since_ms: int
-    """Since when it is counted."""
+    """Start of the counting."""
     total: int
     by_code: dict[str, int]
     by_place: dict[str, int]
@@ -52,7 +54,7 @@ class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Who this node is, whether it runs, and what it is doing."""
+    """Identity of this node, whether it runs, and its current work."""
 
     node: str
     short: str
@@ -63,7 +65,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     serving: bool
     address: str
     revoked_s: int | None
-    """Since when this node is revoked by its own word; None while it is active."""
+    """Time from which this node has revoked itself; None while it is active."""
     log: str
     """Origin of its witness log."""
     log_size: int
@@ -71,7 +73,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a peer holds a later state of the log than this node does."""
     peers_frozen: int
     peers_silent: int
-    """How many peers do not show a current head of their log."""
+    """Number of peers that do not show a current head of their log."""
     peers: int
     peers_distrusted: int
     notices: int
@@ -80,28 +82,28 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     audit_rows: int
     refusals: RefusalCounts
     peer_disk: dict[str, int]
-    """Bytes by node id."""
+    """Bytes, by node id."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """A connection this node keeps open, or tries to."""
+    """A connection that this node keeps open, or tries to open."""
 
     state: Literal["connecting", "open", "waiting"]
     since_ms: int
     failures: int = 0
-    """In a row."""
+    """Consecutive failures."""
     error: str = ""
     """Code of the last failure."""
     message: str = ""
     next_try_ms: int = 0
-    """When it will be tried again, while ``waiting``."""
+    """Time of the next attempt, while ``waiting``."""
 
 
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about the ways between this node and a peer."""
+    """What is known about the connections between this node and a peer."""
 
     way: str
-    """How it was last reached: an address, ``held``, or empty."""
+    """How the peer was last reached: an address, ``held`` (a connection that it keeps open), or empty."""
     holds: bool
     """Whether the peer keeps a connection open to this node."""
     held: Hold | None
@@ -109,65 +111,65 @@ class Ways(msgspec.Struct, frozen=True, kw_only=True):
     """Code of the last failure; empty after a success."""
     message: str
     clock_apart_ms: int | None
-    """How far its clock is ahead of this node's."""
+    """How far the peer's clock is ahead of this node's clock."""
 
 
 class PeerLog(msgspec.Struct, frozen=True, kw_only=True):
     """What a peer showed of its witness log."""
 
     number: int | None
-    """Of the log that is held; None when none is."""
+    """Number of the stored log; None if there is none."""
     size: int
     shown: str
     """``current``, ``silent``, ``behind``, ``unproven``, ``contradicting``; empty before the first sync."""
     since_ms: int
-    """Since when it has been so."""
+    """Time since which it has this standing."""
     current_ms: int
-    """When it last showed a current head; 0 for never."""
+    """Time at which it last showed a current head; 0 for never."""
     renewed_ms: int
-    """When it last opened another log; 0 for never."""
+    """Time at which it last opened a new log; 0 for never."""
     restored: bool
-    """Whether it said then that it had lost entries."""
+    """Whether it declared then that entries were lost."""
     trouble: str
-    """What is wrong, in words; empty when nothing is."""
+    """Description of the fault; empty if there is none."""
 
 
 class Peer(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer, as this node knows it."""
+    """What this node knows about a peer."""
 
     node: str
     name: str
     addresses: tuple[str, ...]
     grants: Grants
-    """What it may do here."""
+    """Its grants at this node."""
     granted_us: Grants
-    """What this node may do there, as the peer said last."""
+    """This node's grants at the peer, as the peer last reported them."""
     paired_ms: int
     seen_ms: int
     standing: str
-    """Why it is not relied on; empty when it is."""
+    """Error code that says why it is not relied on; empty if it is."""
     distrusted_ms: int
     distrust_reason: str
     notices: list[ShownNotice]
-    """What it says about nodes that it distrusts."""
+    """Notices of the nodes that it distrusts."""
     reach: Ways
     log: PeerLog
 
 
 class Myself(msgspec.Struct, frozen=True, kw_only=True):
-    """Who calls, and what it may call."""
+    """The caller and the verbs that it may call."""
 
     caller: str
-    """As the audit trail names it: `owner`, or `agent:` and the name of the agent."""
+    """Name in the audit trail: `owner`, or `agent:` and the name of the agent."""
     scopes: tuple[str, ...]
-    """What an agent was granted; empty for the owner, who needs none."""
+    """Scopes of an agent; empty for the owner, who needs none."""
     origins: tuple[str, ...]
-    """The only origins that its browser runs may contact; empty for all that the configuration allows."""
+    """Origins that its browser runs may contact; empty for all that the configuration allows."""
     verbs: tuple[str, ...]
 
 
 class PeerList(msgspec.Struct, frozen=True, kw_only=True):
-    """The peers of this node; those that are distrusted come last."""
+    """The peers of this node, distrusted ones last."""
 
     peers: list[Peer]
 
@@ -181,7 +183,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric with its values, named as Prometheus names them."""
+    """One metric with its values; the fields are named as in Prometheus."""
 
     name: str
     type: str
@@ -190,15 +192,15 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
-    """The metrics of a moment."""
+    """The metrics at one moment."""
 
     text: str
-    """In the text format of Prometheus."""
+    """The metrics in the text format of Prometheus."""
     metrics: list[Measured]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding."""
+    """The result of one check."""
 
     name: str
     status: Literal["ok", "warn", "fault"]
@@ -207,21 +209,21 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """All findings; healthy when none is a fault."""
+    """All results; healthy if none is a fault."""
 
     healthy: bool
     checks: tuple[Check, ...]
 
 
 class Nearby(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that announces itself on the local network. Anybody can announce anything."""
+    """A node that announces itself on the local network. The announcement is not authenticated."""
 
     short: str
     addresses: tuple[str, ...]
     standing: str
-    """What it is to this node, in words."""
+    """How this node knows it: peer, unknown and so on."""
     next: str
-    """What to do next, in words."""
+    """The suggested next step."""
 
 
 class NearbyList(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,9 +236,9 @@ class Knocked(msgspec.Struct, frozen=True, kw_only=True):
     """How the other node answered."""
 
     refused: bool
-    """Whether it refused for want of trust or of a scope."""
+    """Whether it refused because it does not trust this node or grants it no scope."""
     code: str
-    """Of its answer; empty when it did what was asked."""
+    """Error code of its answer; empty if it did what was asked."""
     message: str
 
 
@@ -246,7 +248,7 @@ STATUS: Final = Verb(
     name="node.status",
     command="node status",
     gives=Status,
-    help="Say who this node is, whether it runs, and what it is doing.",
+    help="Show who this node is, whether it runs, and what it is doing.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -256,7 +258,7 @@ WHOAMI: Final = Verb(
     name="node.whoami",
     command="node whoami",
     gives=Myself,
-    help="Say as whom this command calls the node, and which verbs that caller may call.",
+    help="Show which caller this command acts as, and which verbs that caller may call.",
     callers=OWNER_AND_AGENTS,
     scope=ANY_SCOPE,
     read_only=True,
@@ -266,7 +268,7 @@ PEERS: Final = Verb(
     name="node.peers",
     command="node peers",
     gives=PeerList,
-    help="List the peers of this node and what each may do here; those that are distrusted come last.",
+    help="List the peers of this node and their grants; distrusted peers come last.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -278,8 +280,9 @@ METRICS: Final = Verb(
     gives=Metrics,
     help="""Print the node's metrics in the text format of Prometheus, or with --json as values.
 
-    What was refused by place, code and peer; peers, searches, queues, disk used for each peer, the longest block of the loop. With
-    `metrics: {port: 9464}` in the configuration a serving node gives the same at http://127.0.0.1:9464/metrics.
+    Metrics cover refusals by place, code and peer; peers, searches, queues, disk use of each peer, and the longest block of
+    the event loop. With `metrics: {port: 9464}` in the configuration, a running node serves the same text at
+    http://127.0.0.1:9464/metrics.
     """,
     callers=OWNER_AND_AGENTS,
     scope="read",
@@ -291,9 +294,9 @@ DOCTOR: Final = Verb(
     command="node doctor",
     takes=DoctorParams,
     gives=Health,
-    help="""Check everything this node needs; each fault comes with a remedy.
+    help="""Check everything this node needs, and give a remedy for each fault.
 
-    Where the witness key or the store does not open, that is one fault, and what needs neither is checked all the same.
+    A witness key or store that cannot be opened counts as one fault; the checks that need neither are still made.
     """,
     callers=OWNER_ONLY,  # it starts a browser and calls every peer
     read_only=True,
@@ -304,10 +307,10 @@ DISCOVER: Final = Verb(
     command="node discover",
     takes=DiscoverParams,
     gives=NearbyList,
-    help="""List the nodes that announce themselves on the local network: known, not trusted.
+    help="""List the nodes that announce themselves on the local network.
 
-    Anybody on the network can announce anything. A node becomes a peer by an invite only, whoever is listed here. A node announces
-    itself when its configuration says `discovery: {announce: true}`.
+    An announcement is not authenticated, and being listed gives a node no trust: a node becomes a peer only by pairing. A
+    node announces itself if its configuration has `discovery: {announce: true}`.
     """,
     callers=OWNER_AND_AGENTS,
     scope="read",
@@ -319,11 +322,11 @@ KNOCK: Final = Verb(
     command="node knock",
     takes=KnockParams,
     gives=Knocked,
-    help="""Try to send a signed delta to a node that is not a peer, and show its refusal.
+    help="""Send a signed delta to a node that is not a peer, and show how it refuses.
 
-    For those who must check that a node lets no stranger in. Exit code 0 when it refused for want of trust or of a scope, and 1
-    when it heard this node out. Whatever else happens shows neither: it is an error with its own exit code (3 or 4), so with
-    nobody there, another program, or a node that holds another key than `--key`.
+    This tests that a node rejects strangers. Exit code 0 if it refused because it does not trust this node or grants it no scope;
+    exit code 1 if it accepted the message. Any other outcome proves neither and is an error with its own exit code (3 or
+    4): nothing listens there, another program answers, or the node has another key than `--key`.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.public_key),

@@ -1,4 +1,4 @@
-"""The verbs about who becomes a peer, and what peers may do here."""
+"""Verbs to pair with other nodes, and to change what peers may do here."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from node.verbs.verb import OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.trust.grants import Grants
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _GRANT: Final = option(
     "What the other node may do here: SCOPE or SCOPE=ORIGIN,…; repeat for more.  [default: nothing but status]",
     metavar="GRANTS",
 )
-_ASK: Final = option("What this node would like to do there: shown there, granted there.", metavar="GRANTS")
+_ASK: Final = option(
+    "Scopes to request at the other node. They are shown there; only the person there can grant them.",
+    metavar="GRANTS",
+)
 _FINGERPRINT: Final = option(
-    "The other node's id or public key (`node id` there), in the place of a person who compares digits.", metavar="ID"
+    "The other node's id or public key (`node id` there shows them), for use in scripts: it replaces the "
+    "comparison of digits.",
+    metavar="ID",
 )
 _PEER: Final = argument("The peer: its name, short id or id.")
-_GRANTS: Final = argument("The scopes; an origin bounds the scope before it.", metavar="SCOPE[=ORIGIN,…]…")
+_GRANTS: Final = argument("The scopes; an origin limits the scope before it.", metavar="SCOPE[=ORIGIN,…]…")
 
 
 class InviteParams(Params, frozen=True, kw_only=True):
@@ -30,7 +35,9 @@ class InviteParams(Params, frozen=True, kw_only=True):
 
     grant: Annotated[tuple[str, ...], _GRANT] = ()
     ask: Annotated[tuple[str, ...], _ASK] = ()
-    minutes: Annotated[int, option("How long it is valid.", metavar="N", ge=1, le=limits.INVITE_MINUTES_MAX)] = 10
+    minutes: Annotated[
+        int, option("How long the invite is valid.", metavar="N", ge=1, le=limits.INVITE_MINUTES_MAX)
+    ] = 10
 
 
 class JoinParams(Params, frozen=True, kw_only=True):
@@ -64,8 +71,8 @@ class PairBeginParams(Params, frozen=True, kw_only=True):
 class PairConfirmParams(Params, frozen=True, kw_only=True):
     """``node.pair_confirm``"""
 
-    meeting: Annotated[str, option("As `node.pair_wait` or `node.pair_begin` gave it.", flag="-")]
-    agreed: Annotated[bool, option("Whether the digits are the same, and it is the node that was meant.", flag="-")]
+    meeting: Annotated[str, option("The id that `node.pair_wait` or `node.pair_begin` returned.", flag="-")]
+    agreed: Annotated[bool, option("Whether the digits are the same and the node is the intended one.", flag="-")]
 
 
 class GrantParams(Params, frozen=True, kw_only=True):
@@ -73,7 +80,7 @@ class GrantParams(Params, frozen=True, kw_only=True):
 
     peer: Annotated[str, _PEER]
     grants: Annotated[tuple[str, ...], _GRANTS]
-    only: Annotated[bool, option("The named scopes are for these origins and for no others.")] = False
+    only: Annotated[bool, option("Replace the origins of these scopes instead of adding to them.")] = False
 
 
 class UngrantParams(Params, frozen=True, kw_only=True):
@@ -83,54 +90,54 @@ class UngrantParams(Params, frozen=True, kw_only=True):
     grants: Annotated[tuple[str, ...], _GRANTS]
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class Invited(msgspec.Struct, frozen=True, kw_only=True):
     """A new invite."""
 
     invite: str
-    """The text that the other node joins with. Whoever holds it can pair, once."""
+    """The invite. Whoever has it can pair, once."""
     expires_s: int
     unasked: list[str]
-    """Scopes of the grant that nothing asks for yet."""
+    """Granted scopes that no part of trailmesh uses yet."""
 
 
 class OtherNode(msgspec.Struct, frozen=True, kw_only=True):
-    """The other side of a pairing: who it is, what it asks for, and what each may do at the other."""
+    """The other side of a pairing: identity, requested scopes, and the grants in both directions."""
 
     node: str
     short: str
     fingerprint: str
-    """Six words for people to compare."""
+    """Six words that people can compare."""
     name: str
-    """As it calls itself: no proof of anything."""
+    """Its name, chosen by itself and not verified."""
     addresses: tuple[str, ...]
     asks: Grants
     grants: Grants
-    """What it may do here."""
+    """Its grants at this node."""
     granted_us: Grants
-    """What this node may do there."""
+    """This node's grants there."""
     unasked: list[str]
-    """Scopes of ``grants`` that nothing asks for yet."""
+    """Scopes of ``grants`` that no part of trailmesh uses yet."""
 
 
 class MetNode(OtherNode, frozen=True, kw_only=True):
-    """The other side, and what it could do here before this pairing."""
+    """The other side, and its grants here before this pairing."""
 
     had: Grants | None
-    """None for a node that was no peer."""
+    """None if it was not a peer before."""
 
 
 class Met(msgspec.Struct, frozen=True, kw_only=True):
-    """Two nodes that have met, and trust each other once the people at both have confirmed."""
+    """A pairing in progress. The two nodes trust each other once the people at both have confirmed."""
 
     meeting: str
-    """Its id, for `node.pair_confirm`."""
+    """Id of this pairing, for `node.pair_confirm`."""
     digits: str
     """Seven digits for the two people to compare."""
     pinned: bool
-    """Whether a fingerprint has said already that it is the right node."""
+    """Whether a given fingerprint has already identified the other node."""
     other: MetNode
 
 
@@ -142,11 +149,11 @@ class Regranted(msgspec.Struct, frozen=True, kw_only=True):
     before: Grants
     after: Grants
     ended: list[str]
-    """Searches and leases that are not covered any more."""
+    """Searches and leases that ended because the grants no longer cover them."""
     told: bool
-    """Whether the peer was reached."""
+    """Whether the peer could be reached."""
     unasked: list[str] = []
-    """Scopes that were granted and that nothing asks for yet."""
+    """Granted scopes that no part of trailmesh uses yet."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -156,10 +163,10 @@ INVITE: Final = Verb(
     command="node invite",
     takes=InviteParams,
     gives=Invited,
-    help="""Print an invite for one other node. It works once, for a few minutes; whoever holds it can pair.
+    help="""Print an invite for one other node. An invite works once and for a few minutes. Whoever has it can pair.
 
     \b
-    Presets: explore (take part in searches), audit (read sessions). Without origins a grant is for every site.
+    Presets: explore (take part in searches), audit (read sessions). A grant without origins covers every site.
     Example, on both machines:
       trailmesh node invite --grant explore=https://shop.example,https://*.shop.example
       trailmesh node join --peer tmi1.… --grant explore
@@ -173,7 +180,7 @@ JOIN: Final = Verb(
     gives=MetNode,
     help="""Pair with the node that printed an invite.
 
-    The invite carries the other node's identity and a one-time token: nothing more is asked.
+    The invite contains the other node's identity and a one-time token; no other confirmation is needed.
     """,
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"grant": ", ".join(given.grant)}),
@@ -182,9 +189,9 @@ PAIR_WAIT: Final = Verb(
     name="node.pair_wait",
     takes=PairWaitParams,
     gives=Met,
-    help="""Wait at an address for one other node to pair without an invite.
+    help="""Listen at an address until one other node joins to pair without an invite.
 
-    Neither node trusts the other before `node.pair_confirm` was said at both.
+    Neither node trusts the other until `node.pair_confirm` has been called at both.
     """,
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"grant": ", ".join(given.grant), "expects": given.fingerprint}),
@@ -193,9 +200,9 @@ PAIR_BEGIN: Final = Verb(
     name="node.pair_begin",
     takes=PairBeginParams,
     gives=Met,
-    help="""Meet the node that waits at an address, to pair without an invite.
+    help="""Connect to a node that waits at an address, to pair without an invite.
 
-    Neither node trusts the other before `node.pair_confirm` was said at both.
+    Neither node trusts the other until `node.pair_confirm` has been called at both.
     """,
     callers=OWNER_ONLY,
     row=Row(
@@ -210,7 +217,7 @@ PAIR_CONFIRM: Final = Verb(
     name="node.pair_confirm",
     takes=PairConfirmParams,
     gives=OtherNode,
-    help="Say of two nodes that have met whether they are to pair, and wait for the word of the person there.",
+    help="Confirm or reject a pairing, then wait for the decision of the person at the other node.",
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"agreed": "yes" if given.agreed else "no"}),
 )
@@ -219,9 +226,8 @@ GRANT: Final = Verb(
     command="node grant",
     takes=GrantParams,
     gives=Regranted,
-    help="""Let a peer do more here. Acts at once.
-
-    Without origins a scope is for every site. `https://*.shop.example` is every site below that domain, not the domain itself.
+    help="""Grant more scopes to a peer. Takes effect at once. A scope without origins covers every site.
+    `https://*.shop.example` covers every host below that domain, not the domain itself.
 
     \b
     Examples:
@@ -243,9 +249,8 @@ UNGRANT: Final = Verb(
     command="node ungrant",
     takes=UngrantParams,
     gives=Regranted,
-    help="""Take something away that a peer may do here. Acts at once: searches and leases it covered are ended.
-
-    A scope without origins is taken away whole. The peer stays a peer, and keeps `status`.
+    help="""Withdraw scopes from a peer. Takes effect at once: searches and leases that depended on the scope are ended. A
+    scope named without origins is withdrawn completely. The peer stays a peer and keeps `status`.
 
     \b
     Examples:

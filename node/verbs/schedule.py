@@ -1,4 +1,4 @@
-"""The verbs of schedules."""
+"""Verbs for schedules: add, list, show, run now, pause, resume, remove."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from node.verbs.explore import RunParams
 from node.verbs.verb import OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _TIME_S_MAX: Final = 253_402_300_799  # the end of the year 9999
 _SCHEDULE: Final = argument("Id of the schedule.", metavar="SCHEDULE")
@@ -24,12 +24,14 @@ class AddParams(RunParams, frozen=True, kw_only=True):
     alone: Annotated[bool, option("Explore without peers.")] = False
     cron: Annotated[
         str,
-        option("When, as a cron expression: minute hour day month weekday.", metavar="EXPRESSION", max_length=_CHARS),
+        option(
+            "Due times as a cron expression: minute hour day month weekday.", metavar="EXPRESSION", max_length=_CHARS
+        ),
     ] = ""
     every_s: Annotated[
         int,
         option(
-            "When, as an interval: 90s, 15m, 6h, 1d.",
+            "Due times as an interval: 90s, 15m, 6h, 1d.",
             flag="--every",
             metavar="TIME",
             reads="duration",
@@ -43,7 +45,7 @@ class AddParams(RunParams, frozen=True, kw_only=True):
     jitter_s: Annotated[
         int,
         option(
-            "Begin up to this much later than due, by chance.",
+            "Jitter: begin each run later than its due time by a random delay of at most this length.",
             flag="--jitter",
             metavar="TIME",
             reads="duration",
@@ -54,17 +56,25 @@ class AddParams(RunParams, frozen=True, kw_only=True):
     expires_s: Annotated[
         int,
         option(
-            "Run no more from this UTC time on.", flag="--expires", metavar="TIME", reads="utc", ge=0, le=_TIME_S_MAX
+            "UTC time of expiry: no run begins at or after it.",
+            flag="--expires",
+            metavar="TIME",
+            reads="utc",
+            ge=0,
+            le=_TIME_S_MAX,
         ),
     ] = 0
     misfire: Annotated[
         Literal["run-once", "skip"],
-        option("Of due times that passed while the node did not run: run the last one late, or none."),
+        option(
+            "Misfire policy for due times that passed while the node was not running: run the last one late, or none."
+        ),
     ] = "run-once"
     origins: Annotated[
         list[str],
         option(
-            "Let its runs visit only this origin, and search without peers. Repeat for more.  [default: all of the configuration]",
+            "Let its runs visit only this origin, and search without peers. Repeat for more.  [default: all that "
+            "the configuration allows]",
             flag="--origin",
             metavar="ORIGIN",
             max_length=limits.SCHEDULE_ORIGINS_MAX,
@@ -72,16 +82,21 @@ class AddParams(RunParams, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=list)
     notify_on: Annotated[
         Literal["failed", "ended"],
-        option("Tell the webhook and the command of runs that failed, or of all that ended."),
+        option("When to call the webhook and the command: after failed runs, or after every run."),
     ] = "failed"
     notify_webhook: Annotated[
         str,
-        option("Tell it by POST to this address: https, or http on this machine.", metavar="URL", max_length=_CHARS),
+        option(
+            "Webhook: send the notification by POST to this address (https; http only on this machine).",
+            metavar="URL",
+            max_length=_CHARS,
+        ),
     ] = ""
     notify_command: Annotated[
         list[str],
         option(
-            "Tell it to this program on its standard input: its absolute path and arguments, no shell.",
+            "Command: start this program with the notification on its standard input. Absolute path and "
+            "arguments; no shell is used.",
             metavar="COMMAND",
             reads="words",
             max_length=limits.SCHEDULE_COMMAND_WORDS_MAX,
@@ -99,15 +114,15 @@ class ShowParams(Params, frozen=True, kw_only=True):
     """``schedule.show``"""
 
     schedule: Annotated[str, _SCHEDULE]
-    runs: Annotated[int, option("How many of the last runs.", ge=0, le=limits.SCHEDULE_RUNS_MAX)] = 10
-    due: Annotated[int, option("How many of the next due times.", ge=0, le=100)] = 3
+    runs: Annotated[int, option("Show this many of the last runs.", ge=0, le=limits.SCHEDULE_RUNS_MAX)] = 10
+    due: Annotated[int, option("Show this many of the next due times.", ge=0, le=100)] = 3
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node did in a run."""
+    """The work of one node in a run."""
 
     node: str
     name: str
@@ -117,21 +132,21 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one due time."""
+    """The record of one due time."""
 
     schedule: str
     due_ms: int
     status: Literal["running", "done", "failed", "skipped", "coalesced", "missed", "interrupted"]
     manual: bool
-    """Whether it was run by hand; ``due_ms`` is when."""
+    """Whether it was started by hand; ``due_ms`` is the time of the start."""
     started_ms: int
     ended_ms: int
     search: str
-    """Chosen before it begins: of a run that could not begin there is no such search."""
+    """Id of the search. It is chosen before the run begins, so a run that could not begin has an id but no search."""
     session: str
-    """The recorded session of what was found."""
+    """Recorded session of the path that was found."""
     reason: str
-    """Error code of why it is not done."""
+    """Error code that says why it did not succeed."""
     spend: list[Spent]
 
 
@@ -141,13 +156,13 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     schedule: str
     state: Literal["active", "paused", "expired"]
     reason: str
-    """Error code of why the node paused it; empty if its owner did."""
+    """Error code that says why the node paused it; empty if its owner did."""
     failures: int
-    """Failed runs in a row."""
+    """Consecutive failed runs."""
     goal: str
     start_url: str
     peers: list[str] | None
-    """Names; None for every peer that lets us assign branches."""
+    """Names of the peers; None for every peer that grants us ``branch:assign``."""
     seconds: int
     cron: str
     every_s: int
@@ -156,17 +171,17 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     expires_s: int
     misfire: str
     scopes: list[str]
-    """What its runs were granted when it was made."""
+    """Scopes of its runs, fixed when it was created."""
     origins: list[str]
     notify_on: str
     notify_webhook: str
-    """Its origin: the rest of the address may be a secret."""
+    """Origin of the webhook; the rest of the address may be secret."""
     notify_command: str
-    """Its program, without arguments."""
+    """Program of the command, without its arguments."""
     created_ms: int
     next_due_ms: list[int]
     runs: list[Ran]
-    """The newest first."""
+    """Newest first."""
 
 
 class ScheduleList(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,11 +199,11 @@ ADD: Final = Verb(
     command="explore schedule add",
     takes=AddParams,
     gives=Scheduled,
-    help="""Run a search again and again: at the times of a cron expression, or at an interval.
+    help="""Run a search repeatedly: at the times of a cron expression, or at an interval.
 
-    The search is what `explore run` takes. It runs while the node serves, in the name of the schedule; what it may do is settled
-    now. Each due time gets one record: a run never overlaps the one before it, and due times that pass while the node is down are
-    coalesced or missed.
+    The options of the search are those of `explore run`. Runs take place only while the node is running. Their caller is the
+    schedule, with permissions that are fixed now. Each due time gets exactly one record. A run never overlaps the one before it;
+    due times that pass while the node is down are recorded as coalesced or missed.
 
     \b
     Example:
@@ -203,7 +218,7 @@ LIST: Final = Verb(
     command="explore schedule ls",
     takes=NoParams,
     gives=ScheduleList,
-    help="List the schedules: when each is due next, and how its last run ended.",
+    help="List the schedules with their next due time and the result of the last run.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -214,7 +229,7 @@ SHOW: Final = Verb(
     command="explore schedule show",
     takes=ShowParams,
     gives=Scheduled,
-    help="Show a schedule: its next due times, and what became of the last ones.",
+    help="Show a schedule: its next due times and its last runs.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -225,9 +240,9 @@ RUN_NOW: Final = Verb(
     command="explore schedule run-now",
     takes=ScheduleParams,
     gives=Ran,
-    help="""Run a schedule at once, also while it is paused, and wait for the end. Ctrl-C ends the run.
+    help="""Run a schedule now, even while it is paused, and wait for the end. Ctrl-C ends the run.
 
-    Its due times stay what they are.
+    Its due times do not change.
     """,
     callers=OWNER_ONLY,
     row=_SUBJECT,
@@ -237,7 +252,7 @@ PAUSE: Final = Verb(
     command="explore schedule pause",
     takes=ScheduleParams,
     gives=Scheduled,
-    help="Pause a schedule: it has no due times until it is resumed. A run that is going on ends at its next step.",
+    help="Pause a schedule: no run becomes due until it is resumed. A run in progress ends at its next step.",
     callers=OWNER_ONLY,
     row=_SUBJECT,
 )
@@ -246,7 +261,7 @@ RESUME: Final = Verb(
     command="explore schedule resume",
     takes=ScheduleParams,
     gives=Scheduled,
-    help="Resume a schedule that was paused, by hand or because its runs failed: it is due again from now on.",
+    help="Resume a schedule that was paused, by hand or because its runs failed. Due times before now are not made up.",
     callers=OWNER_ONLY,
     row=_SUBJECT,
 )
@@ -255,9 +270,10 @@ REMOVE: Final = Verb(
     command="explore schedule rm",
     takes=ScheduleParams,
     gives=Scheduled,
-    help="""Remove a schedule and the records of its due times. A run that is going on ends at its next step.
+    help="""Remove a schedule and the records of its due times. A run in progress ends at its next step.
 
-    Its searches and sessions stay (`trailmesh explore rm`, `trailmesh session rm`), and so does what the audit trail says.
+    Its searches and sessions are kept (`trailmesh explore rm` and `trailmesh session rm` remove them), and so are its rows in
+    the audit trail.
     """,
     callers=OWNER_ONLY,
     row=_SUBJECT,

@@ -1,4 +1,4 @@
-"""The verbs of recorded sessions."""
+"""Verbs for recorded sessions: record, list, show, verify, export, import, replay, remove."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from protocol import limits
 from protocol.recording.replay import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
 
-# --- what they take --------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 _SESSION: Final = argument("Id of the session.", metavar="SESSION")
 _SECRETS: Final = option(
-    "A secret the actions name, read from a file. Repeat for more.",
+    "A secret that the actions name, read from a file. Repeat for more.",
     flag="--secret",
     metavar="NAME=@FILE",
     reads="secrets",
@@ -31,8 +31,8 @@ _APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.m
 class RecordParams(Params, frozen=True, kw_only=True):
     """``session.record``"""
 
-    actions: Annotated[str, argument("The text of the action file.", metavar="ACTIONS", reads="file")]
-    name: Annotated[str, option("What the recording is called if its file gives no title.", flag="-")] = ""
+    actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
+    name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
     secrets: Annotated[dict[str, str], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[str, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
@@ -44,7 +44,7 @@ class RecordParams(Params, frozen=True, kw_only=True):
 class ListParams(Params, frozen=True, kw_only=True):
     """``session.list``"""
 
-    text: Annotated[str, argument("Searched in title, address and id.", metavar="TEXT")] = ""
+    text: Annotated[str, argument("Only sessions with this text in title, address or id.", metavar="TEXT")] = ""
     limit: Annotated[int, option("At most this many.", ge=1, le=limits.LIST_ROWS_MAX)] = 50
 
 
@@ -71,7 +71,7 @@ class ExportParams(Params, frozen=True, kw_only=True):
         str,
         option("Where to write the bundle.  [default: <session>.tmsession]", metavar="FILE", reads="path"),
     ] = ""
-    force: Annotated[bool, option("Replace the file if there is one.")] = False
+    force: Annotated[bool, option("Replace the file if it exists.")] = False
 
 
 class ImportParams(Params, frozen=True, kw_only=True):
@@ -84,15 +84,22 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     """``session.replay``"""
 
     session: Annotated[str, _SESSION]
-    base_url: Annotated[str, option("Replay at another origin, for example a staging server.", metavar="URL")] = ""
+    base_url: Annotated[
+        str, option("Replay at another origin, for example that of a staging server.", metavar="URL")
+    ] = ""
     out: Annotated[
         str,
-        option("Write the signed replay report here, for the recorder to verify.", metavar="FILE", reads="path"),
+        option(
+            "Write the signed replay report to this file, so that the recording node can verify it.",
+            metavar="FILE",
+            reads="path",
+        ),
     ] = ""
     on_mismatch: Annotated[
         Literal["stop", "go"],
         option(
-            "After a step that did not match: stop before the next step that writes (risk class 3 and up), or perform it too."
+            "After a step that did not match: stop before the next step that writes (risk class 3 or higher), or "
+            "go on and perform it."
         ),
     ] = "stop"
     secrets: Annotated[dict[str, str], _SECRETS] = msgspec.field(default_factory=dict)
@@ -103,16 +110,16 @@ class ReplayParams(Params, frozen=True, kw_only=True):
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
 
 
-# --- what they give --------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 class RecordedSession(Session, frozen=True, kw_only=True):
-    """The session that was recorded."""
+    """The recorded session."""
 
     blocked: tuple[str, ...]
     """What the network guard refused meanwhile, each ``METHOD /path``."""
     extracted: dict[str, str]
-    """What ``extract`` steps have read, by their names."""
+    """Values that ``extract`` steps have read, by name."""
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,17 +127,17 @@ class SessionList(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: list[Session]
     text: str
-    """What was searched for."""
+    """Text that was searched for."""
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay report that was believed when it was stored, and is not now."""
+    """A replay report that was accepted when it was stored and is rejected now."""
 
     node: str
-    """Who signed it."""
+    """Node id of its signer."""
     name: str
     code: str
-    """Why: ``peer.distrusted``, ``keylog.revoked``, …"""
+    """Error code of the rejection: ``peer.distrusted``, ``keylog.revoked``, …"""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,22 +146,22 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     session: Session
     steps: tuple[Step, ...]
     described: tuple[str, ...]
-    """What each step does, in words."""
+    """Description of each step."""
     signed_by: str = ""
-    """Node id; empty while it is not committed."""
+    """Node id of the signer; empty until the session is committed."""
     manifest: str = ""
     """SHA-256 of the signed manifest, hex."""
     standing: str = ""
-    """Error code of why its signer is not relied on any more; empty when it is."""
+    """Error code that says why its signer is no longer relied on; empty if it is relied on."""
     reports: tuple[ReplayReport, ...] = ()
     unreached: dict[str, str] = msgspec.field(default_factory=dict)
-    """As ``Replayed.unreached``, by id of those reports that met no page."""
+    """For reports that reached no page: the error code as in ``Replayed.unreached``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
-    """Stored reports that are not believed any more."""
+    """Stored reports that are no longer accepted."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
-    """The redacted manifest of a session that was removed: that it was, and nothing of what was seen or done in it."""
+    """The redacted manifest of a removed session. It shows that the session existed, but nothing of its pages or actions."""
 
     id: str
     node: str
@@ -165,18 +172,18 @@ class Remains(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     browser: BrowserInfo
     manifest: str
-    """SHA-256 of the manifest that was signed, hex: a bundle that was exported can be told by it. Empty if none was."""
+    """SHA-256 of the signed manifest, hex; it identifies exported bundles of the session. Empty if nothing was signed."""
     removed_ms: int
 
 
 class WasRemoved(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``session.show`` gives of a session that was removed."""
+    """Result of ``session.show`` for a removed session."""
 
     removed: Remains
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
-    """What was removed."""
+    """Result of removing a session."""
 
     session: str
     title: str
@@ -184,7 +191,7 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verification found. An error is the other outcome."""
+    """Result of a successful verification. A failed one is an error."""
 
     what: Literal["session", "bundle", "replay-report"]
     id: str
@@ -196,38 +203,38 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     manifest: str
     steps: int
     matched: int = 0
-    """Replay reports only."""
+    """Only for replay reports."""
     text: dict[str, int] = {}
-    """How many steps' text was same, numbers, differs; replay reports only."""
+    """Number of steps by text comparison: same, numbers, differs. Only for replay reports."""
     verdict: Verdict = Verdict.PASS
     origin: str = ""
-    """Where it was replayed, if that was another origin than the recorded one."""
+    """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
     """As ``Replayed.unreached``."""
 
 
 class Exported(Verified, frozen=True, kw_only=True):
-    """The bundle that was written."""
+    """The exported bundle."""
 
     out: str
     """Path of the file."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay and where its signed report lies."""
+    """Result of a replay, with its signed report."""
 
     report: ReplayReport
     described: tuple[str, ...]
     signed_by: str
     differences: tuple[Difference, ...]
-    """What was not as recorded, the first of each step; not in the report."""
+    """The first difference of each step; not part of the report."""
     secrets_missing: tuple[str, ...]
-    """Without these, pages cannot be redacted as the recording was, and ``differences`` is empty."""
+    """Secrets that were not given. Without them pages cannot be redacted as in the recording, so ``differences`` stays empty."""
     out: str = ""
     unreached: str = ""
-    """Error code of why no page was met, so that the report says nothing about the recording; empty if one was."""
+    """Error code that says why no page was reached, so the report says nothing about the recording; empty if a page was reached."""
     stopped: str = ""
-    """Which step was not performed because it writes after a mismatch, and why; empty if none was held back."""
+    """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -237,10 +244,10 @@ RECORD: Final = Verb(
     command="session record",
     takes=RecordParams,
     gives=RecordedSession,
-    help="""Drive the actions of a file in a browser and record them as a signed session.
+    help="""Perform the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md). Requests other than GET
-    are refused unless --allow names them; what was refused stands behind its step, here and in `session show`.
+    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md). Requests other than GET are
+    refused unless --allow names them; refused requests are shown after their step, here and in `session show`.
 
     \b
     Example:
@@ -261,7 +268,7 @@ LIST: Final = Verb(
     command="session ls",
     takes=ListParams,
     gives=SessionList,
-    help="List sessions, newest first; TEXT is searched in title, address and id.",
+    help="List sessions, newest first. With TEXT: only those with this text in title, address or id.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -272,7 +279,7 @@ SHOW: Final = Verb(
     command="session show",
     takes=SessionParams,
     gives=Shown | WasRemoved,
-    help="Show a session step by step, who signed it, and its replays; of one that was removed, what is left of it.",
+    help="Show a session: its steps, signer and replays. For a removed session, show what is still stored.",
     callers=OWNER_AND_AGENTS,
     scope="read",
     read_only=True,
@@ -283,10 +290,10 @@ VERIFY: Final = Verb(
     command="session verify",
     takes=TargetParams,
     gives=Verified,
-    help="""Check signatures and content of a session (id), a bundle or a replay report (file).
+    help="""Verify signatures and content of a session (id), a bundle or a replay report (file).
 
-    The name of a file that exists, or that ends in .tmsession, is a file, also when it begins like an id.
-    A fault names the element that does not match. A replay report that verifies is kept with its session.
+    If a file of the given name exists, or the name ends in .tmsession, it is read as a file even if it looks like an id. A fault
+    names the element that does not match. A valid replay report is stored with its session.
     """,
     callers=OWNER_ONLY,
     row=None,
@@ -296,7 +303,7 @@ EXPORT: Final = Verb(
     command="session export",
     takes=ExportParams,
     gives=Exported,
-    help="Write a session as one signed file that another node can verify and replay.",
+    help="Write a session to one signed file, which another node can verify and replay.",
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.session, note=lambda given: {"out": given.out}),
 )
@@ -305,7 +312,7 @@ IMPORT: Final = Verb(
     command="session import",
     takes=ImportParams,
     gives=Verified,
-    help="Verify a bundle and keep it. Its signer must be a peer of this node.",
+    help="Verify a bundle and store it. Its signer must be a peer of this node.",
     callers=OWNER_ONLY,
     row=Row(note=lambda given: {"path": given.path}),
 )
@@ -314,11 +321,11 @@ REMOVE: Final = Verb(
     command="session rm",
     takes=SessionParams,
     gives=Removed,
-    help="""Remove a session with its steps, pictures, signatures and replay reports.
+    help="""Remove a session with its steps, screenshots, signatures and replay reports.
 
-    Bundles that were exported stay what they are. What stays here is a manifest without what was seen or done (`session show`):
-    when, by whom, how many steps, which verdict, its hash; that it was signed, in the witness log; that it was removed, on the
-    audit trail.
+    Exported bundles are not affected. The node keeps a redacted manifest (`session show`): time, recorder, number of steps,
+    verdict and hash, but nothing of the pages or actions. The witness log still shows that the session was signed, and the audit
+    trail that it was removed.
     """,
     callers=OWNER_ONLY,
     row=Row(subject=lambda given: given.session),
@@ -328,15 +335,17 @@ REPLAY: Final = Verb(
     command="session replay",
     takes=ReplayParams,
     gives=Replayed,
-    help="""Drive a session again in a fresh browser context and sign, step by step, what matched.
+    help="""Replay a session in a new browser context and sign a report of which steps matched.
 
-    A step matches by address, title, controls and headings without their numbers, and extracted text. How the whole text of its
-    page compares is said beside that: same, only numbers differ, differs. What differs is shown, and is not in the report.
+    A step matches if address, title, extracted text, controls and headings are as recorded; numbers in controls and headings are
+    ignored. The comparison of the whole page text is reported as well (same, only numbers differ, differs) but does not decide.
+    Differences are shown here and are not part of the report.
 
-    Once a step did not match, steps that read go on, and the replay ends before the first step that writes (docs/risk.md).
+    After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
+    (docs/risk.md).
 
-    SESSION is an id: a bundle is imported first. Exit code 1 when it did not match throughout; text does not count for that. Exit
-    code 3 when the site could not be reached: a report is signed then as well, and says nothing about the recording.
+    SESSION is an id; import a bundle first. Exit code 1 if a step did not match; page text does not count. Exit code 3 if the
+    site could not be reached: a report is signed in this case too, but it says nothing about the recording.
     """,
     callers=ALL_WHO_WORK,
     scope="replay",

@@ -1,6 +1,6 @@
-"""The declaration of a verb: everything about it but the work.
+"""The record that declares a verb: name, parameters, result, callers, audit row, help; everything except the implementation.
 
-The command line, the control API, docs/verbs.md, the audit trail and the tools of ``trailmesh mcp`` are made from it.
+The command line, the control API, docs/verbs.md, the audit trail and the tools of ``trailmesh mcp`` are generated from it.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ import msgspec
 from node.verbs.caller import Caller, CallerKind
 
 Tell = Callable[[dict[str, Any]], None]
-"""Hands progress to whoever asked; never blocks, drops what nobody reads."""
+"""Sends a progress event to the caller; never blocks, and drops events that nobody reads."""
 
 Handler = Callable[[str, Any], Awaitable[msgspec.Struct]]
 """Answers a route of the peer API: ``(node id of the caller, record) -> answer record``."""
 
 Run = Callable[[Any, Tell], Awaitable[Any]]
-"""Does the work of a verb: ``(params, tell) -> result``."""
+"""Implements a verb: ``(params, tell) -> result``."""
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a verb takes. Fields are annotated with ``option`` or ``argument``."""
+    """Base of the parameters of a verb. Fields are annotated with ``option`` or ``argument``."""
 
 
 class NoParams(Params, frozen=True, kw_only=True):
-    """A verb that takes nothing."""
+    """Parameters of a verb that has none."""
 
 
 def option(text: str, *, flag: str = "", metavar: str = "", reads: str = "", **limits: Any) -> msgspec.Meta:
     """A parameter that is an option of the command. text: its help and its description in schemas.
 
-    flag: its name on the command line, ``--like-the-field`` by default, ``-`` for none: other callers give it, commands do not.
-    reads: how the command line gets the value from what was typed, a key of ``node.cli.build.READERS``.
+    flag: its name on the command line, ``--like-the-field`` by default, ``-`` for none: then only other callers can set it.
+    reads: how the command line parses the value, a key of ``node.cli.build.READERS``.
     limits: those of ``msgspec.Meta``: ``ge``, ``le``, ``max_length`` …
     """
     return msgspec.Meta(description=text, extra={"flag": flag, "metavar": metavar, "reads": reads}, **limits)
 
 
 def argument(text: str, *, metavar: str = "", reads: str = "", **limits: Any) -> msgspec.Meta:
-    """A parameter that stands in the command without a name; otherwise as ``option``."""
+    """A positional parameter of the command; otherwise as ``option``."""
     return msgspec.Meta(description=text, extra={"argument": True, "metavar": metavar, "reads": reads}, **limits)
 
 
@@ -53,11 +53,11 @@ def _nothing(given: Any) -> Mapping[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What the audit trail says of a privileged verb or route; of its parameters nothing but what is named here."""
+    """What the audit trail records of a privileged verb or route. Parameters that are not named here are not recorded."""
 
     subject: Callable[[Any], str] = field(default=lambda given: "")
     risk: Callable[[Any], int] = field(default=lambda given: 0)
-    """The risk class its caller has approved."""
+    """The risk class that the caller has approved."""
     note: Callable[[Any], Mapping[str, str]] = field(default=_nothing)
 
 
@@ -67,41 +67,41 @@ ALL_WHO_WORK: Final = frozenset({CallerKind.OWNER, CallerKind.AGENT, CallerKind.
 
 
 ANY_SCOPE: Final = "any"
-"""For a verb that needs a scope, whichever."""
+"""Scope of a verb that any scope admits."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verb:
-    """One thing a node can be asked."""
+    """One operation that a node offers."""
 
     name: str
     """``group.verb``."""
     takes: type[Params] = NoParams
     gives: Any
-    """Type of the result, from which its schema is made; ``A | B`` where it may be one of several records."""
+    """Type of the result, from which its schema is made; ``A | B`` if it is one of several records."""
     help: str
-    """What it does: the first line by itself, then what a caller must know."""
+    """What it does: a summary line, then what a caller must know."""
     command: str = ""
-    """The words of its command, ``session ls``; empty if no single command stands for it."""
+    """The words of its command, such as ``session ls``; empty if it has no command of its own."""
     callers: frozenset[CallerKind] = OWNER_ONLY
     scope: str = ""
-    """Which of ``SCOPES`` an agent or a schedule needs for it, or ``ANY_SCOPE``."""
+    """Scope that an agent or a schedule needs, one of ``SCOPES``, or ``ANY_SCOPE``."""
     owner_fields: frozenset[str] = frozenset()
-    """Parameters that only the owner may set: approvals, above all. An agent cannot approve what it does itself."""
+    """Parameters that only the owner may set, mainly approvals: an agent must not approve its own actions."""
     read_only: bool = False
     """Whether it changes nothing, here or on any site."""
     row: Row | None
-    """Its rows on the audit trail; None for a verb that is not privileged."""
+    """Its rows in the audit trail; None for a verb that is not privileged."""
     tool: str = ""
-    """Its name as a tool of ``trailmesh mcp``; empty if it is none."""
+    """Its name as a tool of ``trailmesh mcp``; empty if it is not a tool."""
 
     @property
     def kinds(self) -> tuple[Any, ...]:
-        """The types a result may have: the only one, or those of a union, which no tag tells apart."""
+        """The types that a result may have: one, or the members of a union, which has no tag field."""
         return get_args(self.gives) if isinstance(self.gives, UnionType) else (self.gives,)
 
     def admits(self, caller: Caller) -> bool:
-        """Whether ``caller`` may call it at all."""
+        """Whether ``caller`` may call the verb."""
         if caller.kind not in self.callers:
             return False
         if self.scope == ANY_SCOPE and caller.scopes:
@@ -109,7 +109,7 @@ class Verb:
         return caller.kind is CallerKind.OWNER or (bool(self.scope) and self.scope in caller.scopes)
 
     def for_owner(self, given: Params) -> str:
-        """The first of ``owner_fields`` that was set; empty if none was."""
+        """The first of ``owner_fields`` that is set; empty if none is."""
         fields = {item.name: item for item in msgspec.structs.fields(self.takes)}
         for name in sorted(self.owner_fields):
             item = fields[name]
@@ -120,4 +120,4 @@ class Verb:
 
 
 Bound = Mapping[Verb, Run]
-"""Verbs and the functions of a room that do their work."""
+"""Maps verbs to the functions of a room that implement them."""

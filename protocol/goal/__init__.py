@@ -1,4 +1,4 @@
-"""What a search looks for, and what a page offers towards it: the goal, the success condition, priors and values.
+"""The goal of a search: parses the sentence, checks the success condition, and computes priors and values of pages.
 
 The goal is read by tables and patterns; no language model is involved.
 """

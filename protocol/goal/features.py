@@ -1,4 +1,4 @@
-"""What could be done with an element, and what speaks for it: the features that ``protocol.goal.weights`` weighs."""
+"""Lists the possible actions on an element and computes their features, which ``protocol.goal.weights`` weighs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person wants, read from one sentence by tables and patterns: no language model.
+"""Parses a goal from one sentence with tables and patterns, without a language model.
 
 Each reader takes its part out of the sentence (later readers do not see it again), in this order: quoted text, tags
 and addresses, dates and times, ``key: value`` pairs, comparisons with a number ("rating over 4"), superlatives
@@ -135,7 +135,7 @@ _QUESTION = re.compile(r"(?:how|what|when|where|why|can|does|do|is|are|which)\b"
 def parse_goal(text: str) -> Goal:
     """The parts of ``text``; any text has some. Errors: ``input.too_large``."""
     if len(text) > limits.GOAL_CHARS_MAX:
-        raise MeshError("input.too_large", f"a goal has at most {limits.GOAL_CHARS_MAX} characters")
+        raise MeshError("input.too_large", f"a goal can have at most {limits.GOAL_CHARS_MAX} characters")
     rest = _Rest(" ".join(text.split()))
     slots = [*_literal_slots(rest)]
     thresholds = _thresholds(rest)

@@ -1,4 +1,4 @@
-"""What to try on a page for a goal, and how near a page is to it: priors and values without a language model.
+"""Computes priors of actions and values of pages for a goal, without a language model.
 
 Nothing here knows a site, reads a success condition or performs anything. A candidate's prior is a softmax over
 weighted features; ``protocol.goal.weights`` holds every weight with its reason. Candidates of ``risk.APPROVAL_CLASS`` and
@@ -32,7 +32,8 @@ from protocol.wire import cbor
 ERROR_WORDS: Final = ("not found", "404", "error", "forbidden", "went wrong")
 EMPTY_WORDS: Final = ("no results", "nothing found", "no matches", "0 results", "0 items")
 MASKED_SHOWN_MAX: Final = 8
-"""At most so many masked candidates are returned: a person may see them, the places are for what can be tried."""
+"""Maximum number of masked candidates in the result. They are only shown to people; the other places are for candidates that can be
+tried."""
 PRIOR_DIGITS: Final = 6
 """Priors are rounded, so that the last bits of ``exp`` on different machines do not reorder them."""
 

@@ -1,4 +1,4 @@
-"""What labels, addresses and short texts say: orders, bounds, facts, and whether a control is chosen already."""
+"""Extracts sort orders, bounds and facts from labels, addresses and short texts, and whether a control is already selected."""
 
 from __future__ import annotations
 

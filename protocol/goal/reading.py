@@ -1,4 +1,4 @@
-"""What a page offers a goal: its elements as word stems, their cards and sections, and the facts a card states.
+"""Prepares a page for matching with a goal: elements as word stems, their cards and sections, and the facts in a card.
 
 The snapshot's indented text is the only place that tells which texts belong together, so cards are cut out of it:
 the lines of the nearest list item, row or article around an element.

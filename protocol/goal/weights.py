@@ -1,4 +1,4 @@
-"""What speaks for and against a candidate, how much, and why: every weight of the heuristics."""
+"""The weights of all features of the heuristics, each with its reason."""
 
 from __future__ import annotations
 

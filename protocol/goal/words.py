@@ -1,4 +1,4 @@
-"""The words by which goals and labels are read, and their stems."""
+"""Word lists for goals and labels, and the stemmer."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The keys of a node over time: key events, the rules of the key log, and the recovery key."""
+"""The keys of a node over time: key events, the rules of the key log, the recovery key."""

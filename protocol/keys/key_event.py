@@ -65,7 +65,7 @@ class Recover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     recovery: Bytes32
     """The commitment from now on."""
     since_s: Seconds
-    """From here on nothing signed by an earlier key is believed: when the key was lost or stolen."""
+    """Time from which signatures of earlier keys are rejected: when the key was lost or stolen."""
 
 
 class Revoke(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op", tag="revoke"):
@@ -76,7 +76,7 @@ class Revoke(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     by: Bytes32
     """The current key, or the recovery key."""
     since_s: Seconds
-    """From here on nothing signed by the node is believed."""
+    """Time from which signatures of the node are rejected."""
 
 
 Statement = Genesis | Rotate | Recover | Revoke
@@ -120,7 +120,7 @@ def read_event(raw: bytes) -> KeyEvent:
             inner = envelope.peek(payload, bytes_max=limits.KEY_EVENT_BYTES_MAX)
             _check_header(inner, KIND_ACCEPT)
             if (inner.header.issuer, inner.header.issued_s) != (outer.header.issuer, outer.header.issued_s):
-                raise _invalid("the acceptance is about another node or moment than the event")
+                raise _invalid("the acceptance names another node or time than the event")
             payload = inner.payload
         statement: Statement = cbor.convert(
             cbor.decode(payload, bytes_max=limits.KEY_EVENT_BYTES_MAX, items_max=32, depth_max=1), _STATEMENT
@@ -128,7 +128,7 @@ def read_event(raw: bytes) -> KeyEvent:
     except MeshError as error:
         raise error if error.code == "keylog.invalid" else _invalid(error.message) from error
     if accepted != isinstance(statement, Rotate | Recover):
-        raise _invalid("a new key is accepted by its own signature, and only a new key is")
+        raise _invalid("the event must contain the new key's signature exactly if it adds a key")
     if isinstance(statement, Genesis) and ids.node_id(statement.key) != outer.header.issuer:
         raise _invalid("the node id is not that of the genesis key")
     return KeyEvent(
@@ -140,11 +140,11 @@ def read_event(raw: bytes) -> KeyEvent:
     )
 
 
-_STATEMENT: Any = Statement  # a union is no ``type`` to a checker, and is one to msgspec
+_STATEMENT: Any = Statement  # msgspec accepts a union as a type, but the type checker does not
 
 
 def check_signatures(event: KeyEvent, signer: bytes) -> None:
-    """Nothing, once ``signer`` (32 bytes) signed the event and, where it brings a key, that key accepted.
+    """Check that ``signer`` (32 bytes) signed the event and that a new key in it accepted.
 
     Errors: ``keylog.invalid``.
     """

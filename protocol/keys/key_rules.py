@@ -1,4 +1,4 @@
-"""The rules 1 to 6 of ``protocol.keys.keylog``: which event may follow which, and what is known after it."""
+"""Rules 1 to 6 of ``protocol.keys.keylog``: which event may follow which, and the state after it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     key: bytes
     from_s: int
     until_s: int | None = None
-    """None while it lasts; less than ``from_s`` when a recovery has disowned all of it."""
+    """None while the key is valid; less than ``from_s`` if a recovery has disowned the whole period."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,9 +49,9 @@ History = tuple[Entry, ...]
 def _first(event: KeyEvent) -> State:
     """Rule 1. Errors: ``keylog.invalid``."""
     if not isinstance(event.statement, Genesis):
-        raise invalid("a log begins with a genesis")
+        raise invalid("a key log must begin with a genesis")
     if is_recovery_key(event.statement.key, event.statement.recovery):
-        raise invalid("the recovery key is no witness key")
+        raise invalid("the recovery key cannot be used as a witness key")
     check_signatures(event, event.statement.key)
     return State(
         periods=(Period(key=event.statement.key, from_s=event.issued_s),),
@@ -73,14 +73,14 @@ def _step(history: History, event: KeyEvent) -> State:
     last, statement = history[-1], event.statement
     # A revocation is final, so that a stolen key cannot bring a revoked node back.
     if last.state.revoked_s is not None:
-        raise MeshError("keylog.revoked", "nothing follows a revocation", node=event.node)
+        raise MeshError("keylog.revoked", "no event may follow a revocation", node=event.node)
     if event.node != last.event.node or isinstance(statement, Genesis):
-        raise invalid("one node, one genesis")
+        raise invalid("a key log can have only one genesis")
     if statement.position != len(history) or statement.previous != last.event.digest:
         raise MeshError("keylog.gap", "the event does not follow the one before it", position=event.position)
     # Periods of validity are derived from issue times; they would overlap if time went back.
     if event.issued_s < last.event.issued_s:
-        raise invalid("an event is not older than the one before it")
+        raise invalid("an event must not be older than the one before it")
     by_recovery = False
     signer = last.state.key
     if not isinstance(statement, Rotate):
@@ -90,7 +90,7 @@ def _step(history: History, event: KeyEvent) -> State:
             raise invalid("signed by neither the recovery key nor a key that may do this")
         # A later time would let the event itself keep an earlier key valid into the future.
         if statement.since_s > event.issued_s:
-            raise invalid("what is not believed begins in the past")
+            raise invalid("the time from which signatures are rejected must not be in the future")
     _check_room(event)
     check_signatures(event, signer)
     match statement:
@@ -125,9 +125,9 @@ def _check_new_key(key: bytes, state: State) -> None:
     """Rule 6: a key is used once, and no two share a key id. Errors: ``keylog.invalid``."""
     # Envelopes select a key by its key id, so two keys with one id would be ambiguous.
     if any(key_id(period.key) == key_id(key) for period in state.periods):
-        raise invalid("a key is used once in a log")
+        raise invalid("a key can occur only once in a key log")
     if is_recovery_key(key, state.recovery):
-        raise invalid("the recovery key is no witness key")
+        raise invalid("the recovery key cannot be used as a witness key")
 
 
 def check_future(events: Sequence[KeyEvent], now_s: int | None) -> None:

@@ -98,8 +98,8 @@ class KeyLog:
         if not said.other:
             return log
         if not 0 <= said.parts_at < count:
-            raise invalid("the other history parts outside of the log")
-        # What the log was contradicted with is weighed again, so that no sender decides for us which side is the log.
+            raise invalid("the other history branches off outside the log")
+        # Decide between the two histories again, so that the sender cannot choose which one counts.
         return log._weigh(extend(log._history[: said.parts_at], events[count:]))
 
     # --- asking ------------------------------------------------------------------------------------------------------

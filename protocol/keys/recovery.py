@@ -1,4 +1,4 @@
-"""The recovery key as a file: made once, moved offline, read back when the witness key is lost.
+"""The file format of the recovery key, which is moved offline and used when the witness key is lost.
 
 The key itself is 32 random bytes, the seed of an Ed25519 key; the log of the node commits to the hash of its public half.
 """
@@ -40,7 +40,7 @@ def parse(text: str, node: str) -> bytes:
     Errors: ``recovery.invalid``, never with the text in it.
     """
     if len(text) > limits.RECOVERY_FILE_CHARS_MAX:
-        raise MeshError("recovery.invalid", "the file is far too long")
+        raise MeshError("recovery.invalid", "the file is too long for a recovery file")
     fields = [line.split(" ") for line in text.splitlines() if line.startswith(("node ", "seed ", "check "))]
     try:
         (_, of), (_, hexadecimal), (_, check) = fields
@@ -48,11 +48,11 @@ def parse(text: str, node: str) -> bytes:
         seed = bytes.fromhex(hexadecimal)
     except (ValueError, MeshError):
         # `from None`: the error of a parser can quote the seed.
-        raise MeshError("recovery.invalid", "this is no recovery file, or it was cut") from None
+        raise MeshError("recovery.invalid", "this is not a complete recovery file") from None
     if [name for name, _ in fields] != ["node", "seed", "check"] or len(seed) != SEED_BYTES:
-        raise MeshError("recovery.invalid", "this is no recovery file, or it was cut")
+        raise MeshError("recovery.invalid", "this is not a complete recovery file")
     if not hmac.compare_digest(check.encode(), _check(of, seed).encode()):
-        raise MeshError("recovery.invalid", "the checksum does not fit: a character is mistyped")
+        raise MeshError("recovery.invalid", "the checksum does not match: a character is mistyped")
     if of != node:
         raise MeshError("recovery.invalid", f"this is the recovery key of {ids.short(of)}", node=of)
     return seed

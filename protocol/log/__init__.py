@@ -1,1 +1,1 @@
-"""Witness logs: Merkle trees, checkpoints, what a peer may conclude from them, and proofs that stand alone as files."""
+"""Witness logs: Merkle trees, checkpoints, the rules for checking them, and proof files."""

@@ -1,4 +1,4 @@
-"""Proofs about witness logs as files. Anyone can verify them without a node and without the log.
+"""Proof files about witness logs. Anyone can verify them without a node and without the log.
 
 ``InclusionProof``: an artefact is in the log of the node that signed it. ``Equivocation``: a node has signed two histories that
 cannot both be true. Both are JSON, with byte strings in base64 and checkpoints as the text that was signed.
@@ -113,7 +113,7 @@ def encode(proof: InclusionProof | Equivocation) -> bytes:
 def decode(data: bytes) -> InclusionProof | Equivocation:
     """The proof in a file; nothing of it is checked yet. Errors: ``log.invalid``."""
     if len(data) > limits.LOG_PROOF_BYTES_MAX:
-        raise MeshError("log.invalid", f"a proof has at most {limits.LOG_PROOF_BYTES_MAX} bytes")
+        raise MeshError("log.invalid", f"a proof can have at most {limits.LOG_PROOF_BYTES_MAX} bytes")
     try:
         named = msgspec.json.decode(data, type=_Format).format
         record = {INCLUSION_FORMAT: InclusionProof, EQUIVOCATION_FORMAT: Equivocation}.get(named)
@@ -183,15 +183,17 @@ def check_equivocation(proof: Equivocation) -> Finding:
     second, _ = _opened(proof.second, proof.signer)
     # A node may start a new log, so only two states of the same log can contradict each other.
     if first.number != second.number:
-        raise MeshError("log.invalid", "the checkpoints are of two logs: both can be true")
+        raise MeshError(
+            "log.invalid", "the checkpoints are of two different logs, so they do not contradict each other"
+        )
     if first.size > second.size:
-        raise MeshError("log.invalid", "the larger checkpoint stands second")
+        raise MeshError("log.invalid", "the larger checkpoint must come second")
     before = second.root
     if first.size < second.size:
         # The consistency proof shows which root the second history had at the first size.
         before = proof.first_root
         if not merkle.proves_consistency(first.size, second.size, before, second.root, proof.hashes):
-            raise MeshError("log.invalid", "the hashes do not settle what the second history was at the first size")
+            raise MeshError("log.invalid", "the hashes do not prove the root of the second history at the first size")
     if before == first.root:
         raise MeshError("log.invalid", "the checkpoints do not contradict each other")
     return Finding(
@@ -241,5 +243,5 @@ def _keys(named: KeyOf) -> tuple[bytes, ...]:
         keys, begun = log.keys, log.genesis_key
     # The node id is the hash of the first key, so nobody can put a foreign key into a proof.
     if ids.node_id(begun) != named.node or named.public_key not in keys:
-        raise MeshError("log.invalid", f"the key is not one that {named.node[:7]} stands for")
+        raise MeshError("log.invalid", f"the key is not a key of {named.node[:7]}")
     return keys

@@ -1,4 +1,4 @@
-"""The openings of later logs, and whether they account for what a reader holds of the former ones.
+"""Checks whether the openings of later logs account for the checkpoint that a reader holds of a former one.
 
 A node starts a new log when its store was restored from a backup, or when its owner wants one. It must not get rid of earlier
 checkpoints in this way. So the signed opening of the new log names the last checkpoints of the former logs. The rules:
@@ -35,16 +35,16 @@ def named_by(opening: Opening, node: str, *keys: bytes) -> tuple[Signed, ...]:
     if owner != node:
         raise MeshError("log.invalid", "the opening is of another node's log")
     if number == 0 and (opening.previous or opening.others):
-        raise MeshError("log.invalid", "a node's first log replaces none")
+        raise MeshError("log.invalid", "the opening of a node's first log must not name a former log")
     if number == 0:
         return ()
     if not opening.previous:
-        raise MeshError("log.invalid", "the opening of a later log names the one before")
+        raise MeshError("log.invalid", "the opening of a later log must name the log before it")
     named = tuple(open_checkpoint(data, node, *keys) for data in (opening.previous, *opening.others))
     if named[0][0].number != number - 1:
-        raise MeshError("log.invalid", "a log has the number after that of the log it replaces")
+        raise MeshError("log.invalid", "the number of a log must be one higher than that of the log it replaces")
     if any(told.number >= number for told, _ in named[1:]):
-        raise MeshError("log.invalid", "an opening names former logs only")
+        raise MeshError("log.invalid", "an opening may name only former logs")
     return named
 
 
@@ -65,7 +65,7 @@ def account(
     if against is not None:
         return Standing.CONTRADICTS, against
     numbers = {told.number for told in named if held.number <= told.number < number}
-    if len(numbers) != number - held.number:  # counted, not listed: a number may be as large as it likes
+    if len(numbers) != number - held.number:  # counted and not listed, because a peer can choose a very large number
         return Standing.UNPROVEN, None
     if held in ours:
         return Standing.SAME, held

@@ -1,4 +1,5 @@
-"""Signed notes: the text format of https://c2sp.org/signed-note, Ed25519, and the cosignatures of https://c2sp.org/tlog-cosignature.
+"""Signed notes: the text format of https://c2sp.org/signed-note, Ed25519, and the cosignatures of
+https://c2sp.org/tlog-cosignature.
 
     <text, some lines>
     (an empty line)
@@ -88,14 +89,14 @@ def parse_line(text: str) -> Line:
     """The signature in one line, without its line feed. Errors: ``log.invalid``."""
     parts = text.removeprefix(_DASH).split(" ")
     if not text.startswith(_DASH) or len(parts) != 2 or not is_name(parts[0]):
-        raise _bad("a signature line is a dash, a key name and base64")
+        raise _bad("a signature line must be a dash, a key name and base64")
     try:
         raw = base64.b64decode(parts[1], validate=True)
     except (binascii.Error, ValueError) as error:
         raise _bad("a signature is not base64") from error
     # Re-encoded and compared: base64 has unused bits, so one signature could have several texts.
     if len(raw) <= _KEY_ID_BYTES or base64.b64encode(raw).decode() != parts[1]:
-        raise _bad("a signature is too short, or not in the one form of base64")
+        raise _bad("a signature is too short, or its base64 is not canonical")
     return Line(name=parts[0], key_id=raw[:_KEY_ID_BYTES], signature=raw[_KEY_ID_BYTES:])
 
 
@@ -116,7 +117,7 @@ def sign(text: str, name: str, key: SigningKey) -> Note:
 
 
 def check(note: Note, name: str, public_key: bytes) -> None:
-    """Nothing, once a line of ``note`` is the signature of ``public_key`` (32 bytes) under ``name``.
+    """Check that a line of ``note`` is a valid signature of ``public_key`` (32 bytes) under ``name``.
 
     A line that names this key and does not verify makes the note invalid, even if other lines verify. Errors: ``log.invalid``.
     """
@@ -159,7 +160,7 @@ def cosigned_at(note: Note, name: str, public_key: bytes) -> int | None:
     for line in note.lines:
         if (line.name, line.key_id) == (name, key_id):
             if len(line.signature) != _TIME_BYTES + _SIGNATURE_BYTES:
-                raise MeshError("log.invalid", "a cosignature has another length")
+                raise MeshError("log.invalid", "a cosignature has the wrong length")
             time_s = int.from_bytes(line.signature[:_TIME_BYTES], "big")
             _verify(_cosigned(note, time_s), line.signature[_TIME_BYTES:], public_key)
             return time_s

@@ -84,15 +84,15 @@ class Standing(enum.StrEnum):
 
     SAME = "same"
     AHEAD = "ahead"
-    """It continues what is held: hold it instead."""
+    """It extends the stored checkpoint and replaces it."""
     BEHIND = "behind"
-    """Smaller: whether it fits, only the log's owner can show."""
+    """Smaller than the stored one: only the log's owner can prove that it is consistent."""
     REPLACED = "replaced"
-    """Of a log that a later one has replaced."""
+    """A checkpoint of a replaced log."""
     UNCONNECTED = "unconnected"
-    """Its proof begins at another size than the one that is held."""
+    """Its proof begins at another size than the stored one."""
     UNPROVEN = "unproven"
-    """Its proof shows nothing."""
+    """Its proof is invalid."""
     CONTRADICTS = "contradicts"
     """The node has signed two different histories."""
 
@@ -110,7 +110,7 @@ def parse_origin(text: str) -> tuple[str, int]:
     except MeshError:
         canonical = ""
     if not text.startswith(_NAME) or canonical != node or not _DECIMAL.fullmatch(number):
-        raise MeshError("log.invalid", "a log is called trailmesh/<node id>/<number>")
+        raise MeshError("log.invalid", "the origin of a log must have the form trailmesh/<node id>/<number>")
     if int(number) > limits.LOG_NUMBER_MAX:
         raise MeshError("log.invalid", "the number of the log is too large")
     return node, int(number)
@@ -147,17 +147,17 @@ def peek(signed: Note) -> Checkpoint:
     """
     lines = signed.text.split("\n")
     if len(lines) != 4:
-        raise MeshError("log.invalid", "a checkpoint has three lines")
+        raise MeshError("log.invalid", "a checkpoint must have three lines")
     node, number = parse_origin(lines[0])
     if not _DECIMAL.fullmatch(lines[1]) or not 1 <= int(lines[1]) <= limits.LOG_SIZE_MAX:
-        raise MeshError("log.invalid", "the size of a checkpoint is a decimal number, at least 1")
+        raise MeshError("log.invalid", "the size of a checkpoint must be a decimal number, at least 1")
     try:
         root = base64.b64decode(lines[2], validate=True)
     except (binascii.Error, ValueError) as error:
         raise MeshError("log.invalid", "the root of a checkpoint is not base64") from error
     checkpoint = Checkpoint(node=node, number=number, size=int(lines[1]), root=root)
     if len(root) != 32 or checkpoint.text != signed.text:
-        raise MeshError("log.invalid", "the root of a checkpoint has 32 bytes, in the one form of base64")
+        raise MeshError("log.invalid", "the root of a checkpoint must be 32 bytes in canonical base64")
     return checkpoint
 
 

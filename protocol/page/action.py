@@ -1,4 +1,4 @@
-"""Actions: what can be done to a page, as one tagged union.
+"""Actions: the operations on a page, as one tagged union.
 
 An action is data. It names its element by a ``Locator``; which element that is on the page at hand is decided by
 ``protocol.page.locator`` on an observation, and performed by a browser backend.

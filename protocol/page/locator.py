@@ -1,4 +1,4 @@
-"""Which element of an observation a locator means."""
+"""Resolves a locator to an element of an observation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     if locator.nth < len(loose) and (locator.role or len(loose) == 1 or locator.nth):
         return loose[locator.nth]
     if len(loose) > 1 and not locator.role:
-        raise MeshError("action.target_ambiguous", f"“{locator.name}” fits {len(loose)} elements", name=locator.name)
+        raise MeshError("action.target_ambiguous", f"“{locator.name}” matches {len(loose)} elements", name=locator.name)
     near = _near(locator, pool)
     raise MeshError(
         "action.target_missing",
@@ -65,7 +65,7 @@ def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -
 
 
 def unmatched(locator: Locator) -> MeshError:
-    """The refusal of a locator none of whose selectors matches anything."""
+    """The error for a locator whose selectors match nothing."""
     expected = f" (expected {_said(locator.role, locator.name)})" if locator.role or locator.name else ""
     return MeshError(
         "action.target_missing",
@@ -79,7 +79,7 @@ def unmatched(locator: Locator) -> MeshError:
 def require_selector(selector: str) -> None:
     """Raise ``action.target_missing`` unless ``selector`` has one of the three forms."""
     if not selector.startswith(_SELECTORS):
-        raise MeshError("action.target_missing", "a selector starts with css=, xpath= or text=")
+        raise MeshError("action.target_missing", "a selector must start with css=, xpath= or text=")
 
 
 def several(selector: str, count: int) -> MeshError:
@@ -98,7 +98,7 @@ def unlisted(selector: str) -> MeshError:
     """The refusal of a selector that matches an element which the observation leaves out."""
     return MeshError(
         "action.not_possible",
-        f"what {selector} matches has no ref: it is not an element the observation lists",
+        f"what {selector} matches is not an element in the observation",
         selector=selector,
     )
 

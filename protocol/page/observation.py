@@ -1,4 +1,4 @@
-"""What a page looks like to an agent: an accessibility snapshot with element refs, and a hash of its state.
+"""Observations: the accessibility snapshot of a page with element refs, and a hash of its state.
 
 Every browser backend returns byte-identical observations for the same page state: refs are numbered in snapshot order
 (``e1``, ``e2`` …; ``f1e1`` in the first frame), and ``encode`` is deterministic.

@@ -1,4 +1,4 @@
-"""An observation as lines for an agent: what the page shows, with refs by which an action can name its element.
+"""Formats an observation as lines for an agent, with refs by which actions name elements.
 
 A ref holds the number of its observation (``s3e5`` is element ``e5`` of observation 3), so that an older one is told.
 It stands at the beginning of its line, where no text of the page can stand; within text of the page, ``[ref=`` reads ``(ref=``.
@@ -18,7 +18,7 @@ from protocol.page.observation import Element, Observation
 _REF: Final = re.compile(r"s([0-9]{1,9})((?:f[0-9]{1,6})?e[0-9]{1,6})", re.ASCII)
 _FORGED: Final = re.compile(r"\[(?=[\W_]*ref(?![a-z]))", re.IGNORECASE)
 _SPACE: Final = re.compile(r"\s+")
-CUT: Final = "- (the page goes on: it is too long to be shown whole)"
+CUT: Final = "- (the rest of the page is left out: it is too long)"
 
 
 def outline(observation: Observation, number: int) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def element_of(ref: str, observation: Observation, number: int) -> Element:
     """
     match = _REF.fullmatch(ref)
     if match is None:
-        raise MeshError("input.invalid", f"{ref[:40]!r} is no ref: one looks like s3e5")
+        raise MeshError("input.invalid", f"{ref[:40]!r} is not a ref; a ref looks like s3e5")
     if int(match[1]) != number:
         raise MeshError(
             "live.stale_ref", f"{ref} is of observation {int(match[1])}; the last one is {number}", ref=ref, last=number
@@ -88,7 +88,7 @@ def still_there(element: Element, then: Observation, now: Observation) -> Locato
     if _address(then) == _address(now) and _alike(element, then) == _alike(element, now):
         return locate(element, then)
     raise MeshError(
-        "live.stale_ref", f"the page has changed since: {element.role} “{element.name[:80]}” may be another one now"
+        "live.stale_ref", f"the page has changed since: {element.role} “{element.name[:80]}” may have been replaced"
     )
 
 

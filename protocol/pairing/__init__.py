@@ -1,1 +1,1 @@
-"""How two nodes become peers: by an invite, or by digits that two people compare."""
+"""The pairing protocols: by invite, or by digits that two people compare."""

@@ -139,12 +139,12 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, log: KeyLog) -> None:
         """Errors: ``peer.identity``."""
         if log.node != self.node and not (self.key and hmac.compare_digest(self.key, log.key)):
-            raise MeshError("peer.identity", "another node answers than the fingerprint says", node=log.node)
+            raise MeshError("peer.identity", "the answering node is not the one in the fingerprint", node=log.node)
 
     def check_signer(self, signer: bytes) -> None:
         """What a TLS leaf alone can disprove: its signer is not the expected key. Errors: ``peer.identity``."""
         if self.key and not hmac.compare_digest(self.key, signer):
-            raise MeshError("peer.identity", "another key answers than the fingerprint says")
+            raise MeshError("peer.identity", "the answering key is not the one in the fingerprint")
 
 
 def parse_pin(text: str) -> Pin:
@@ -154,7 +154,7 @@ def parse_pin(text: str) -> Pin:
         try:
             return Pin(key=bytes.fromhex(plain))
         except ValueError as error:
-            raise MeshError("id.invalid", "a public key has 64 hexadecimal digits") from error
+            raise MeshError("id.invalid", "a public key must have 64 hexadecimal digits") from error
     return Pin(node=ids.parse_node_id(plain))
 
 
@@ -184,7 +184,7 @@ class Party:
         """
         said, log = read(body, NONCE_BYTES)
         if log.node == self.node:
-            raise MeshError("pairing.refused", "this is this very node")
+            raise MeshError("pairing.refused", "this is the address of this node itself")
         if pin is not None:
             pin.check(log)
         return paired(said, log, self.grants)
@@ -301,7 +301,7 @@ class SasWindow:
     def state(self) -> State:
         """``agreed`` once both people said yes and ``store`` was called; ``declined`` once one said no."""
         if self._stored:
-            return "agreed"  # who says no after both said yes withdraws from a peer, not from a pairing
+            return "agreed"  # after both sides confirmed, declining has no effect here: the node is already a peer
         return "declined" if self._own_word is False or self._their_word is False else "waiting"
 
     def settle(self) -> bool:
@@ -351,9 +351,9 @@ class SasWindow:
 
     def _on_commit(self, said: bytes, nonce: bytes) -> Offer:
         if self.other is not None or said in self._seen:
-            raise MeshError("pairing.refused", "somebody has joined, or the commitment was seen before")
+            raise MeshError("pairing.refused", "another node has joined, or the commitment was used before")
         if self._commitment:
-            self._failures += 1  # who looks at our nonce and goes away has had a try
+            self._failures += 1  # a joiner that saw our nonce and did not continue has used up an attempt
         if self._failures >= limits.PAIRING_FAILURES_MAX:
             raise MeshError("pairing.refused", "too many tries")
         self._seen.add(said)
@@ -361,9 +361,9 @@ class SasWindow:
         return Offer(body=self._body)
 
     def _on_reveal(self, body: bytes, signature: bytes, leaf_hash: bytes) -> Sealed:
-        expected, self._commitment = self._commitment, b""  # one reveal a commitment, whatever comes of it
+        expected, self._commitment = self._commitment, b""  # one reveal per commitment, whether it succeeds or not
         if not expected or not hmac.compare_digest(commitment(leaf_hash, body), expected):
-            raise MeshError("pairing.refused", "not what was committed to")
+            raise MeshError("pairing.refused", "the reveal does not match the commitment")
         said = transcript(leaf_hash, body, self._body)
         other = self._party.meet(body, self._pin)
         _verify(other.public_key, signature, _REVEAL, said)
@@ -372,7 +372,7 @@ class SasWindow:
 
     def _on_decide(self, agreed: bool, signature: bytes) -> Decided:
         if self.other is None:
-            raise MeshError("pairing.refused", "nobody has joined")
+            raise MeshError("pairing.refused", "no node has joined")
         _verify(self.other.public_key, signature, _DECIDE, self._transcript, agreed)
         if not self._settled:
             self._their_word = agreed and self._their_word is not False

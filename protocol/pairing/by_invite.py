@@ -45,13 +45,13 @@ class SelfDescription(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     log: bytes
     """Its key log, encoded: who it is, and which key it holds now."""
     name: str
-    """For people; unique to nobody."""
+    """Display name; not unique."""
     addresses: tuple[str, ...] = ()
-    """Where it listens for peers, best first; empty if it does not."""
+    """Addresses at which it listens for peers, best first; empty if it does not listen."""
     grants: Grants = {}
-    """What it lets the other side do."""
+    """Its grants for the other side."""
     asks: Grants = {}
-    """What it would like to do at the other side; for people, who decide."""
+    """The scopes that it requests at the other side. They are only shown; a person decides."""
     nonce: bytes = b""
     """Fresh random bytes; empty from an inviter."""
 
@@ -72,24 +72,26 @@ class Paired(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     addresses: tuple[str, ...]
     grants: Grants
-    """What it may do here."""
+    """Its grants at this node."""
     granted_us: Grants
-    """What it says we may do there."""
+    """Our grants there, as it reports them."""
     asks: Grants
-    """What it would like to do here."""
+    """The scopes that it requests here."""
 
 
 def check_name(name: str) -> str:
     """``name``, once it is 1 to 64 printable characters. Errors: ``input.invalid``."""
     if not 1 <= len(name) <= limits.PEER_NAME_CHARS_MAX or not name.isprintable() or name != name.strip():
-        raise MeshError("input.invalid", f"a node's name has 1 to {limits.PEER_NAME_CHARS_MAX} printable characters")
+        raise MeshError(
+            "input.invalid", f"a node's name must have 1 to {limits.PEER_NAME_CHARS_MAX} printable characters"
+        )
     return name
 
 
 def check_description(said: SelfDescription, nonce_bytes: int) -> None:
     """Limits of every field. Errors: ``message.invalid``, ``input.invalid``, ``invite.url``."""
     if len(said.nonce) != nonce_bytes:
-        raise MeshError("message.invalid", "a nonce of another length")
+        raise MeshError("message.invalid", "a nonce has the wrong length")
     if len(said.addresses) > limits.PEER_ADDRESSES_MAX:
         raise MeshError("message.invalid", "too many addresses")
     check_name(said.name)
@@ -122,7 +124,7 @@ def _open(signed: _Signed, transcript: bytes, token: bytes, nonce_bytes: int) ->
     Errors: several, for the caller to fold.
     """
     if not hmac.compare_digest(signed.proof, hmac.digest(token, transcript, "sha256")):
-        raise MeshError("invite.refused", "the token does not fit")
+        raise MeshError("invite.refused", "the token is wrong")
     said, log = read_description(signed.body, nonce_bytes)
     try:
         VerifyKey(log.key).verify(transcript, signed.signature)
@@ -170,7 +172,7 @@ class Joiner:
         )
         check_description(said, NONCE_BYTES)
         if log.node == invite.node:
-            raise MeshError("invite.refused", "this is an invite of this very node")
+            raise MeshError("invite.refused", "this invite was made by this node itself")
         self._invite = invite
         self._key = key
         self._said = said
@@ -186,7 +188,11 @@ class Joiner:
         assert not self._request
         assert len(leaf_hash) == LEAF_HASH_BYTES
         if not self._invite.is_key(signer):
-            raise MeshError("peer.identity", "another node answers at the invite's address", expected=self._invite.node)
+            raise MeshError(
+                "peer.identity",
+                ("the node at the invite's address is not the one in the invite"),
+                expected=self._invite.node,
+            )
         body = cbor.encode(self._said)
         transcript = cbor.encode([_JOIN_DOMAIN, signer, leaf_hash, body])
         self._leaf_hash = leaf_hash
@@ -199,7 +205,7 @@ class Joiner:
         Checks, in order: strict form; HMAC; limits of the fields; key log; signature; node and key are the invite's.
         Errors: ``peer.protocol``, ``peer.identity``.
         """
-        assert self._request, "request comes first"
+        assert self._request, "the request must come first"
         try:
             signed = cbor.decode_as(answer, _Signed, bytes_max=limits.PAIRING_BODY_BYTES_MAX, items_max=16, depth_max=1)
             transcript = cbor.encode(
@@ -210,7 +216,9 @@ class Joiner:
             raise MeshError("peer.protocol", f"the inviter's answer: {error.message}") from error
         if log.node != self._invite.node or not self._invite.is_key(log.key):
             raise MeshError(
-                "peer.identity", "the answer is of another node than the invite", expected=self._invite.node
+                "peer.identity",
+                "the answer is from another node than the one in the invite",
+                expected=self._invite.node,
             )
         return paired(said, log, self._said.grants)
 

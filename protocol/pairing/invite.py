@@ -77,7 +77,7 @@ def make_invite(
     raw = cbor.encode(invite)
     text = _PREFIX + base64.urlsafe_b64encode(raw + _checksum(raw)).decode().rstrip("=")
     if len(text) > limits.INVITE_CHARS_MAX:
-        raise MeshError("input.too_large", "too many origins for an invite: grant them with `node grant` afterwards")
+        raise MeshError("input.too_large", "too many origins for an invite: pair without them, then use `node grant`")
     return text
 
 
@@ -93,7 +93,7 @@ def parse_invite(text: str, now_s: int) -> Invite:
     Errors: ``invite.url``, ``invite.invalid``, ``invite.expired``.
     """
     if len(text) > 2 * limits.INVITE_CHARS_MAX:
-        raise MeshError("invite.invalid", "far too long for an invite")
+        raise MeshError("invite.invalid", "too long for an invite")
     plain = "".join(text.split())
     if plain.lower().startswith(("https://", "http://")):
         raise MeshError("invite.url", "this is an address, not an invite")
@@ -106,7 +106,7 @@ def parse_invite(text: str, now_s: int) -> Invite:
         raise MeshError("invite.invalid") from error
     raw, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
     if base64.urlsafe_b64encode(data).decode().rstrip("=") != body or _checksum(raw) != checksum:
-        raise MeshError("invite.invalid", "the checksum does not fit: a character is missing or mistyped")
+        raise MeshError("invite.invalid", "the checksum does not match: a character is missing or mistyped")
     try:
         invite = cbor.decode_as(raw, Invite, items_max=256, depth_max=3)
         canonical = ids.parse_node_id(invite.node)
@@ -118,5 +118,5 @@ def parse_invite(text: str, now_s: int) -> Invite:
         raise MeshError("invite.invalid", "made by another version of trailmesh")
     parse_address(invite.address)
     if now_s >= invite.expires_s:
-        raise MeshError("invite.expired", f"it ended {now_s - invite.expires_s} s ago")
+        raise MeshError("invite.expired", f"it expired {now_s - invite.expires_s} s ago")
     return invite

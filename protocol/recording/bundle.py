@@ -246,7 +246,7 @@ class Bundle:
                 detail = {"index": shown_by[path]} if path in shown_by else {}
                 yield MeshError(error.code, error.message, **error.detail, **detail)
             if complete and path not in shown_by:
-                yield MeshError("bundle.element", f"{path} belongs to no step", element=path)
+                yield MeshError("bundle.element", f"{path} does not belong to any step", element=path)
         for path, index in shown_by.items():
             if path not in self._elements:
                 yield MeshError("bundle.element", f"{path} is missing", element=path, index=index)
@@ -275,9 +275,9 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
     entries = flat_zip.read_directory(file)
     _check_names(entries)
     for entry in entries:
-        # Other ZIP readers use the local headers, so they must say the same as the directory.
+        # Other ZIP readers use the local headers, so these must agree with the directory.
         if not flat_zip.check_local_header(file, entry):
-            raise _fault(entry.name, "its header was changed")
+            raise _fault(entry.name, "its local header differs from the directory")
     head = {entry.name: _content(file, entry) for entry in entries[:3]}
     if head[_MIMETYPE] != MEDIA_TYPE:
         raise _fault(_MIMETYPE)
@@ -287,7 +287,7 @@ def open_bundle(file: BinaryIO, find_key: envelope.KeyFinder) -> Bundle:
         raise _fault(_CBOR)
     manifest = _parse_manifest(head[_CBOR])
     if [(entry.name, entry.size) for entry in entries[3:]] != [(item.path, item.size) for item in manifest.elements]:
-        raise MeshError("bundle.invalid", "the file does not hold exactly the elements of the manifest")
+        raise MeshError("bundle.invalid", "the elements of the file are not exactly those of the manifest")
     _check_session(manifest, signed.header)
     return Bundle(file, {entry.name: entry for entry in entries}, signed, manifest)
 
@@ -335,7 +335,7 @@ def _parse_manifest(data: bytes) -> Manifest:
     try:
         value = cbor.decode(data, bytes_max=limits.BUNDLE_MANIFEST_BYTES_MAX)
         if not isinstance(value, dict) or value.get("version") != VERSION:
-            raise MeshError("bundle.invalid", "a version this trailmesh does not know")
+            raise MeshError("bundle.invalid", "made by a version that this trailmesh does not know")
         manifest = cbor.convert(value, Manifest)
     except MeshError as error:
         raise MeshError("bundle.invalid", f"manifest: {error.message}") from error
@@ -344,7 +344,7 @@ def _parse_manifest(data: bytes) -> Manifest:
         if blob and blob[1] != item.sha256.hex():
             raise MeshError("bundle.invalid", "manifest: a blob is not named by its hash", element=item.path)
     if merkle.root([leaf_of(item) for item in manifest.elements]) != manifest.root:
-        raise MeshError("bundle.invalid", "manifest: the Merkle root does not fit the elements")
+        raise MeshError("bundle.invalid", "manifest: the Merkle root does not match the elements")
     return manifest
 
 
@@ -356,7 +356,7 @@ def _check_session(manifest: Manifest, header: envelope.Header) -> None:
         ("sea", session.search, False),
     ):
         if (wanted or text) and not ids.is_id(kind, text):
-            raise MeshError("bundle.invalid", f"the session record holds no {kind} id in its canonical form")
+            raise MeshError("bundle.invalid", f"the session record has no {kind} id in its canonical form")
     # Otherwise a trusted peer could sign a session as if another node had recorded it.
     if session.node != header.issuer:
         raise MeshError("envelope.issuer", f"recorded by {session.node[:7]}, signed by {header.issuer[:7]}")
@@ -386,6 +386,6 @@ def _content(file: BinaryIO, entry: flat_zip.Entry) -> bytes:
     return data
 
 
-def _fault(path: str, reason: str = "it does not match what was signed") -> MeshError:
+def _fault(path: str, reason: str = "it does not match the signed manifest") -> MeshError:
     index = step_index(path)
     return MeshError("bundle.element", f"{path}: {reason}", element=path, **({"index": index} if index else {}))

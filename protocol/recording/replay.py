@@ -48,7 +48,7 @@ class Rebase(msgspec.Struct, frozen=True):
         """What a page that names its own addresses would say on the recorded origin."""
         if not self.active or not self.recorded:
             return text
-        # What continues the host or the port is another origin: example.com.evil.example, port 80 of 8080.
+        # A longer host or port is another origin: example.com.evil.example, or port 8080 for 80.
         own = re.compile(rf"{re.escape(self.replayed)}(?![\w-]|[.:][\w-])")
         return own.sub(lambda _: self.recorded, text)
 
@@ -290,7 +290,7 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     stopped = any(not match.performed for match in report.steps[:-1])
     cut_short = len(indices) < len(expected) and (not report.steps or report.steps[-1].performed)
     if stopped or cut_short:
-        raise MeshError("report.invalid", "it goes on after a step that failed, or ends without one")
+        raise MeshError("report.invalid", "it continues after a failed step, or stops without one")
     matched = sum(match.matched for match in report.steps)
     if report.matched != matched or report.verdict != verdict(matched, len(expected)):
-        raise MeshError("report.invalid", "count or verdict do not follow from its steps")
+        raise MeshError("report.invalid", "count or verdict do not agree with its steps")

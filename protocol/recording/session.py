@@ -1,4 +1,4 @@
-"""Sessions: one browser run, step by step, and what a replay of it matched."""
+"""Records of a session (one browser run) with its steps, and of the matches of a replay."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def __post_init__(self) -> None:
         if self.timezone not in TIME_ZONES:
-            raise ValueError(f"{self.timezone[:64]!r} is no time zone; one is named like Europe/Berlin")
+            raise ValueError(f"{self.timezone[:64]!r} is not a known time zone; use a name such as Europe/Berlin")
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,8 +77,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     secrets: tuple[str, ...] = ()
     """Names of the secrets a replay needs."""
     caller: Annotated[str, msgspec.Meta(max_length=limits.CALLER_CHARS_MAX)] = ""
-    """Who had it recorded, as the recorder says: ``owner``, ``agent:NAME``, ``schedule:ID``, or the node id of a peer. Empty if it
-    does not say."""
+    """Caller of the recording, as the recorder states it: ``owner``, ``agent:NAME``, ``schedule:ID``, or the node id of a
+    peer. Empty if it does not say."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,7 +96,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     risk: _Count
     """Risk class, 1 to 7."""
     started_ms: _Count
-    """Since the session began."""
+    """Time since the session began."""
     duration_ms: _Count
     snapshot: bytes = b""
     """SHA-256 of the snapshot's text, 32 bytes; empty if none was taken."""
@@ -112,7 +112,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 TextMatch = Literal["", "same", "numbers", "differs"]
-"""How a page's text compares with its recorded snapshot: every line as recorded, only numbers differ, or more. Empty where
+"""Result of comparing a page's text with its recorded snapshot: equal, only numbers differ, or more differs. Empty where
 there is nothing to compare."""
 
 

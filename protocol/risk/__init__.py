@@ -1,1 +1,1 @@
-"""How dangerous an action or a request is: risk classes, and the words and addresses that decide them."""
+"""Risk classification of actions and requests by words and addresses."""

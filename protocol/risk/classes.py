@@ -45,7 +45,7 @@ from protocol.risk.words import (
 from protocol.trust.origin import fits, origin_of
 
 WRITE_CLASS = 3
-"""From here on an action may change something on the site; below it reads."""
+"""From this class on an action may change something on the site; lower classes only read."""
 APPROVAL_CLASS = 4
 
 
@@ -110,7 +110,7 @@ def _risk(level: int, reason: str) -> Risk:
     return Risk(level=level, reason=reason)
 
 
-_UNREADABLE = _risk(4, "its label is in letters or pictures that the word lists do not hold")
+_UNREADABLE = _risk(4, "its label is in letters or symbols that the word lists do not cover")
 
 
 def _press(key: str, element: Element | None, page: Observation) -> Risk:
@@ -206,7 +206,7 @@ def _link(element: Element) -> Risk:
     harmless = bool(HARMLESS.search(name))
     token = _token(element.traits.tokens, harmless)
     if token:
-        return _risk(7, f"its marks say “{token}”")
+        return _risk(7, f"its id, class or icon says “{token}”")
     command = None if harmless else LINK_COMMAND.match(name)
     if command:
         group = next(key for key, value in command.groupdict().items() if value)
@@ -238,7 +238,7 @@ def _button(element: Element) -> Risk:
     if reads or BENIGN.match(name) or "expanded" in element.states:
         return _risk(1, "a control of the view")
     if not name and BENIGN_TOKENS.search(" ".join(traits.tokens)):
-        return _risk(1, "a control of the view, by its marks")
+        return _risk(1, "a control of the view, by its id, class or icon")
     return _risk(4, "not understood")
 
 
@@ -265,7 +265,7 @@ def _by_words(name: str, tokens: tuple[str, ...], *, from_level: int, reads: boo
     left = HARMLESS.sub(" ", spoken)
     token = _token(tokens, left != spoken)
     if token:
-        return _risk(7, f"its marks say “{token}”")
+        return _risk(7, f"its id, class or icon says “{token}”")
     if not spoken:
         left = " ".join(tokens)
     if spoken == "save draft" and not unread:

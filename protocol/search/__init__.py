@@ -1,1 +1,1 @@
-"""The shared search tree: deltas and their encoding, merging, leases, and the choice of the next branch."""
+"""The shared search tree: deltas and their encoding, merging, leases, and the selection of the next branch."""

@@ -271,10 +271,10 @@ def _puts(columns: dict[int, bytes], count: int, makes: int) -> tuple[dict[bytes
             raise _bad("a value is too long or not a byte string")
         chosen = maps[place - 1]
         if key in chosen:
-            raise _bad("a key stands twice in one change")
+            raise _bad("a key occurs twice in one change")
         chosen[key] = values.take(meta >> 4)
     if values.at != values.end:
-        raise _bad("bytes that belong to no value")
+        raise _bad("there are bytes that do not belong to a value")
     return maps
 
 

@@ -80,9 +80,9 @@ def check_equivocation(one: bytes, other: bytes, search_id: str, find_key: envel
     deltas = [decode_delta(each.payload) for each in opened]
     places = {(delta.search, delta.epoch, delta.seq) for delta in deltas}
     if len(writers) != 1 or len(places) != 1 or deltas[0].search != search_id:
-        raise MeshError("delta.invalid", "two deltas of one writer in one place are expected")
+        raise MeshError("delta.invalid", "expected two deltas of one writer with one number")
     if opened[0].payload == opened[1].payload:
-        raise MeshError("delta.invalid", "the two deltas are one")
+        raise MeshError("delta.invalid", "the two deltas are equal")
     return TwoDeltas(writer=writers.pop(), epoch=deltas[0].epoch, seq=deltas[0].seq)
 
 
@@ -220,4 +220,4 @@ class DeltaReader:
             raise MeshError("delta.invalid", "the actor is not the signer")
         previous, start_op = (None, 1) if fresh else (self._hash, self._max_op + 1)
         if (change.seq, change.previous, change.start_op) != (seq, previous, start_op):
-            raise MeshError("delta.invalid", "the change does not follow the one before")
+            raise MeshError("delta.invalid", "the change does not follow the one before it")

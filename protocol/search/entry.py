@@ -1,4 +1,4 @@
-"""What a peer writes about a search: keys of tree nodes, and the three kinds of map values.
+"""The entries that peers write about a search: keys of tree nodes, and the three kinds of map values.
 
 A node of the search tree is an action after its parent, so its key is a hash of both. Peers that find the same
 action at the same place compute the same key without communicating, and a receiver verifies the key. All numbers are integers;
@@ -53,8 +53,8 @@ assert REGISTER.itemsize == _REGISTER.size
 Key = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 
 TreeAction = Click | Fill | Select | Check | Press | Scroll
-"""What a search does to a page. Opening an address, waiting and reading under a name are steps of a recording: from a
-peer they would aim this node's browser, hold it up, or collect what it sees.
+"""The actions of a search. Opening an address, waiting and extracting are allowed only in recordings: from a peer they could direct
+this node's browser to an address, delay it, or collect page content.
 """
 
 
@@ -110,12 +110,12 @@ class Register(msgspec.Struct, frozen=True, kw_only=True):
     """Highest value of a visit, times ``SCALE``."""
     cost_ms: int = 0
     successes: int = 0
-    """Claimed; a claim counts for nothing until it was replayed."""
+    """Claimed successes; a claim has no effect until it has been replayed."""
     failures: int = 0
     closed: bool = False
-    """Nothing is left to try below."""
+    """Nothing is left to try below this node."""
     state: bytes = STATE_UNKNOWN
-    """State hash seen after the action; zeros when unknown."""
+    """State hash seen after the action; zeros if unknown."""
 
     def pack(self) -> bytes:
         """The 53 bytes of the wire layout."""
@@ -194,7 +194,7 @@ def decode_action(data: bytes) -> TreeAction:
         action = cbor.decode_as(data, cast("type[TreeAction]", TreeAction), bytes_max=limits.TREE_ACTION_BYTES_MAX)
         if cbor.encode(action) != data:
             # A default that is written out would give one action two keys.
-            raise MeshError("delta.invalid", "the action is not in its one encoding")
+            raise MeshError("delta.invalid", "the action is not in its canonical encoding")
     except MeshError as error:
         raise MeshError("delta.invalid", f"action: {error.message}") from error
     _check_value(action)
@@ -234,7 +234,7 @@ def _decode(data: bytes, record: type[T]) -> T:
 def unpack_registers(values: Sequence[bytes]) -> NDArray[Any]:
     """Registers, shape ``(len(values),)``, dtype ``REGISTER``, each within its bounds. Errors: ``delta.invalid``."""
     if any(len(value) != _REGISTER.size for value in values):
-        raise MeshError("delta.invalid", f"a register has {_REGISTER.size} bytes")
+        raise MeshError("delta.invalid", f"a register must have {_REGISTER.size} bytes")
     table = np.frombuffer(b"".join(values), REGISTER)
     # int64: the sums below would overflow in the narrow types of the wire format.
     visits = table["visits"].astype(np.int64)

@@ -49,7 +49,7 @@ TRANSITIONS: Final[dict[tuple[State, Event], State]] = {
     (State.RENEWED, Event.EXPIRE): State.EXPIRED,
     (State.RENEWED, Event.REVOKE): State.REVOKED,
 }
-"""Every move there is; what is not listed leaves the lease as it stands."""
+"""All transitions. An event that is not listed leaves the lease unchanged."""
 
 LIVE: Final = frozenset({State.GRANTED, State.RENEWED})
 
@@ -68,7 +68,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     expires_ms: int
     """Milliseconds since 1970."""
     latest_ms: int
-    """No renewal moves the end beyond this."""
+    """Latest end; no renewal extends the lease beyond it."""
 
     @property
     def live(self) -> bool:
@@ -190,7 +190,7 @@ class LeaseBook:
 
 
 def check_spend(allowed: BranchLimits, spend: Spend, *, passed_ms: int) -> None:
-    """Nothing, if ``spend`` is what a lease of these limits can have cost ``passed_ms`` milliseconds after it was signed.
+    """Check that ``spend`` is possible for a lease with these limits, ``passed_ms`` milliseconds after it was signed.
 
     A worker stops after the iteration that used up its limits, so its last iteration may go beyond the steps; clocks may differ.
     Checks, in order: iterations, steps, milliseconds. Errors: ``lease.spend``.
@@ -206,7 +206,7 @@ def check_spend(allowed: BranchLimits, spend: Spend, *, passed_ms: int) -> None:
 
 
 def check_claim(prefix: Sequence[bytes], claim: Sequence[bytes]) -> None:
-    """Nothing, if a lease of the branch at ``prefix`` could give ``claim`` (encoded actions from the start page, both).
+    """Check that ``claim`` is possible for a lease of the branch at ``prefix`` (both: encoded actions from the start page).
 
     Checks, in order: it goes through the branch; every step is an action a search performs. Errors: ``claim.invalid``.
     """

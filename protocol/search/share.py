@@ -17,7 +17,7 @@ peers.
 """
 SUMMED: Final = 5
 NAMES: Final = ("visits", "value_sum", "cost_ms", "successes", "failures", "best", "closed")
-"""What a register says, in the order of the columns; none of it falls within an epoch."""
+"""The fields of a register, in the order of the columns. They never decrease within an epoch."""
 
 
 class Share:

@@ -27,7 +27,7 @@ from protocol.search.share import COST_MS, FIELDS, NAMES, PRIOR, RISK, SUMMED, V
 
 _CAPACITY_MIN: Final = 256
 _DROPPED_AT_ONCE: Final = 2_000
-"""Rows that ``dropping`` and ``states`` work on between two turns of the caller: a few milliseconds."""
+"""Rows that ``dropping`` and ``states`` process between two yields: a few milliseconds of work."""
 
 Rows = NDArray[np.intp]
 """Rows of the tree, shape ``(count,)``."""
@@ -37,7 +37,7 @@ class StateVote(msgspec.Struct, frozen=True, kw_only=True):
     """What peers say about the state a node leads to."""
 
     state: bytes
-    """The state most peers saw (the smallest of those that tie); zeros when none saw one."""
+    """The state that most peers saw (the smallest one in a tie); zeros if no peer saw one."""
     votes: int
     """How many peers saw it."""
     peers: int
@@ -143,7 +143,7 @@ class SearchTree:
             old = current.table[rows[rows >= 0]]
             for column, name in enumerate(NAMES):
                 if (update.stats[name][rows >= 0].astype(np.int64) < old[:, column]).any():
-                    raise MeshError("delta.invalid", f"{name} fell within an epoch")
+                    raise MeshError("delta.invalid", f"{name} decreased within an epoch")
         return len(unknown)
 
     def _names(self, share: Share | None, key: bytes) -> bool:
@@ -281,7 +281,7 @@ class SearchTree:
         one.
         """
         if self._forest.parent[row] < 0:
-            raise MeshError("input.not_found", "nobody names this node")
+            raise MeshError("input.not_found", "no peer names this node")
         parent, action = self._forest.keys[self._forest.parent[row]], self._forest.action[row]
         prior, risk = int(self.totals[row, PRIOR]), int(self.totals[row, RISK])
         return NodeEntry(parent=parent, action=action, prior=prior, risk=risk)

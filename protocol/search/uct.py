@@ -1,4 +1,4 @@
-"""Which action to try next: UCT with priors, risk, cost and shared numbers.
+"""Selects the next action: UCT with priors, risk, cost and the merged numbers of all peers.
 
 For an action with n visits, pseudo-visits n0, live leases VL (counted as losses), below a node with N visits:
 

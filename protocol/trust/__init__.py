@@ -1,1 +1,1 @@
-"""What each peer may do: the trust set, grants, and the origins that grants are for."""
+"""The rights of peers: the trust set, grants, and the origins that grants cover."""

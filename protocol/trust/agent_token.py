@@ -18,7 +18,7 @@ from protocol.errors import MeshError
 
 PREFIX: Final = "tma_"
 NAME_PATTERN: Final = r"^[a-z][a-z0-9-]{0,31}\Z"
-"""Names of agents: they stand in tokens, on the audit trail and in metrics, so nothing in them needs quoting anywhere."""
+"""Form of agent names. They occur in tokens, the audit trail and metrics, so they contain no character that needs quoting."""
 _TOKEN: Final = re.compile(r"(tma_[a-z][a-z0-9-]{0,31}_[A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})", re.ASCII)
 
 
@@ -33,7 +33,7 @@ def token_hash(token: str) -> bytes:
     """The SHA-256 by which a token is known, once its form is right. Errors: ``control.unauthorised``; no word of the token."""
     match = _TOKEN.fullmatch(token) if len(token) <= limits.AGENT_TOKEN_CHARS_MAX else None
     if match is None or _checksum(match[1]) != match[2]:
-        raise MeshError("control.unauthorised", "this is no token of an agent, or not all of one")
+        raise MeshError("control.unauthorised", "this is not a complete agent token")
     return hashlib.sha256(token.encode()).digest()
 
 

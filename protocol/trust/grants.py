@@ -1,4 +1,4 @@
-"""What a peer may do here: grants, each a scope and the origins it is for.
+"""Grants: the scopes of a peer, each with the origins that it covers.
 
 A scope that is not granted is refused, and a grant never has an empty list of origins: ``*`` alone means every origin, so
 taking the last origin away takes the scope away and never widens it. Grants travel and are stored as a map from scope to
@@ -21,9 +21,9 @@ class Scope(enum.StrEnum):
     """What a peer may be allowed to do here."""
 
     DELTAS_READ = "deltas:read"
-    """Get what this node learned in a search."""
+    """Fetch this node's deltas of a search."""
     DELTAS_WRITE = "deltas:write"
-    """Send what it learned; it is merged."""
+    """Send its own deltas, which are merged."""
     BRANCH_ASSIGN = "branch:assign"
     """Give this node branches to explore."""
     BRANCH_ACCEPT = "branch:accept"
@@ -31,7 +31,7 @@ class Scope(enum.StrEnum):
     SESSION_READ = "session:read"
     """Fetch recorded sessions."""
     ATTEST_CONSUME = "attest:consume"
-    """Have its replay reports believed."""
+    """Send replay reports that this node accepts."""
     CAPSULE_OFFER = "capsule:offer"
     """Send sealed login states to this node."""
     CAPSULE_IMPORT = "capsule:import"
@@ -39,7 +39,7 @@ class Scope(enum.StrEnum):
     PEERS_READ = "peers:read"
     """See which peers this node knows."""
     STATUS = "status"
-    """Ask whether this node is well. Every peer may."""
+    """Ask for the status of this node. Every peer has this scope."""
 
 
 GRANTABLE: Final = frozenset(Scope) - {Scope.STATUS}
@@ -95,7 +95,7 @@ def _scopes(name: str) -> frozenset[str]:
 def _limited(origins: Iterable[str]) -> tuple[str, ...]:
     kept = widest(origins)
     if len(kept) > limits.GRANT_ORIGINS_MAX:
-        raise MeshError("input.too_large", f"a scope is for at most {limits.GRANT_ORIGINS_MAX} origins")
+        raise MeshError("input.too_large", f"a scope can have at most {limits.GRANT_ORIGINS_MAX} origins")
     return kept
 
 
@@ -108,13 +108,15 @@ def check_grants(grants: Grants) -> Grants:
         raise MeshError("message.invalid", "a grant names an unknown scope")
     for origins in grants.values():
         if not 1 <= len(origins) <= limits.GRANT_ORIGINS_MAX:
-            raise MeshError("message.invalid", f"a grant is for 1 to {limits.GRANT_ORIGINS_MAX} origins")
+            raise MeshError("message.invalid", f"a grant must have 1 to {limits.GRANT_ORIGINS_MAX} origins")
         try:
             in_form = tuple(parse_pattern(origin) for origin in origins)
         except MeshError as error:
             raise MeshError("message.invalid", error.message) from error
         if not tuple(origins) == in_form == widest(in_form):
-            raise MeshError("message.invalid", "the origins of a grant stand in one form, sorted, none within another")
+            raise MeshError(
+                "message.invalid", "the origins of a grant must be canonical and sorted, and none may contain another"
+            )
     return grants
 
 
@@ -136,14 +138,14 @@ def withdrawn(before: Grants, less: Grants) -> Grants:
     """
     touched = before.keys() & less.keys()
     if not touched:
-        raise MeshError("input.not_found", "none of this is granted")
+        raise MeshError("input.not_found", "none of these scopes is granted")
     kept = dict(before)
     for name in touched:
         if ANY in less[name]:
             del kept[name]
             continue
         if ANY in before[name]:
-            told = f"{name} is granted for every origin: withdraw it whole, or name the origins that stay with --only"
+            told = f"{name} is granted for every origin: withdraw it completely, or use `node grant --only`"
             raise MeshError("input.invalid", told)
         if missing := set(less[name]) - set(before[name]):
             raise MeshError("input.not_found", f"{name} is not granted for {min(missing)}")

@@ -55,9 +55,9 @@ class TrustSet:
         for peer in peers:
             # Only the canonical form: two spellings of one id would be two entries.
             if ids.parse_node_id(peer.node) != peer.node or peer.node in self._peers:
-                raise MeshError("input.invalid", "each peer stands once, by its whole node id")
+                raise MeshError("input.invalid", "each peer must occur once, with its canonical node id")
             if len(peer.public_key) != PUBLIC_KEY_BYTES:
-                raise MeshError("input.invalid", f"a key has {PUBLIC_KEY_BYTES} bytes")
+                raise MeshError("input.invalid", f"a key must have {PUBLIC_KEY_BYTES} bytes")
             if peer.log is not None and (peer.log.node, peer.log.key) != (peer.node, peer.public_key):
                 raise MeshError("input.invalid", f"the key log is not that of {ids.short(peer.node)}")
             check_grants(peer.grants)
@@ -65,7 +65,7 @@ class TrustSet:
             self._keys[peer.node] = VerifyKey(peer.public_key)
         if len(self._peers) > limits.PEERS_MAX:
             raise MeshError("input.too_large", f"more than {limits.PEERS_MAX} peers")
-        # Made once: whether a peer may act is asked for each of a thousand peers, again and again.
+        # Computed once, because the check is made often and for up to a thousand peers.
         self._active = MappingProxyType(
             {node: peer.public_key for node, peer in self._peers.items() if peer.log is None or peer.log.active}
         )
@@ -105,7 +105,7 @@ class TrustSet:
                 "peer.scope", f"{ids.short(node)} has no scope {scope.value} here", node=node, scope=scope.value
             )
         if origin is not None and not fits(peer.grants[scope], origin):
-            where = origin or "an address that is no plain origin"
+            where = origin or "an address without a valid origin"
             told = f"{ids.short(node)} has the scope {scope.value} here, not for {where}"
             raise MeshError("peer.scope", told, node=node, scope=scope.value, origin=origin)
         return peer

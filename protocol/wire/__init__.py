@@ -1,1 +1,1 @@
-"""The form of everything that travels: CBOR, envelopes, frames, addresses, HTTP signatures."""
+"""The wire formats: CBOR, envelopes, frames, addresses, HTTP signatures."""

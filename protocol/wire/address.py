@@ -1,4 +1,4 @@
-"""Where a node listens: ``https://host:port``, in one form."""
+"""Parses the address of a node: ``https://host:port`` in canonical form."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ def parse_address(text: str) -> tuple[str, int]:
     """
     match = _ADDRESS.fullmatch(text)
     if match is None or int(match[3]) > 65_535 or ".." in text:
-        raise MeshError("invite.url", "an address has the form https://host:port, in lower case, and nothing after it")
+        raise MeshError(
+            "invite.url", "an address must have the form https://host:port, in lower case, with nothing after it"
+        )
     try:
         if match[1] is not None:
             ipaddress.IPv6Address(match[1])
         elif NUMERIC_END.search(match[2]):
-            # Resolvers read 2130706433, 0x7f.1 and 127.1 as addresses; people do not. Only the plain form passes.
+            # Resolvers accept 2130706433, 0x7f.1 and 127.1 as IP addresses, which people do not recognise. Accept only
+            # the plain form.
             ipaddress.IPv4Address(match[2])
     except ValueError as error:
         raise MeshError("invite.url", "the host looks like a number and is not a plain IP address") from error

@@ -1,4 +1,4 @@
-"""How long to wait before a failed connection is tried again.
+"""Computes how long to wait before a failed connection is tried again.
 
 Only connecting is retried, never a request, because only the sender of a request knows whether repeating it is safe.
 """

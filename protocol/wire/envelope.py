@@ -250,7 +250,10 @@ class ReplayWindow:
                 back_s = opens_s - now_s
                 told = "issued before this node started"
                 if back_s > 0:
-                    told = f"the clock of the called node is {back_s} s behind what it showed before: set it right, or wait"
+                    told = (
+                        f"the clock of the called node is {back_s} s behind the latest time it has shown:"
+                        " correct the clock, or wait"
+                    )
                 raise MeshError("envelope.time", told, issued_s=header.issued_s, now_s=now_s)
         entry = (header.issuer, header.unique)
         if entry in self._seen:

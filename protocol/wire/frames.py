@@ -65,5 +65,5 @@ def pieces(body: bytes) -> Iterator[bytes]:
 def check_piece(piece: bytes, left_bytes: int) -> int:
     """How many bytes are to come after ``piece``, of ``left_bytes``. Errors: ``message.invalid``."""
     if len(piece) != min(left_bytes, limits.FRAME_PIECE_BYTES_MAX):
-        raise MeshError("message.invalid", f"a piece of {len(piece)} bytes where {left_bytes} are to come")
+        raise MeshError("message.invalid", f"a piece of {len(piece)} bytes where only {left_bytes} are left")
     return left_bytes - len(piece)

@@ -114,9 +114,9 @@ def verify(
     # Components are compared exactly: a signature that covers less would leave parts of the message open to change.
     candidates = list(messages)
     if any(found["components"] != " ".join(message.components) for message in candidates) or not candidates:
-        raise MeshError("peer.signature", "other components are covered than this mode demands")
+        raise MeshError("peer.signature", "the signature does not cover exactly the required components")
     if not any(_fits(VerifyKey(key), _base(message, parameters), value) for message in candidates):
-        raise MeshError("peer.signature", "the signature does not fit the message")
+        raise MeshError("peer.signature", "the signature does not match the message")
     # Times are read only from parameters whose signature has been verified.
     created_s, expires_s = int(found["created"]), int(found["expires"])
     skew_s = limits.CLOCK_SKEW_S
@@ -140,11 +140,11 @@ def _read(headers: Mapping[str, str]) -> tuple[re.Match[str], bytes, str]:
     parameters = given.removeprefix(f"{LABEL}=")
     found, value = _PARAMETERS.fullmatch(parameters), _SIGNATURE.fullmatch(signature)
     if not given.startswith(f"{LABEL}=") or found is None or value is None:
-        raise MeshError("peer.signature", "not one signature of the form this mode demands")
+        raise MeshError("peer.signature", "expected exactly one signature of the required form")
     # Re-encoded and compared, because base64 allows several texts for the same bytes.
     raw = base64.b64decode(value["value"])
     if base64.b64encode(raw).decode() != value["value"]:
-        raise MeshError("peer.signature", "not the one encoding of a signature")
+        raise MeshError("peer.signature", "the encoding of the signature is not canonical")
     return found, raw, parameters
 
 

@@ -357,7 +357,7 @@ async def test_a_selector_of_an_element_without_a_ref_is_refused_and_gives_nothi
     await targets(page, world)
     code, message = await unfound(page, selector)
     assert code == "action.not_possible"
-    assert f"what {selector} matches has no ref" in message
+    assert f"what {selector} matches is not an element in the observation" in message
 
 
 async def test_a_selector_of_several_visible_elements_is_ambiguous(page: Page, world: Backend) -> None:

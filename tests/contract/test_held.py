@@ -220,7 +220,7 @@ async def test_revoking_the_holder_ends_the_connection_and_the_calls_on_it_at_on
         await entered.wait()
         server.trust({})
         error = await running
-        assert (error.code, "may have been acted on" in error.message) == ("peer.unreachable", True)
+        assert (error.code, "may have been executed" in error.message) == ("peer.unreachable", True)
         assert (await held).code in ("peer.unreachable", "peer.refused_us")
     assert server.held == frozenset()
     assert "keeps no connection open" in (await refused(client, peer(BOB))).message

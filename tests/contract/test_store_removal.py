@@ -118,7 +118,7 @@ async def test_the_manifest_of_a_session_stays_whatever_else_named_it(store: Sto
 
 async def test_the_check_names_sessions_whose_manifest_is_missing(store: Store) -> None:
     await store.import_session(session(), [], [signature(b"\x01" * 32)])
-    assert await store.check() == ["the signature of ses-1 names manifest 0101010101010101…, which is missing"]
+    assert await store.check() == ["the signature of ses-1 refers to manifest 0101010101010101…, which is missing"]
 
 
 async def test_a_session_that_was_taken_back_outlives_what_its_removal_left_to_do(tmp_path: Path) -> None:

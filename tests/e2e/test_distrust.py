@@ -313,9 +313,9 @@ async def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
     home = tmp_path / "anna"
     command = ("node", "distrust", "bruno", "--reason", "stolen laptop", "--notify")
     status, out, err = await asyncio.to_thread(cli, *command, home=home)
-    assert (status, "bruno" in out, "peers that were told: none" in out) == (0, True, True), err
+    assert (status, "bruno" in out, "peers notified: none" in out) == (0, True, True), err
     status, out, _ = await asyncio.to_thread(cli, "node", "notices", home=home)
-    assert (status, "what this node says" in out, "stolen laptop" in out) == (0, True, True)
+    assert (status, "notices from this node" in out, "stolen laptop" in out) == (0, True, True)
     status, out, _ = await asyncio.to_thread(cli, "node", "trust", "bruno", home=home)
     assert (status, "is trusted again" in out, "explore" in out) == (0, True, True)
     found, _, _ = await asyncio.to_thread(refusal, "node", "trust", "nobody", home=home)

@@ -580,5 +580,5 @@ def _text(key: str) -> str:
     try:
         key.encode()
     except UnicodeEncodeError as error:
-        raise MeshError("input.invalid", "a number or a text is outside of what can be stored") from error
+        raise MeshError("input.invalid", "a number or a text is outside the range that can be stored") from error
     return key

@@ -160,7 +160,7 @@ class MemoryServer:
         return MappingProxyType(self._refusals)
 
     async def close(self) -> None:
-        """Stop listening and break off every call. Twice is once."""
+        """Stop listening and break off every call. A second call does nothing."""
         if self._network.listening.get(self._address) is self:
             del self._network.listening[self._address]
         for gone in self._open:
@@ -225,7 +225,7 @@ class MemoryServer:
         try:
             if len(body) > limits.KEYS_MESSAGE_BYTES_MAX:
                 self._refusals["body_size"] += 1
-                raise MeshError("input.too_large", f"a body has at most {limits.KEYS_MESSAGE_BYTES_MAX} bytes")
+                raise MeshError("input.too_large", f"a body can have at most {limits.KEYS_MESSAGE_BYTES_MAX} bytes")
             return await answers.introduced(self._handler, body)
         except MeshError as error:
             raise answers.decode_error(answers.encode_error(error), self.node) from None
@@ -244,7 +244,7 @@ class MemoryServer:
                 size_max = min(self._network.bounds.body_bytes_max, request_bytes_max(route))
                 if len(body) > size_max:
                     self._refusals["body_size"] += 1
-                    raise MeshError("input.too_large", f"a body has at most {size_max} bytes")
+                    raise MeshError("input.too_large", f"a body can have at most {size_max} bytes")
                 return await self._handler(node, route, body)
         except MeshError as error:
             # Through the wire form, so that what a peer would not get to see is not seen here either.
@@ -302,7 +302,7 @@ class MemoryClient:
     ) -> bytes:
         """As ``MeshClient.call``."""
         if len(body) > limits.PEER_BODY_BYTES_MAX:
-            raise MeshError("input.too_large", f"a body has at most {limits.PEER_BODY_BYTES_MAX} bytes")
+            raise MeshError("input.too_large", f"a body can have at most {limits.PEER_BODY_BYTES_MAX} bytes")
         limit_s = timeout_s or limits.REQUEST_TIMEOUT_S
         deadline = asyncio.timeout(limit_s)
         try:

@@ -171,7 +171,7 @@ def test_a_recording_of_a_search_becomes_actions() -> None:
         1: Arrival(url="http://shop.example/", title="Shop"),
         11: Arrival(url="http://shop.example/p/7", title="Mug"),
     }
-    assert file.notes == ("elements are clicked in their middle, `offsetX` and `offsetY` are not used: steps 3, 10",)
+    assert file.notes == ("elements are clicked in the middle; `offsetX` and `offsetY` are ignored: steps 3, 10",)
 
 
 def test_a_recording_with_a_secret_a_frame_and_a_shortcut_becomes_actions() -> None:

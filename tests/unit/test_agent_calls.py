@@ -353,5 +353,5 @@ def test_times_are_typed_with_their_unit() -> None:
     read = READERS["duration"]
     assert [read("expires_s", text) for text in (None, "", "90m", "12h", "30d")] == [0, 0, 5_400, 43_200, 2_592_000]
     for wrong in ("30", "d", "-1d", "0d", "1.5h", "1w", "१d", "9999999999d"):
-        with pytest.raises(MeshError, match="--expires wants a time"):
+        with pytest.raises(MeshError, match="--expires needs a duration"):
             read("expires_s", wrong)

@@ -42,4 +42,4 @@ def test_the_group_that_is_a_program_of_its_own_does_the_same() -> None:
 
 def test_help_is_help_with_json_too() -> None:
     done = CliRunner().invoke(main, ["node", "status", "--json", "--help"])
-    assert done.exit_code == 0 and "Say who this node is" in done.stdout
+    assert done.exit_code == 0 and "Show who this node is" in done.stdout

@@ -164,7 +164,7 @@ async def test_who_is_refused_because_of_a_clock_that_went_back_is_told_what_to_
     clock.move(-300)
     again, window = await started(store, clock)
     assert refused(window, said(clock), clock) == (
-        "the clock of the called node is 301 s behind what it showed before: set it right, or wait"
+        "the clock of the called node is 301 s behind the latest time it has shown: correct the clock, or wait"
     )
     assert again.behind_s == 301 - AHEAD_S
     clock.move(301)

@@ -15,7 +15,10 @@ from protocol.errors import MeshError
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name: 'a b!'", "Expected letters, digits, spaces and . _ - (the first a letter, a digit or _) - at `$.name`"),
+        (
+            "name: 'a b!'",
+            "Expected letters, digits, spaces and . _ - (starting with a letter, a digit or _) - at `$.name`",
+        ),
         ("policy: {origins: [https://A.example]}", "Expected an origin in lower case, such as https://shop.example"),
         ("browser: {profile: {locale: english}}", "Expected a language, such as de, en-GB"),
     ],

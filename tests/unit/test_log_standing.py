@@ -110,7 +110,7 @@ async def test_a_peer_that_shows_a_smaller_head_than_is_held_is_behind_and_not_s
     described = room(anna).describe(mallory.id)
     assert (described.size, described.trouble) == (
         6,
-        "shows an older head of its log than is held (log 0, size 3)",
+        "shows an older head of its log than the stored one (log 0, size 3)",
     )
 
 

@@ -188,7 +188,7 @@ async def test_the_check_finds_steps_without_a_session(tmp_path: Path) -> None:
         db.execute("INSERT INTO steps VALUES ('ses-gone', 1, x'', x'', x'00')")
     db.close()
     store = await SqliteStore.open(tmp_path)
-    assert await store.check() == ["row 1 of steps refers to nothing in sessions"]
+    assert await store.check() == ["row 1 of steps refers to a missing row in sessions"]
     await store.close()
 
 

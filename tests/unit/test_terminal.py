@@ -145,7 +145,7 @@ async def test_a_goal_that_is_more_than_text_is_refused_on_both_sides() -> None:
             )
         assert (mistaken.value.code, mistaken.value.message) == (
             "input.invalid",
-            "a goal is one line, without control characters",
+            "a goal must be one line without control characters",
         )
         assert await anna.store.searches() == await bruno.store.searches() == []
 

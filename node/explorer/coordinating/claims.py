@@ -20,11 +20,11 @@ from protocol.search.lease import check_claim
 log = logging.getLogger(__name__)
 
 _TRIES = 3
-"""How often a claim is replayed when it is this node's own browser that does not start."""
+"""How often a replay is tried if this node's own browser does not start."""
 _CRASHES_MAX = 2
-"""A browser may crash for another page's sake once; whose replay crashes it again has made a false claim."""
+"""Another page in the same browser may have caused the first crash. If a second replay crashes too, the claim is false."""
 _OURS = ("store.", "agent.", "caller.", "control.")
-"""Codes of what is wrong with this node, or with the agent that has it search: none of it is the worker's doing."""
+"""Errors of this node, or of the agent that started the search. They say nothing about the worker."""
 _PAUSE_S = 3.0
 _LATER_S = 30.0
 
@@ -44,16 +44,16 @@ class Claims:
         self._feed = feed
         self._judging = asyncio.Lock()
         self.open = 0
-        """Claims that have come and are to be judged now: no other work is dealt until they are."""
+        """Claims to be judged now. No branch is leased until they are."""
         self.postponed = 0
-        """Claims that are to be judged later."""
+        """Claims that could not be judged yet."""
 
     def is_liar(self, worker: str) -> bool:
         """Whether ``worker`` has made so many false claims that its claims are no longer replayed."""
         return self._progress.claims_false.get(worker, 0) >= limits.FALSE_CLAIMS_PER_PEER_MAX
 
     async def check(self, worker: str, assignment: Assignment, result: BranchResult) -> None:
-        """Nothing, if ``result`` claims nothing, or something its lease could give; else it is a false claim.
+        """Check that ``result`` makes no claim, or one that is possible within its lease. Anything else is a false claim.
 
         Errors: ``claim.invalid``.
         """
@@ -68,11 +68,11 @@ class Claims:
             raise
 
     async def judge(self, worker: str, result: BranchResult) -> Verified | None:
-        """What a claim comes to, once its replay has ended. One that does not hold counts against its worker.
+        """Replay a claim and return the result. An unconfirmed claim counts against its worker.
 
-        It does not hold if an action of it fails, the condition does not hold at its end, it takes longer than
-        ``CLAIM_REPLAY_TIMEOUT_S``, or it crashes the browser twice. Errors: why this node cannot tell, ``browser.*`` or
-        ``store.*``: a browser of ours that does not start, or a full disk, decides nothing.
+        A claim is unconfirmed if one of its actions fails, the condition is not met at its end, it takes longer than
+        ``CLAIM_REPLAY_TIMEOUT_S``, or it crashes the browser twice. Errors: why this node cannot judge it, ``browser.*`` or
+        ``store.*``: a browser of ours that does not start, or a full disk, leaves the claim undecided.
         """
         async with self._judging:
             if result.lease in self._progress.claims_checked or self.is_liar(worker):
@@ -100,7 +100,7 @@ class Claims:
             self.postponed -= 1
 
     async def _replay(self, worker: str, path: tuple[bytes, ...]) -> Verified | None:
-        """None when the claim does not hold. Errors: why this node cannot tell, ``browser.*`` or ``store.*``."""
+        """Replay the claim; None if it is not confirmed. Errors: why this node cannot judge it, ``browser.*`` or ``store.*``."""
         crashes = 0
         failure: MeshError | None = None
         for _ in range(_TRIES):
@@ -116,12 +116,12 @@ class Claims:
                 log.warning("claim of %s could not be replayed: %s", ids.short(worker), error)
                 failure = error
             if failure.code.startswith(_OURS):
-                raise failure  # a full disk of ours says nothing about the claim, nor about a crash before
+                raise failure  # a full disk here says nothing about the claim or an earlier crash
             crashes += failure.code == "browser.crashed"
             if failure.code not in BROWSER_GONE or crashes == _CRASHES_MAX:
                 return None
         if crashes:
-            return None  # it crashed a browser that does not start again since
+            return None  # its replay crashed the browser, which has not started again since
         assert failure is not None, "no try was left out"
         raise failure
 

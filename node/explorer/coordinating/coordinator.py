@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 _TICK_S = 0.25
 _PROGRESS_EVERY_TICKS = 8
 _GOODBYE_S = 5.0
-"""How long a peer may take to hear that a search has ended."""
+"""How long to wait for a peer to be told that a search has ended."""
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 WorkLocally = Callable[[Assignment, AfterIteration], Awaitable[BranchResult]]
@@ -92,7 +92,7 @@ class Coordinator:
         self._diligence = Diligence(self.progress, replica)
         self._claims = Claims(self.progress, clock, verify_claim, tell, witness.node, witness.feed)
         self._results: set[str] = set()
-        """Leases whose signed result has come."""
+        """Leases whose signed result has arrived."""
         self._tasks = Tasks()
         self._wake = asyncio.Event()
         self._dealing = Dealing(
@@ -112,12 +112,12 @@ class Coordinator:
             work=self._work,
         )
         self._ready = asyncio.Event()
-        """Set once the leases of an earlier process are known: before, a peer's word on them cannot be judged."""
+        """Set once the leases of an earlier process are loaded. Before that, messages of peers about them cannot be judged."""
         self._finished = False
         self._unsaved = False
-        """Whether a restart would forget a lease that brought nothing."""
+        """Whether the count of empty leases has changed since it was stored."""
         self._exhausted = False
-        """Nothing was left to try before the time was up."""
+        """The tree was exhausted before the time limit."""
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -157,7 +157,8 @@ class Coordinator:
             await either(self._wake, self._clock.sleep(_TICK_S))
 
     async def _recall(self) -> None:
-        """After a restart peers may still be at work; this node's own work is gone, and claims may wait for their replay."""
+        """Restore state after a restart: peers may still be working, this node's own work was lost, and claims may wait for
+        their replay."""
         await self._desk.recall()
         for lease in self._desk.live_of(self._witness.node):
             self.progress.reassigned += 1
@@ -186,11 +187,11 @@ class Coordinator:
         return self.record
 
     async def dismiss(self) -> None:
-        """Once ``run`` was cancelled for good: revoke what peers still work on."""
+        """Revoke all leases of peers, after ``run`` was cancelled for good."""
         await self._revoke(self._desk.live())
 
     async def drop(self, worker: str) -> list[str]:
-        """Revoke what ``worker`` still works on; the ids of its leases."""
+        """Revoke all leases of ``worker``; returns their ids."""
         leases = [lease for lease in self._desk.live() if lease.worker == worker]
         await self._revoke(leases)
         return [lease.id for lease in leases]
@@ -204,7 +205,7 @@ class Coordinator:
         await asyncio.gather(*(self._say(peer, "branch/revoke", word) for peer, word in words))
 
     async def _say(self, peer: str, route: str, record: msgspec.Struct) -> None:
-        """Tell a peer something that it will also notice by itself; a peer that does not answer is not waited for."""
+        """Send a peer a message that is only a hint. A peer that does not answer is not waited for."""
         try:
             async with asyncio.timeout(_GOODBYE_S):
                 await self._calls.call(peer, route, record, Done)
@@ -221,7 +222,7 @@ class Coordinator:
             await put_search(self._store, self._witness.feed, self.record, Kind.SEARCH_ENDED)
 
     def snapshot(self) -> dict[str, Any]:
-        """Where the search stands, for people; ``best``: the value of the most promising page, 0 to 1."""
+        """The progress of the search, for display; ``best``: the value of the most promising page, 0 to 1."""
         tree = self.replica.tree
         return {
             "search": self.spec.id,
@@ -239,7 +240,7 @@ class Coordinator:
     # --- leases ------------------------------------------------------------------------------------------------------
 
     async def _work(self, lease: Lease, assignment: Assignment) -> None:
-        """Work on a lease in this node's own browser. Whatever goes wrong, the branch is open again."""
+        """Work on a lease in this node's own browser. After any error the branch can be leased again."""
 
         async def after_iteration(spend: Spend) -> bool:
             self._desk.note_spend(lease.id, spend)
@@ -259,7 +260,7 @@ class Coordinator:
         await self.take_result(lease.worker, result, signed.envelope)
 
     async def _expire(self) -> None:
-        """Take back the leases of peers that fell silent. Own work does not expire: it ends by itself."""
+        """End the expired leases of peers. Own work does not expire, because it always ends by itself."""
         for lease in await self._desk.expire_due(but=self._witness.node):
             self.progress.reassigned += 1
             self._tell({"peer": lease.worker, "lease_expired": lease.id})
@@ -299,12 +300,12 @@ class Coordinator:
         check_spend(cbor.decode_as(sealed.payload, Assignment).limits, spend, passed_ms=passed_ms)
 
     async def take_result(self, worker: str, result: BranchResult, sealed: bytes) -> None:
-        """End the lease; check the claim, if there is one. A late or repeated result ends nothing and harms nothing.
+        """End the lease; check the claim, if there is one. A late or repeated result has no effect.
 
-        A claim counts even when its lease has expired: it is checked by replay anyway. One that its lease could not give is
-        refused and counts as false. Every claim and some of the rest have to be proved to be in the log of their worker before they
-        count. Errors: ``lease.unknown``, ``lease.spend``, ``claim.invalid``, ``log.not_logged``, ``log.unproven``, why ``worker``
-        was put out.
+        A claim counts even if its lease has expired, because it is checked by replay. One that is impossible within its lease is
+        refused and counts as false. For every claim, and for a sample of other results, the worker must first prove
+        inclusion in its log. Errors: ``lease.unknown``, ``lease.spend``, ``claim.invalid``, ``log.not_logged``,
+        ``log.unproven``, why ``worker`` was put out.
         """
         await self._ready.wait()
         self.replica.check_welcome(worker)
@@ -334,7 +335,7 @@ class Coordinator:
             self._wake.set()
             raise
         is_claim = result.outcome == "claim"
-        # Counted before anything waits: with its last lease ended, the search must not end before the claim is judged.
+        # Counted before the first await: the search must not end with its last lease before the claim is judged.
         self._claims.open += is_claim
         try:
             await self._desk.end(result.lease, Event.RESULT, sealed, result.spend)
@@ -372,7 +373,9 @@ class Coordinator:
                 except MeshError:
                     await self._claims.postpone()
                     continue
-                if worker in self.replica.expelled:  # meanwhile: what it found is not what ends this search
+                if (
+                    worker in self.replica.expelled
+                ):  # the worker was expelled meanwhile, so its claim must not end the search
                     return
                 if verified is not None:
                     self.progress.verified = verified

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 _PEER_PAUSE_S = 3.0
 _UNWILLING_PAUSE_S = 60.0
 _UNWILLING = frozenset({"policy.refused", "peer.scope", "peer.unknown", "peer.refused_us", "peer.version"})
-"""Answers that only a person changes: who gives one is asked rarely."""
+"""Answers that only a person can change, so a peer that gives one is asked rarely."""
 
 Work = Callable[[Lease, Assignment], Coroutine[Any, Any, None]]
 """Works on a lease in this node's own browser."""
@@ -89,7 +89,7 @@ class Dealing:
         self.rest(worker)
 
     def _workers(self) -> list[str]:
-        """Who may work, this node first: where branches are few, a peer that takes them and says nothing holds nobody up."""
+        """The workers, this node first: if there are few branches, a silent peer that holds them does not delay the search."""
         url = self._replica.spec.start_url
         able = [node for node in self.others() if self._peers.may(node, Scope.BRANCH_ACCEPT, url)]
         return [*[self._me] * self._explore.workers, *able]
@@ -102,7 +102,7 @@ class Dealing:
     async def deal(self, now_ms: int) -> None:
         """Give every idle worker a branch."""
         if self._claims.open:
-            return  # a claim is being checked: it may be over in a moment
+            return  # a claim is being replayed, and the search may be finished
         busy = [lease.worker for lease in self._desk.live()]
         for worker in self._workers():
             if worker in busy:
@@ -131,6 +131,7 @@ class Dealing:
                 if child not in leased and not self._replica.view.visits(child):
                     return child
         way = self._replica.view.descend(self._replica.root)
+        # Prefer a branch two levels down: a deeper one leaves its worker too little to explore.
         for depth in range(min(2, len(way)), 0, -1):
             if way[depth - 1] not in leased:
                 return way[depth - 1]
@@ -148,6 +149,7 @@ class Dealing:
     async def _grant(self, worker: str, branch: bytes) -> None:
         explore = self._explore
         lifetime_ms = explore.lease_seconds * 1000
+        # Renewals end after three lifetimes, so that a worker cannot keep a branch for ever.
         work_ms = lifetime_ms * 3
         lease = self._desk.grant(branch, worker, lifetime_ms, work_ms)
         assignment = Assignment(
@@ -165,12 +167,12 @@ class Dealing:
         record = await self._desk.keep(lease, signed.envelope)
         self._progress.branches += 1
         if record.status != "live":
-            return  # taken back before it was handed out
+            return  # the lease was ended before it was sent
         work = self._assign(record) if worker != self._me else self._work(lease, assignment)
         self._tasks.start(work, f"lease {lease.id}")
 
     async def _assign(self, lease: LeaseRecord) -> None:
-        """Hand a lease to a peer; a peer that cannot take it gets a pause, and its branch is open again."""
+        """Hand a lease to a peer; if it cannot accept, it gets a pause, and the branch can be leased again."""
         try:
             if lease.worker not in self._opened:
                 await self._calls.call(lease.worker, "search/open", SearchOpen(spec=self._sealed_spec), Done)

@@ -26,7 +26,7 @@ class Diligence:
         self._progress, self._replica = progress, replica
 
     def returned(self, worker: str) -> float:
-        """``worker`` has ended a lease; for how many seconds it gets no other."""
+        """Record that ``worker`` has ended a lease; returns for how many seconds it gets no other."""
         if self.made_up(worker):
             return 0.0
         empty = self._progress.leases_empty.get(worker, 0) + 1

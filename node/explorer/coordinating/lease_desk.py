@@ -26,7 +26,7 @@ class LeaseDesk:
     """The leases of one search. The book decides; tree and store only record its decisions."""
 
     def __init__(self, replica: Replica, store: SearchStore, clock: Clock, *, caller: str = "") -> None:
-        """caller: who has the search run; written down with each lease."""
+        """caller: the caller of the search, stored with each lease."""
         self._search = replica.spec.id
         self._replica = replica
         self._store = store
@@ -40,10 +40,10 @@ class LeaseDesk:
     async def recall(self) -> list[Lease]:
         """The leases that were live when this node last stopped, live again. Errors: ``store.*``.
 
-        Of two for one branch (a crash between two writes) the newer one lives. What the tree still calls live and the store does
-        not is ended there too.
+        If a crash left two for one branch, the newer one is used. Leases that are live only in the tree are ended there.
         """
         now_ms = self._clock.now_ms()
+        # Newest first: for a branch with two live leases the newer one is granted, and the older one is refused.
         for record in reversed(await self._store.leases(self._search, status="live")):
             try:
                 self._book.grant(
@@ -143,7 +143,7 @@ class LeaseDesk:
         try:
             was_live = self._book.get(lease_id).live
         except MeshError:
-            was_live = False  # granted before this process began, and over since
+            was_live = False  # granted before this process started, and ended since
         if was_live:
             lease = self._book.close(lease_id, event)
             self._replica.own.note_lease(lease.branch, lease.entry())
@@ -151,7 +151,7 @@ class LeaseDesk:
             await self._write(lease_id, result, spend or _NOTHING)
 
     async def _write(self, lease_id: str, result: bytes = b"", spend: Spend = _NOTHING) -> None:
-        # One at a time, and from the book as it stands then: a slow renewal must not bring an ended lease back.
+        # One at a time, and from the current state of the book: a slow renewal must not restore an ended lease.
         async with self._writing:
             record = await self._store.lease(lease_id)
             if record is None:

@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 _PAUSE_S = 0.5
 _PAUSE_MAX_S = 8.0
 _PAUSE_REFUSED_S = 30.0
-"""After a refusal that people or time may mend: a key not heard of yet, a clock that is wrong, a scope not granted."""
+"""Pause after a refusal that may become obsolete: unknown key, wrong clock, missing scope."""
 _COMPARE_EVERY_S = 10.0
-"""How soon others hear of a share that has grown here."""
+"""Delay before other nodes are told that a share has grown here."""
 _FOR_GOOD = frozenset({"delta.invalid", "delta.equivocation", "log.not_logged", "peer.unknown"})
-"""Refusals that last as long as the search: our share was dropped there, or the peer is none of ours any more."""
+"""Refusals that are final for the search: our share was dropped there, or the node is no longer a peer."""
 _BATCH_BYTES_MAX = limits.PEER_BODY_BYTES_MAX // 2
 
 
@@ -83,7 +83,7 @@ class Exchange:
                 event.set()
 
     async def _compare_all(self) -> None:
-        """Tell every reader where the shares end here, whenever that has changed, and hear the same of it."""
+        """Exchange the heads of shares with every reader whenever they have changed."""
         while True:
             await self._clock.sleep(_COMPARE_EVERY_S)
             due = [peer for peer in self.pushes_to if self.heads.are_news(peer)]
@@ -106,10 +106,12 @@ class Exchange:
             await self._wake[peer].wait()
             self._wake[peer].clear()
             try:
-                # A peer that may read again later gets everything from where it stood.
+                # A peer whose scope is restored later gets all deltas from its last position.
                 while self._may_read(peer) and (batch := await self._after(epoch, seq)):
                     push = DeltaPush(search=self._replica.spec.id, deltas=tuple(item.envelope for item in batch))
                     have = await self._calls.call(peer, "deltas/push", push, DeltaHave)
+                    # A peer that answers without having stored the batch would otherwise be sent the same deltas
+                    # without end.
                     if have.epoch != batch[-1].epoch or have.seq < batch[-1].seq:
                         raise MeshError(
                             "delta.gap", "the delta was accepted but not stored", epoch=have.epoch, seq=have.seq + 1
@@ -120,12 +122,13 @@ class Exchange:
                 if error.code == "delta.gap":
                     epoch, seq = _count(error.detail.get("epoch"), 0), _count(error.detail.get("seq"), 1) - 1
                 elif error.code in _FOR_GOOD:
-                    log.warning("deltas to %s stop: %s", ids.short(peer), error)
+                    log.warning("sending deltas to %s stops: %s", ids.short(peer), error)
                     return
                 elif not error.retryable and error.code != "input.not_found":
-                    log.info("deltas to %s wait: %s", ids.short(peer), error)
+                    log.info("sending deltas to %s is postponed: %s", ids.short(peer), error)
                     pause_s = _PAUSE_REFUSED_S
             await self._clock.sleep(pause_s)
+            # Doubling, because a peer that is offline is usually offline for longer than one pause.
             pause_s = min(pause_s * 2, _PAUSE_MAX_S)
             self._wake[peer].set()
 

@@ -20,10 +20,10 @@ from protocol.errors import MeshError
 log = logging.getLogger(__name__)
 
 Demand = Callable[[str, bytes], Awaitable[None]]
-"""Nothing, once a node has proved that the artefact with this SHA-256 is in its log (``LogExchange.demand``)."""
+"""Returns once a node has proved that the artefact with this SHA-256 is in its log (``LogExchange.demand``)."""
 
 NOT_LOGGED: Final = frozenset({"log.not_logged", "log.invalid"})
-"""How a demand ends that shows: it is in no log. Every other end shows nothing yet."""
+"""The error that proves that the artefact is in no log. All other errors prove nothing yet."""
 _DELTA = "delta"
 _TRIES = 3
 _PAUSE_S = 1.0
@@ -42,7 +42,7 @@ class LogProofs:
         return (node, search, what) not in self._proved or self.draw(limits.LOG_PROOF_ONE_IN) == 0
 
     def draw(self, below: int) -> int:
-        """A number from 0 on that nobody can foresee."""
+        """An unpredictable number, 0 or greater."""
         return int.from_bytes(self._clock.random(4), "big") % below
 
     def forget(self, search: str) -> None:
@@ -50,7 +50,7 @@ class LogProofs:
         self._proved = {key for key in self._proved if key[1] != search}
 
     async def check(self, node: str, search: str, what: str, sealed: bytes) -> None:
-        """Nothing, once ``sealed`` is shown to be in the log of ``node``.
+        """Check that ``sealed`` is proved to be in the log of ``node``.
 
         Errors: ``log.not_logged``, for good; ``log.unproven``, while it cannot be told.
         """
@@ -94,7 +94,7 @@ class DeltaProofs:
             tasks.start(self._demand(peer, chosen), f"proof of {ids.short(peer)}")
 
     def check(self, peer: str) -> None:
-        """Nothing, unless ``peer`` owes a proof for too long: until then nothing more of it is taken. Errors: ``log.unproven``."""
+        """Refuse data from ``peer`` while it has owed a proof for too long. Errors: ``log.unproven``."""
         since_ms = self._owed_since_ms.get(peer)
         if since_ms is not None and self._clock.now_ms() - since_ms > limits.LOG_PROOF_OWED_S_MAX * 1000:
             raise MeshError("log.unproven", "a delta of yours has not been proved to be in your log yet", node=peer)

@@ -31,9 +31,9 @@ from protocol.wire import envelope
 log = logging.getLogger(__name__)
 
 _OFFENCES = frozenset({"delta.invalid", "delta.equivocation"})
-"""What no honest peer sends. A gap or a full tree is nobody's fault."""
+"""Errors that an honest peer cannot cause. A gap or a full tree is not such an error."""
 _DECODED_HERE_BYTES_MAX = 16 * limits.KIB
-"""Larger chunks are decoded on a thread: this many bytes hold some 130 nodes and take some 10 ms."""
+"""Larger chunks are decoded in a thread: this many bytes contain about 130 nodes and take about 10 ms."""
 
 
 class Replica:
@@ -108,7 +108,7 @@ class Replica:
         async for record in records:
             if record.peer not in trusted or record.peer in self.expelled or record.peer in self.aside:
                 continue
-            await asyncio.sleep(0)  # thousands of small ones are as long as one large one
+            await asyncio.sleep(0)  # thousands of small chunks block the loop as long as one large chunk
             try:
                 opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=find_key)
                 await self._merge(record.peer, trusted[record.peer], opened.payload)
@@ -116,7 +116,7 @@ class Replica:
                 if record.peer == me or error.code == "search.full":  # which is nobody's fault
                     raise
                 if error.code == "delta.gap":
-                    continue  # nobody's fault: the peer will send from there again
+                    continue  # no fault of the peer; it will send the rest again
                 self.expelled[record.peer] = error.code
                 await self._forget(record.peer)
 
@@ -142,7 +142,7 @@ class Replica:
         try:
             rows = self.tree.apply(peer, reader.epoch, update)
         except MeshError:
-            reader.unread()  # chain and tree stay in step: the delta is still wanted
+            reader.unread()  # keep chain and tree consistent: the delta will be requested again
             raise
         self.uct.refresh(rows)
         for key, row in zip(update.stat_keys, update.stats, strict=True):
@@ -201,11 +201,11 @@ class Replica:
     # --- what peers found --------------------------------------------------------------------------------------------
 
     def check_welcome(self, peer: str) -> None:
-        """Nothing, unless ``peer`` was put out of this search. Errors: the code of the reason."""
+        """Refuse a peer that was expelled from this search. Errors: the code of the reason."""
         if peer in self.expelled:
-            raise MeshError(self.expelled[peer], "you were put out of this search, and your share with you")
+            raise MeshError(self.expelled[peer], "you were expelled from this search, and your share was removed")
         if peer in self.aside:
-            raise MeshError(self.aside[peer], "your share of this search counts for nothing while you are frozen")
+            raise MeshError(self.aside[peer], "your share of this search is ignored while you are frozen")
 
     async def receive(self, peer: str, public_key: bytes, sealed: bytes, find_key: envelope.KeyFinder) -> None:
         """Store and merge one delta of ``peer``; a repeated one changes nothing.
@@ -248,7 +248,7 @@ class Replica:
         What of it is on its way is refused. The tree is in use meanwhile. Twice is once. Errors: ``store.*``.
         """
         self.expelled.setdefault(peer, code)
-        async with self._merging:  # what has been merged just now is stored before it goes
+        async with self._merging:  # wait until a delta that was just merged is also stored, then remove both
             await self._expel(peer, code)
 
     async def set_aside(self, peer: str, code: str) -> None:
@@ -279,7 +279,7 @@ class Replica:
             for _ in slices:
                 await asyncio.sleep(0)
         finally:
-            for _ in slices:  # cancelled half-way: a tree is left whole
+            for _ in slices:  # if cancelled half-way, finish: the tree must stay consistent
                 pass
 
     def _forgetting(self, peer: str) -> Iterator[None]:
@@ -288,7 +288,7 @@ class Replica:
         for rows in self.tree.dropping(peer):
             self.uct.refresh(rows)
             yield
-        # Where a state was seen may have been this peer's word alone: the others are asked again.
+        # The removed peer may have been the only source of a state, so recompute it from the other peers.
         self.view.forget_states()
         for nearest in self.tree.states():
             for state, key in nearest.items():

@@ -58,11 +58,11 @@ class ShareHeads:
     async def compare(self, teller: str, heads: Sequence[ShareHead], readers: Collection[str]) -> None:
         """Compare the heads that ``teller`` sent with the deltas that this node holds.
 
-        A writer that told two things is put out, and ``readers`` are shown the proof. A teller that cannot show the delta it
-        speaks of has shown nothing.
+        A writer with two deltas for one number is expelled, and ``readers`` are sent the proof. If ``teller`` cannot show
+        its delta, nothing is proved.
         """
         if teller in self._comparing:
-            return  # one call at a time, however often it tells
+            return  # at most one request to a peer at a time, however many heads it sends
         self._comparing.add(teller)
         try:
             for head in heads:
@@ -90,7 +90,7 @@ class ShareHeads:
         """The signed delta that this node holds under a number. Errors: ``input.not_found``."""
         held = await self._store.deltas(self._replica.spec.id, peer=writer, epoch=epoch, after_seq=seq - 1)
         if not held or held[0].seq != seq:
-            raise MeshError("input.not_found", "no such delta is held here")
+            raise MeshError("input.not_found", "this node does not have that delta")
         return held[0].envelope
 
     async def take(self, proof: DeltaProof) -> bool:

@@ -1,4 +1,4 @@
-"""The HTML report of a run: one file that opens offline, runs no script and loads nothing.
+"""Renders the HTML report of a search: one file without scripts or external resources.
 
 Everything shown passed through a page or a peer before, so everything is escaped, and the content security policy
 allows the one style sheet (by its hash) and pictures that are part of the file; nothing else.

@@ -1,4 +1,4 @@
-"""A search tree as a drawing: which nodes are shown, and where they stand. Pure; the template draws what is placed.
+"""Lays out a search tree as a drawing: selects the nodes and computes their positions. Pure; the template draws the result.
 
 The tree grows to the right, one column a depth, one row a leaf. So that it stays readable, branches nobody visited
 are folded into a count, and of the others the most visited are kept; the winning path is always whole.

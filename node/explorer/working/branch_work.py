@@ -1,4 +1,4 @@
-"""What a worker does with the leases a coordinator gives it: accept, work, renew, return, stop."""
+"""The worker's side of leases: accepts them, works on them, renews and returns them."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class BranchWork:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._keepers: dict[str, _Keeper] = {}
         self._exploring: set[str] = set()
-        """Leases that take up a place: one whose result is on its way back does not."""
+        """Number of leases that count towards the limit; one whose result is being returned does not."""
         self._accepting = asyncio.Lock()
         self._closed = False
 
     @property
     def working(self) -> int:
-        """Leases that take up a place."""
+        """Number of leases that count towards the limit."""
         return len(self._exploring)
 
     async def accept(self, caller: str, sealed: bytes, replica: Replica) -> None:
-        """Take a lease and begin. The same assignment twice is taken once, also when it ended long ago.
+        """Accept a lease and begin work. A repeated assignment is ignored, even long after it has ended.
 
         Checks, in order: this node signs; signature of the coordinator; of this search; not expired; a free place; the branch
         follows from the prefix. Errors: ``Witness.check_signs``; ``envelope.*``, ``lease.unknown``, ``lease.busy``,
@@ -92,12 +92,12 @@ class BranchWork:
         assignment = cbor.decode_as(opened.payload, Assignment)
         if assignment.search != self._spec.id:
             raise MeshError("lease.unknown", "the lease belongs to another search", lease=assignment.lease)
-        async with self._accepting:  # two copies of one assignment must not both find it new
+        async with self._accepting:  # one at a time, so that two copies of one assignment are not both accepted
             if await self._store.lease(assignment.lease) is not None:
                 return
-            # The clocks of two machines may differ: work on a lease that is over is wasted, not wrong.
+            # The clocks of two machines may differ. Working on an expired lease wastes time but does no harm.
             if assignment.expires_ms + limits.CLOCK_SKEW_S * 1000 <= self._clock.now_ms():
-                raise MeshError("lease.unknown", "the lease is over already", lease=assignment.lease)
+                raise MeshError("lease.unknown", "the lease has already expired", lease=assignment.lease)
             if not self._config.explore.workers:
                 raise MeshError("policy.refused", "this node explores nothing itself (explore.workers is 0)")
             if self._closed or len(self._exploring) >= self._config.explore.workers:
@@ -130,7 +130,7 @@ class BranchWork:
             log.error("defect in the work on %s", lease_id, exc_info=task.exception())
 
     async def revoke(self, lease_id: str) -> None:
-        """Stop working on a lease; one that is not worked on is no error. Errors: ``store.*``."""
+        """Stop working on a lease; does nothing if it is not being worked on. Errors: ``store.*``."""
         task = self._tasks.get(lease_id)
         if task is not None:
             await self._stop(lease_id, task)
@@ -146,13 +146,13 @@ class BranchWork:
             await put_lease(self._store, self._witness.feed, over, Kind.LEASE_ENDED)
 
     async def close(self) -> None:
-        """Stop working on everything, also where that cannot be written down. Twice is once."""
+        """Stop all work, even if the end cannot be stored. A second call does nothing."""
         self._closed = True
-        async with self._accepting:  # what is being taken right now has begun then, and ends like the rest
+        async with self._accepting:  # wait for a lease that is being accepted, so that it is ended like the others
             stopping = [self._stop(lease_id, task) for lease_id, task in self._tasks.items()]
             for failed in await asyncio.gather(*stopping, return_exceptions=True):
                 if isinstance(failed, Exception):
-                    log.error("the end of a branch is not written down: %s", failed)
+                    log.error("the end of a branch could not be stored: %s", failed)
 
     async def _work(self, lease: LeaseRecord, assignment: Assignment) -> None:
         keeper = self._keepers[lease.id] = _Keeper(self._calls, self._clock, self._spec.coordinator, assignment)
@@ -175,12 +175,13 @@ class BranchWork:
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-            # Before the result leaves: the coordinator may assign the next branch before it has answered.
+            # Free the place before sending the result, because the coordinator may assign the next branch before it
+            # answers.
             self._exploring.discard(lease.id)
         await self._return(lease, result)
 
     async def _return(self, lease: LeaseRecord, result: BranchResult) -> None:
-        """Store the signed result, then hand it over; a coordinator that is away gets it when it is back.
+        """Store the signed result, then send it; a coordinator that is offline gets it later.
 
         Ends with the search at the latest. A result that cannot be signed or stored is lost: the lease expires at its coordinator.
         """
@@ -207,7 +208,7 @@ class BranchWork:
 
 
 class _Keeper:
-    """Keeps one lease alive while it is worked on, and learns when it is no longer wanted."""
+    """Renews one lease during the work on it, and learns when the coordinator has revoked it."""
 
     def __init__(self, calls: Calls, clock: Clock, coordinator: str, assignment: Assignment) -> None:
         self._calls = calls
@@ -227,7 +228,8 @@ class _Keeper:
     async def run(self) -> None:
         """Renew the lease until it is no longer wanted: after every iteration, to report its cost, and in between."""
         lease = self._assignment
-        # By the shorter of both, as the clocks may differ: the time left here, and a third of what the work may take.
+        # Use the shorter of two intervals, because the clocks may differ: the time left here, and a third of the
+        # allowed work time.
         lifetime_ms = min(lease.expires_ms - self._clock.now_ms(), lease.limits.milliseconds // 3)
         every_s = max(_RENEW_EVERY_MIN_S, lifetime_ms / 3000)
         while self._wanted:

@@ -1,4 +1,4 @@
-"""What a search does with this node's own browser: open the start page, work on a lease, replay a claim."""
+"""The browser work of a search on this node: opens the start page, works on leases, replays claims."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from protocol.trust.origin import ANY
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
 _CLAIM_WAIT_S = 10
-"""How long a claim waits for a browser context: the time for its replay runs meanwhile, and must not be used up here."""
+"""How long a claim waits for a browser context. The wait counts towards the time limit of the replay, so it must be short."""
 
 
 class PageWork:
@@ -36,7 +36,7 @@ class PageWork:
         self._clock = clock
         self._browsers = browsers
         self._gate = Gate(report=witness.trail.gate, risk_max=config.policy.risk_class_max)
-        # Searches share what this node explores at once; their own leases wait for a place.
+        # All searches share the limit on concurrent exploring; this node's own leases wait for a place.
         self._places = asyncio.Semaphore(max(1, config.explore.workers))
 
     async def try_start(self, spec: SearchSpec) -> None:

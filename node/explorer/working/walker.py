@@ -90,7 +90,7 @@ class Walker:
         return outcome
 
     async def _do(self, action: Action, *, expect: bytes = b"") -> Outcome:
-        # Until the action has succeeded nobody knows where the page stands.
+        # Until the action has succeeded, the position of the page is unknown.
         self._path = None
         self._count_step()
         return await self._driver.act(action, expect=expect or None)

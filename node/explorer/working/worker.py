@@ -25,9 +25,9 @@ from protocol.page.observation import Observation
 from protocol.search.entry import decode_action
 
 _LENGTH_COST = 0.02
-"""A success is worth this much less for every step of its path: of two ways the shorter one wins."""
+"""Discount per step of a path, so that of two paths to the goal the shorter one has the higher value."""
 BROWSER_GONE = frozenset({"browser.crashed", "browser.missing", "browser.launch", "browser.unreachable", "live.busy"})
-"""Errors that say nothing about a page: this node's own browser is what fails."""
+"""Errors of this node's own browser, which say nothing about a page."""
 _LOOKS_CLOSED = frozenset(
     {
         "action.target_missing",
@@ -129,7 +129,7 @@ class Worker:
         except MeshError as error:
             if error.code in BROWSER_GONE:
                 raise
-            # Blame the step that failed, not the branch it was on the way to.
+            # Count the failure at the step that failed, not at the branch that was the destination.
             broken = tuple(path[: self._walker.forget() + 1])
             replica.own.record(
                 Visit(
@@ -205,7 +205,9 @@ class Worker:
         open_children = self._replica.view.untried(key, risk_class_max=self._config.policy.risk_class_max)
         if not open_children:
             return None
-        weights = [entry.prior + 1 for _, entry in open_children]  # priors are a softmax already; nothing is hopeless
+        weights = [
+            entry.prior + 1 for _, entry in open_children
+        ]  # priors come from a softmax, so no action has probability 0
         child, entry = self._random.choices(open_children, weights=weights)[0]
         return WalkStep(key=child, action=decode_action(entry.action))
 
