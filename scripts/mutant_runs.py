@@ -16,13 +16,14 @@ import msgspec
 import pytest
 
 from scripts import guards, reached
+from scripts.imports import imports
 from scripts.mutations import Mutation
 from scripts.segments import Marks, Reach, read
 
 ROOT = guards.ROOT
 STATE = ROOT / "build" / "mutants"
-_CODE = ("protocol", "adapters", "node", "tests", "pyproject.toml")
-"""What a result depends on, besides the files of tests that gave it."""
+_CODE = ("protocol", "adapters", "node", "tests/conftest.py", "pyproject.toml")
+"""What a result depends on, besides the tests that gave it and what they import."""
 _NOT_COPIED = frozenset({"build", "demo-out"})
 _TEST_S, _PATIENCE = 20.0, 5.0
 """A test with a mistake may take so long, and so many times as long as without it."""
@@ -63,7 +64,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: tuple[str, ...] = ()
     """… and which of them do not pass there."""
     digest: str = ""
-    """Of what it depends on: the test files."""
+    """Of what it depends on: the tests and what they import of tests/."""
 
 
 def digest_of(files: Sequence[str]) -> str:
@@ -79,16 +80,13 @@ def _files_of(tests: Sequence[str]) -> list[str]:
 
 
 class State:
-    """Results that are kept from one run to the next, for one state of everything but the test files."""
+    """Results that are kept from one run to the next, for one state of everything but the tests."""
 
     def __init__(self, folder: Path = STATE) -> None:
-        paths = (
-            path
-            for name in _CODE
-            for path in ([ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("*.py"))
-        )
-        files = (path.relative_to(ROOT).as_posix() for path in paths if not path.name.startswith("test_"))
-        self._path = folder / f"{digest_of(sorted(files))}.jsonl"
+        found = (ROOT / name for name in _CODE)
+        paths = (path for top in found for path in ([top] if top.is_file() else top.rglob("*.py")))
+        self._graph = imports(ROOT)
+        self._path = folder / f"{digest_of(sorted(path.relative_to(ROOT).as_posix() for path in paths))}.jsonl"
         self._digests: dict[tuple[str, ...], str] = {}
         self.reached: dict[str, Reach] = {}
         """By test that passes in the unmodified copy."""
@@ -104,8 +102,14 @@ class State:
     def _digest(self, tests: Sequence[str]) -> str:
         files = tuple(_files_of(tests))
         if files not in self._digests:
-            with contextlib.suppress(FileNotFoundError):
-                self._digests[files] = digest_of(files)
+            needed, pending = set[str](), list(files)
+            while pending:
+                file = pending.pop()
+                if file.startswith("tests/") and file not in needed:
+                    needed.add(file)
+                    pending.extend(self._graph.get(file, ()))
+            with contextlib.suppress(FileNotFoundError):  # a test of before that is gone
+                self._digests[files] = digest_of(sorted(needed))
         return self._digests.get(files, "")
 
     def _take(self, line: Line) -> None:
