@@ -30,7 +30,9 @@ _TEST_S, _PATIENCE = 20.0, 5.0
 _GRACE_S = 60.0
 """Over all tests of a run, until their process is ended."""
 _MEASURED_S = 900.0
-_LEFT_OUT = pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.OK
+_RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+_NOTICED = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
+"""A test failed, a file of tests could not be imported, or a test that there was is not in it any more."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,7 +269,7 @@ def measure(files: Sequence[str], marks: Marks, state: State, jobs: int) -> list
                 child, code = bench.wait()
                 told = child.home / os.path.basename(reached.FILE)
                 found = read(told.read_text()) if told.exists() else {}
-                outcome = guards.outcome_of(child.home, (code or 0) << 8) if code in _LEFT_OUT else ""
+                outcome = guards.outcome_of(child.home, (code or 0) << 8) if code in _RAN else ""
                 if isinstance(outcome, str):
                     state.keep_reach(child.tests[0], {}, child.tests)
                 else:
@@ -286,8 +288,7 @@ def judged(child: Child, code: int | None) -> Result:
             by = f"{child.tests[0]}: the process ended: {outcome.splitlines()[-1][:200] if outcome else code}"
         else:
             by = outcome.failed[0][0] if outcome.failed else next(iter(outcome.uncollected), "")
-    # 1: a test failed. 2: a test file could not be imported. A crash by a signal is noticed as well.
-    killed = code is not None and (code in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED) or code < 0)
+    killed = code is not None and (code in _NOTICED or code < 0)  # a crash by a signal is noticed as well
     return Result(
         mutation=child.mutation,
         killed=killed,
