@@ -140,6 +140,10 @@ class State:
         """What came of a mistake under these tests."""
         self._keep(Line(result=result, digest=self._digest([result.by]) if result.killed else self._chosen(runs)))
 
+    def is_killed(self, mutation: Mutation) -> bool:
+        """Whether a test that is still the same has noticed it before."""
+        return mutation in self._killed
+
     def known(self, mutation: Mutation, runs: Sequence[Run]) -> Result | None:
         """A result of before that holds for these tests too."""
         return self._killed.get(mutation) or self._survived.get((mutation, self._chosen(runs)))

@@ -43,7 +43,7 @@ _FAR = 99
 """Steps from a test file that imports the changed file over no way at all: it runs a command."""
 _NEAR = 3
 """For code that runs at import: a test that imports it over more others says little about it."""
-_BUDGET_S, _SLOW_BUDGET_S = 60.0, 120.0
+_BUDGET_S = 120.0
 """Seconds of tests for one mistake, as they take in the unmodified copy; the first test runs anyway."""
 _FIRST_S, _FIRST_FILES = 4.0, 2
 """Most mistakes are noticed by the nearest tests; only then the others are loaded."""
@@ -59,6 +59,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     sample: tuple[Mutation, ...]
     near: dict[str, dict[str, int]]
     """By mutated file: test files, with the steps to it."""
+    tests: dict[bool, tuple[str, ...]]
+    """The test files: those with browsers or processes (True), and the others."""
 
 
 def commit() -> str:
@@ -84,7 +86,8 @@ def plan(root: Path, room: str, seed: int, count: int) -> Plan:
     sample = random.Random(seed).sample(found, min(count, len(found)))  # noqa: S311 (meant to be repeated)
     graph = imports(root)
     near = {file: importers(graph, file) for file in sorted({each.file for each in sample})}
-    return Plan(room=room, seed=seed, sample=tuple(sample), near=near)
+    tests = {slow: tuple(test_files(root, slow=slow)) for slow in (False, True)}
+    return Plan(room=room, seed=seed, sample=tuple(sample), near=near, tests=tests)
 
 
 def test_files(root: Path, *, slow: bool) -> list[str]:
@@ -93,17 +96,17 @@ def test_files(root: Path, *, slow: bool) -> list[str]:
     return sorted(file for file in found if file.startswith(_SLOW) is slow)
 
 
-def order(near: dict[str, int], reached: dict[str, Reach], segment: int | None, budget_s: float) -> list[str]:
-    """The tests to run for a mistake in this segment, near ones first and fast ones of those, within the budget.
+def order(made: Plan, mutation: Mutation, reached: dict[str, Reach], segment: int | None) -> list[str]:
+    """The tests to run for a mistake, near ones first and fast ones of those, within the budget.
 
-    reached: what each test reaches. segment: None if the code runs at import.
+    reached: what each test reaches. segment: in which the mistake stands; None if the code runs at import.
     """
-    chosen = list[tuple[int, float, str]]()
+    near, chosen = made.near.get(mutation.file, {}), list[tuple[int, float, str]]()
     for test, reach in reached.items():
         steps = near.get(test.partition("::")[0], _FAR)
         if steps <= _NEAR if segment is None else reach.runs(segment):
             chosen.append((steps, reach.seconds, test))
-    left, taken = budget_s, list[str]()
+    left, taken = _BUDGET_S, list[str]()
     for _, seconds, test in sorted(chosen):
         if not taken or left >= seconds:
             taken.append(test)
@@ -141,21 +144,16 @@ def results(made: Plan, state: State, jobs: int, *, fast: bool = False) -> Itera
     pending = list(made.sample)
     for slow in (False,) if fast else (False, True):
         last = slow or fast
-        bad = measure(test_files(ROOT, slow=slow), marks, state, jobs)
+        if all(state.is_killed(each) for each in pending):
+            yield from judging(dict.fromkeys(pending, ()), state, jobs)
+            return
+        bad = measure(made.tests[slow], marks, state, jobs)
         if bad:
             print(f"left out, as they do not pass unmodified: {', '.join(bad)}", file=sys.stderr)
-        reached = {test: reach for test, reach in state.reached.items() if test.startswith(_SLOW) is slow}
+        files = set(made.tests[slow])
+        reached = {test: reach for test, reach in state.reached.items() if test.partition("::")[0] in files}
         runs = {
-            each: batches(
-                order(
-                    made.near[each.file],
-                    reached,
-                    marks.number(each.file, each.line),
-                    _SLOW_BUDGET_S if slow else _BUDGET_S,
-                ),
-                reached,
-            )
-            for each in pending
+            each: batches(order(made, each, reached, marks.number(each.file, each.line)), reached) for each in pending
         }
         pending.clear()
         for result in judging(runs, state, jobs, confirm=slow):

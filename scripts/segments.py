@@ -76,7 +76,7 @@ def segments(source: bytes) -> list[Segment]:
 def place(of: Sequence[Segment], line: int) -> int | None:
     """The innermost segment that ``line`` stands in; None for what runs when the file is imported."""
     found = [number for number, each in enumerate(of) if (each.header or each.first) <= line <= each.last]
-    return max(found, key=lambda number: of[number].header or of[number].first, default=None)
+    return max(found, key=lambda number: of[number].first, default=None)
 
 
 def marked(source: bytes, file: str, first: int) -> bytes:
