@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -81,13 +82,18 @@ def _files_of(tests: Sequence[str]) -> list[str]:
     return sorted({test.partition("::")[0] for test in tests})
 
 
+@functools.cache
+def _graph() -> dict[str, frozenset[str]]:
+    return imports(ROOT)
+
+
 class State:
     """Results that are kept from one run to the next, for one state of everything but the tests."""
 
     def __init__(self, folder: Path = STATE) -> None:
         found = (ROOT / name for name in _CODE)
         paths = (path for top in found for path in ([top] if top.is_file() else top.rglob("*.py")))
-        self._graph = imports(ROOT)
+        self._graph = _graph()
         self._path = folder / f"{digest_of(sorted(path.relative_to(ROOT).as_posix() for path in paths))}.jsonl"
         self._digests: dict[tuple[str, ...], str] = {}
         self.reached: dict[str, Reach] = {}
@@ -187,6 +193,14 @@ class Bench:
         for home in self.homes[1:]:
             shutil.copytree(self.homes[0], home)
 
+    def mark(self, marks: Marks | None) -> None:
+        """Mark the code of every copy; None: no more."""
+        for home in self.homes:
+            for compiled in (path for name in ("protocol", "node") for path in (home / name).rglob("__pycache__")):
+                shutil.rmtree(compiled)
+        if marks is not None:
+            marks.make(self.homes)
+
     @property
     def busy(self) -> bool:
         """Whether tests are running."""
@@ -246,40 +260,51 @@ def _write(file: Path, source: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _bench(jobs: int) -> Iterator[Bench]:
-    for name in guards.PRELOADED:
-        importlib.import_module(name)
+def benches(jobs: int) -> Iterator[Callable[[], Bench]]:
+    """Gives one bench, made when it is first asked for."""
+    made = list[Bench]()
     with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder:
-        bench = Bench(Path(folder).resolve(), jobs)
+
+        def bench() -> Bench:
+            if not made:
+                for name in guards.PRELOADED:
+                    importlib.import_module(name)
+                made.append(Bench(Path(folder).resolve(), jobs))
+            return made[0]
+
         try:
             yield bench
         finally:
-            bench.close()
+            for each in made:
+                each.close()
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
 
 
-def measure(files: Sequence[str], marks: Marks, state: State, jobs: int) -> list[str]:
+def measure(files: Sequence[str], marks: Marks, state: State, get_bench: Callable[[], Bench]) -> list[str]:
     """Run test files in marked copies and keep what each of their tests reached; which do not pass there."""
     left = [file for file in files if file not in state.measured]
     if left:
-        with _bench(jobs) as bench:
-            for home in bench.homes:
-                marks.make(home)
-            while left or bench.busy:
-                while left and bench.has_room:
-                    bench.begin(Run(tests=(left.pop(),), seconds=()), plugins=["scripts.reached"])
-                child, code = bench.wait()
-                told = child.home / os.path.basename(reached.FILE)
-                found = read(told.read_text()) if told.exists() else {}
-                outcome = guards.outcome_of(child.home, (code or 0) << 8) if code in _RAN else ""
-                if isinstance(outcome, str):
-                    state.keep_reach(child.tests[0], {}, child.tests)
-                else:
-                    failed = {name.partition("[")[0] for name, _, _ in outcome.failed}
-                    state.keep_reach(child.tests[0], found, sorted(failed))
+        bench = get_bench()
+        bench.mark(marks)
+        while left or bench.busy:
+            while left and bench.has_room:
+                bench.begin(Run(tests=(left.pop(),), seconds=()), plugins=["scripts.reached"])
+            _keep_reach(state, *bench.wait())
+        bench.mark(None)
     return [test for file in files for test in state.measured[file]]
+
+
+def _keep_reach(state: State, child: Child, code: int | None) -> None:
+    told = child.home / os.path.basename(reached.FILE)
+    found = read(told.read_text()) if told.exists() else {}
+    outcome = guards.outcome_of(child.home, (code or 0) << 8) if code in _RAN else ""
+    if isinstance(outcome, str):
+        state.keep_reach(child.tests[0], {}, child.tests)
+    else:
+        failed = {name.partition("[")[0] for name, _, _ in outcome.failed}
+        state.keep_reach(child.tests[0], found, sorted(failed))
 
 
 def judged(child: Child, code: int | None) -> Result:
@@ -303,7 +328,7 @@ def judged(child: Child, code: int | None) -> Result:
 
 
 def judging(
-    runs: Mapping[Mutation, Sequence[Run]], state: State, jobs: int, *, confirm: bool = False
+    runs: Mapping[Mutation, Sequence[Run]], state: State, get_bench: Callable[[], Bench], *, confirm: bool = False
 ) -> Iterator[Result]:
     """What came of each mistake under its runs, one after the other until one notices, as it becomes known.
 
@@ -322,21 +347,21 @@ def judging(
         return
     left = {mutation: list(runs[mutation]) for mutation in pending}
     suspected = set[Mutation]()
-    with _bench(jobs) as bench:
-        while pending or bench.busy:
-            while pending and bench.has_room:
-                bench.begin(left[pending[0]].pop(0), mutation=pending.pop(0))
-            result = judged(*bench.wait())
-            mutation = result.mutation
-            if result.killed and confirm and mutation not in suspected:
-                suspected.add(mutation)
-                again = result.by.partition(": ")[0].partition("[")[0]
-                left[mutation].insert(0, Run(tests=(again,), seconds=(_TEST_S,)))
-            elif result.killed or not left[mutation]:
-                state.keep_result(result, runs[mutation])
-                yield result
-                continue
-            pending.insert(0, mutation)
+    bench = get_bench()
+    while pending or bench.busy:
+        while pending and bench.has_room:
+            bench.begin(left[pending[0]].pop(0), mutation=pending.pop(0))
+        result = judged(*bench.wait())
+        mutation = result.mutation
+        if result.killed and confirm and mutation not in suspected:
+            suspected.add(mutation)
+            again = result.by.partition(": ")[0].partition("[")[0]
+            left[mutation].insert(0, Run(tests=(again,), seconds=(_TEST_S,)))
+        elif result.killed or not left[mutation]:
+            state.keep_result(result, runs[mutation])
+            yield result
+            continue
+        pending.insert(0, mutation)
 
 
-__all__ = ["Bench", "Child", "Line", "Result", "Run", "State", "judging", "measure"]
+__all__ = ["Bench", "Child", "Line", "Result", "Run", "State", "benches", "judging", "measure"]

@@ -31,7 +31,7 @@ import msgspec
 from benchmarks.__main__ import commit as named_commit
 from scripts import guards
 from scripts.imports import importers, imports
-from scripts.mutant_runs import Result, Run, State, judging, measure
+from scripts.mutant_runs import Result, Run, State, benches, judging, measure
 from scripts.mutations import Mutation, mutations
 from scripts.segments import Marks, Reach
 
@@ -140,27 +140,28 @@ def results(made: Plan, state: State, jobs: int, *, fast: bool = False) -> Itera
 
     fast: without tests with browsers or processes.
     """
-    marks = Marks(ROOT, MUTATED)
-    pending = list(made.sample)
-    for slow in (False,) if fast else (False, True):
-        last = slow or fast
-        if all(state.is_killed(each) for each in pending):
-            yield from judging(dict.fromkeys(pending, ()), state, jobs)
-            return
-        bad = measure(made.tests[slow], marks, state, jobs)
-        if bad:
-            print(f"left out, as they do not pass unmodified: {', '.join(bad)}", file=sys.stderr)
-        files = set(made.tests[slow])
-        reached = {test: reach for test, reach in state.reached.items() if test.partition("::")[0] in files}
-        runs = {
-            each: batches(order(made, each, reached, marks.number(each.file, each.line)), reached) for each in pending
-        }
-        pending.clear()
-        for result in judging(runs, state, jobs, confirm=slow):
-            if result.killed or last:
-                yield result
-            else:
-                pending.append(result.mutation)
+    marks, pending = Marks(ROOT, MUTATED), list(made.sample)
+    with benches(jobs) as bench:
+        for slow in (False,) if fast else (False, True):
+            if all(state.is_killed(each) for each in pending):
+                yield from judging(dict.fromkeys(pending, ()), state, bench)
+                return
+            bad = measure(made.tests[slow], marks, state, bench)
+            if bad:
+                print(f"left out, as they do not pass unmodified: {', '.join(bad)}", file=sys.stderr)
+            files = set(made.tests[slow])
+            reached = {test: reach for test, reach in state.reached.items() if test.partition("::")[0] in files}
+            runs = {each: _runs(made, each, marks, reached) for each in pending}
+            pending.clear()
+            for result in judging(runs, state, bench, confirm=slow):
+                if result.killed or slow or fast:
+                    yield result
+                else:
+                    pending.append(result.mutation)
+
+
+def _runs(made: Plan, mutation: Mutation, marks: Marks, reached: dict[str, Reach]) -> list[Run]:
+    return batches(order(made, mutation, reached, marks.number(mutation.file, mutation.line)), reached)
 
 
 # --- telling ---------------------------------------------------------------------------------------------------------

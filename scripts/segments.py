@@ -116,12 +116,14 @@ class Marks:
         at = place(self._of[file], line)
         return None if at is None else self._first[file] + at
 
-    def make(self, home: Path) -> None:
-        """Mark the copy at ``home``."""
+    def make(self, homes: Sequence[Path]) -> None:
+        """Mark these copies. Tracebacks name the files of the first."""
         for file, first in self._first.items():
-            compiled = Path(importlib.util.cache_from_source(str(home / file)))
-            compiled.parent.mkdir(exist_ok=True)
-            compiled.write_bytes(marked((self._root / file).read_bytes(), str(home / file), first))
+            data = marked((self._root / file).read_bytes(), str(homes[0] / file), first)
+            for home in homes:
+                compiled = Path(importlib.util.cache_from_source(str(home / file)))
+                compiled.parent.mkdir(exist_ok=True)
+                compiled.write_bytes(data)
 
 
 class Reach(msgspec.Struct, kw_only=True):

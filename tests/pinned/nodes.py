@@ -23,6 +23,7 @@ from node.base import plain
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.verbs import OWNER
+from protocol import limits
 from protocol.errors import MeshError
 from tests.mesh_memory import ORIGIN, shop_site
 from tests.twins.browser import MemoryBrowser
@@ -35,7 +36,10 @@ _OF_ONE_RUN = re.compile(
     r"|(?P<short>\b[A-Z2-7]{7}\b)|(?P<digits>\bdigits\"?: ?\"\d+)|(?P<words>\bfingerprint\"?: ?\"[a-z ]+)"
     r"|(?P<took>\b\d+(?:\.\d+)? (?:ms|MiB|GiB|MB|GB|s)\b)|(?P<due>\bnext_due_ms\"?: ?\[[^\]]*\])|(?P<time>\b1[78]\d{8}(?:\d{3})?\b)"
 )
+_OF_A_RUN = ("schedule", "status", "manual", "search", "session", "reason")
 _OF_A_SEARCH = ("search", "status", "goal", "verified", "path", "claimed_by", "reason", "session", "claims")
+_TICK_MS = 10
+"""By which the clock moves while something goes on: slowly, or a loaded machine would be too late."""
 _BY_PACE = ("spend", "seconds", "branches", "nodes", "reassigned")
 _OF_THE_MACHINE = ("python", "disk")
 _FILE = """\
@@ -97,6 +101,8 @@ class Day:
 
         def named(found: re.Match[str]) -> str:
             kind = found.lastgroup or ""
+            if kind == "port":
+                return "<address>"
             if kind == "took":
                 return re.sub(r"[\d.]+", "N", found[0])
             if kind == "due":
@@ -171,7 +177,13 @@ async def _sessions(day: Day) -> None:
 
 
 async def _schedules(day: Day) -> None:
-    what = {"goal": "find the page", "start": f"{ORIGIN}/", "until": {"url": "*/oak/elm"}, "seconds": 30, "alone": True}
+    what = {
+        "goal": "find the page",
+        "start": f"{ORIGIN}/",
+        "until": {"url": "*/oak/elm"},
+        "seconds": 1_200,
+        "alone": True,
+    }
     for wrong in (
         {"goal": "two\nlines"},
         {"start": f"{ORIGIN}/?token=0123456789abcdef0123456789abcdef"},
@@ -211,6 +223,22 @@ async def _schedules(day: Day) -> None:
     await day.ask("anna", "schedule.list")
     for _ in range(2):
         await day.ask("anna", "schedule.remove", schedule=made["schedule"])
+
+
+async def _run_now(day: Day) -> None:
+    """A run of a schedule; as of searches, only what came of it is noted."""
+    first = len(day.said)
+    schedule = (await day.ask("anna", "schedule.list"))["schedules"][0]["schedule"]
+    task = asyncio.create_task(day.ask("anna", "schedule.run_now", schedule=schedule))
+    while not task.done():
+        day.clock.advance(_TICK_MS)
+        await asyncio.sleep(0.001)
+    del day.said[first:]
+    shown = await day.ask("anna", "schedule.show", schedule=schedule)
+    del day.said[first:]
+    for ran in (task.result(), *shown["runs"]):
+        day.said.append(f"a run: {_line({key: ran.get(key) for key in _OF_A_RUN})}")
+    await day.ask("anna", "schedule.show", schedule="sch-nothing")
 
 
 async def _together(day: Day) -> None:
@@ -260,7 +288,7 @@ async def _digits(day: Day) -> None:
         def told(event: Any, address: Any = address) -> None:
             address.set_result(event["waiting"]["address"])
 
-        params = msgspec.json.encode({"grant": ["explore"], "seconds": 60})
+        params = msgspec.json.encode({"grant": ["explore"], "seconds": limits.PAIRING_WINDOW_S})
         waiting = asyncio.create_task(day.nodes["clara"].dispatch("node.pair_wait", params, told, OWNER))
         met = await day.ask("dora", "node.pair_begin", address=await address, ask=["explore"])
         other = plain(await waiting)
@@ -270,9 +298,11 @@ async def _digits(day: Day) -> None:
         )
         first = len(day.said)
         while not both.done():
-            day.clock.advance(100)
+            day.clock.advance(_TICK_MS)
             await asyncio.sleep(0.001)
         day.said[first:] = sorted(day.said[first:])  # either may be the first to hear
+    await _met_and_forgotten(day)
+    await day.ask("clara", "node.pair_wait", fingerprint="no words of a key")
     await day.ask("dora", "node.pair_confirm", meeting="nothing", agreed=True)
     await day.ask("dora", "node.pair_begin", address="https://127.0.0.1:1")
     await day.ask("clara", "node.grant", peer="dora", grants=["session:read"])
@@ -280,11 +310,17 @@ async def _digits(day: Day) -> None:
 
 async def _search(day: Day) -> None:
     """A search whose pace depends on the machine: only what came of it is noted."""
-    asked = {"goal": "find the page", "start": f"{ORIGIN}/", "until": {"url": "*/oak/elm"}, "seconds": 60, "peers": []}
+    asked = {
+        "goal": "find the page",
+        "start": f"{ORIGIN}/",
+        "until": {"url": "*/oak/elm"},
+        "seconds": 1_200,
+        "peers": [],
+    }
     first, html = len(day.said), str(day.folder / "report.html")
     task = asyncio.create_task(day.ask("anna", "explore.run", **asked))
     while not task.done():
-        day.clock.advance(200)
+        day.clock.advance(_TICK_MS)
         await asyncio.sleep(0.001)
     search = task.result()["search"]
     for more in ({}, {"html": html}):
@@ -297,6 +333,22 @@ async def _search(day: Day) -> None:
     await day.ask("anna", "explore.show", search="sea-nothing")
     for verb in ("stop", "remove", "show", "remove"):
         await day.ask("anna", f"explore.{verb}", search=search)
+
+
+async def _met_and_forgotten(day: Day) -> None:
+    """The nodes named each other beforehand, and then nobody says anything."""
+    ids = {name: day.nodes[name].rooms.identity.node for name in ("clara", "dora")}
+    address = asyncio.get_running_loop().create_future()
+    params = msgspec.json.encode({"fingerprint": ids["dora"], "seconds": limits.PAIRING_WINDOW_S})
+    told = lambda event: address.set_result(event["waiting"]["address"])  # noqa: E731
+    waiting = asyncio.create_task(day.nodes["clara"].dispatch("node.pair_wait", params, told, OWNER))
+    met = await day.ask("dora", "node.pair_begin", address=await address, fingerprint=ids["clara"])
+    other = plain(await waiting)
+    for _ in range(50):
+        day.clock.advance(limits.PAIRING_WINDOW_S * 20)
+        await asyncio.sleep(0.001)
+    for name, meeting in (("dora", met), ("clara", other)):
+        await day.ask(name, "node.pair_confirm", meeting=meeting["meeting"], agreed=True)
 
 
 async def _trail(day: Day) -> None:
@@ -327,7 +379,7 @@ def _day(*parts: Callable[[Day], Awaitable[None]]) -> list[str]:
 
 def alone() -> Iterator[str]:
     """The day of one node."""
-    yield from _day(_alone, _trail, _search)
+    yield from _day(_alone, _trail, _search, _run_now)
 
 
 def together() -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from scripts.imports import importers, imports
 from scripts.mutant_runs import Result, Run, State
-from scripts.mutants import ROOT, Plan, batches, difference, fits, order, plan, results
+from scripts.mutants import MUTATED, ROOT, Plan, batches, difference, fits, order, plan, results
 from scripts.mutations import Mutation, mutations
 from scripts.segments import Marks, Reach, place, read, segments
 
@@ -195,15 +195,15 @@ def test_what_a_test_notices_is_killed_and_the_rest_survives_and_is_kept(tmp_pat
     before = (ROOT / MERKLE).read_bytes()
     noticed, unseen = mistake("0 <= index < count", "True"), mistake('"""', '"""Another text. ')
     sample, state = small(noticed, unseen), State(tmp_path)
-    found = {result.mutation: result for result in results(sample, state, 2)}
+    found = {result.mutation: result for result in results(sample, state, 1)}
     assert (found[noticed].killed, found[unseen].killed) == (True, False)
     assert TESTED_BY in found[noticed].by
     assert "+" in difference(ROOT, noticed)
     assert (ROOT / MERKLE).read_bytes() == before
     assert not list((ROOT / "protocol/log").glob("reached*"))
     again = State(tmp_path)
-    assert {result.mutation: result for result in results(sample, again, 2)} == found, "a second run goes on from there"
-    number = Marks(ROOT, ["protocol"]).number(MERKLE, noticed.line)
+    assert {result.mutation: result for result in results(sample, again, 1)} == found, "a second run goes on from there"
+    number = Marks(ROOT, MUTATED).number(MERKLE, noticed.line)
     assert number is not None and any(each.runs(number) for each in again.reached.values())
 
 
