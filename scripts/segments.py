@@ -8,8 +8,8 @@ of tracebacks notice nothing. What stands outside of functions runs when it is i
 from __future__ import annotations
 
 import ast
-import importlib._bootstrap_external as bootstrap  # the one place that knows how compiled files are laid out
 import importlib.util
+import marshal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -95,7 +95,13 @@ def marked(source: bytes, file: str, first: int) -> bytes:
     )
     tree.body[at:at] = ast.parse(f"from scripts.reached import REACHED as {_NAME}").body
     code = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
-    return bytes(bootstrap._code_to_hash_pyc(code, importlib.util.source_hash(source), False))
+    # A compiled file that is never compared with its source, as PEP 552 lays it out: the second word says so.
+    return (
+        importlib.util.MAGIC_NUMBER
+        + (1).to_bytes(4, "little")
+        + importlib.util.source_hash(source)
+        + marshal.dumps(code)
+    )
 
 
 class Marks:

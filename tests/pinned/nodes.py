@@ -7,6 +7,7 @@ between runs: each is numbered by where it first stands.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import tempfile
@@ -34,6 +35,7 @@ _OF_ONE_RUN = re.compile(
     r"(?P<path>/[\w./-]*/day-\w+)|(?P<invite>tmi1\.[\w.-]+)|(?P<id>\b(?:[a-z]{2,4}-)?(?:[A-Z2-7]{7}-){2,7}[A-Z2-7]{7}\b)"
     r"|(?P<name>\b[a-z]{2,4}-[A-Z2-7]{21}\b)|(?P<port>127\.0\.0\.1:\d+)|(?P<b64>[\w+/=-]{40,})|(?P<hex>\b[0-9a-f]{16,}\b)"
     r"|(?P<short>\b[A-Z2-7]{7}\b)|(?P<digits>\bdigits\"?: ?\"\d+)|(?P<words>\bfingerprint\"?: ?\"[a-z ]+)"
+    r"|(?P<then>\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d)"
     r"|(?P<took>\b\d+(?:\.\d+)? (?:ms|MiB|GiB|MB|GB|s)\b)|(?P<due>\bnext_due_ms\"?: ?\[[^\]]*\])|(?P<time>\b1[78]\d{8}(?:\d{3})?\b)"
 )
 _OF_A_RUN = ("schedule", "status", "manual", "search", "session", "reason")
@@ -101,8 +103,8 @@ class Day:
 
         def named(found: re.Match[str]) -> str:
             kind = found.lastgroup or ""
-            if kind == "port":
-                return "<address>"
+            if kind in ("port", "then"):
+                return f"<{kind}>"
             if kind == "took":
                 return re.sub(r"[\d.]+", "N", found[0])
             if kind == "due":
@@ -137,6 +139,7 @@ async def _alone(day: Day) -> None:
     ):
         await day.ask("anna", verb)
     await _sessions(day)
+    await _live(day)
     await _schedules(day)
     await day.ask("anna", "agent.add", name="shopper", scopes=["read", "record"], calls=5)
     await day.ask("anna", "agent.list")
@@ -149,9 +152,60 @@ async def _session(day: Day) -> None:
     await day.ask("anna", "session.export", session=done["id"], out=str(day.folder / "a.tmsession"))
 
 
+async def _live(day: Day) -> None:
+    opened = await day.ask("anna", "live.open", url=f"{ORIGIN}/", title="By hand", actions=30, ttl=900)
+    session, lines = opened["session"], opened["observation"]["lines"]
+    ref = next(found[1] for line in lines if (found := re.search(r"\[ref=(\w+)\]", line)) and "link" in line)
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("click", {"ref": ref}),
+        ("snapshot", {}),
+        ("click", {"ref": "s9e9"}),
+        ("click", {"ref": "no ref"}),
+        ("navigate", {"url": f"{ORIGIN}/oak"}),
+        ("navigate", {"url": "file:///etc/passwd"}),
+        ("act", {"action": "{extract: {as: where, role: heading, name: Page oak}}"}),
+        ("act", {"action": "{dance: {}}"}),
+        ("press", {"key": "Tab"}),
+        ("press", {"key": "NoSuchKey"}),
+        ("wait", {}),
+        ("wait", {"time": 0.01}),
+        ("screenshot", {}),
+        ("pages", {}),
+        ("pages", {"action": "new", "url": f"{ORIGIN}/elm"}),
+        ("pages", {"action": "select", "index": 9}),
+        ("pages", {"action": "close", "index": 1}),
+        ("show", {}),
+        ("navigate", {"url": f"{ORIGIN}/elm"}),
+        ("close", {}),
+        ("snapshot", {}),
+        ("close", {}),
+        ("show", {}),
+    )
+    for verb, params in calls:
+        await day.ask("anna", f"live.{verb}", session=session, **params)
+    for listed in ({}, {"all": True}, {"all": True, "limit": 1}):
+        await day.ask("anna", "live.list", **listed)
+    await day.ask("anna", "live.snapshot", session="liv-nothing")
+    wrong_to_open: tuple[dict[str, Any], ...] = (
+        {"url": "ftp://x"},
+        {"actions": 0},
+        {"pages": 0},
+        {"profile": {"locale": "x"}},
+        {"profile": {"no": "x"}},
+    )
+    for wrong in wrong_to_open:
+        await day.ask("anna", "live.open", **({"url": f"{ORIGIN}/"} | wrong))
+
+
 async def _sessions(day: Day) -> None:
     folder = day.folder
     done = await day.ask("anna", "session.record", actions=_FILE.format(origin=ORIGIN, last="Shelf oak elm"), name="x")
+    recording: dict[str, Any] = {
+        "title": "x",
+        "steps": [{"type": "navigate", "url": f"{ORIGIN}/"}, {"type": "scroll", "y": 90}],
+    }
+    recording["steps"].append({"type": "click", "selectors": [["aria/Shelf  oak"]], "offsetX": 9, "offsetY": 9})
+    await day.ask("anna", "session.record", actions=json.dumps(recording), name="x")
     failed = await day.ask("anna", "session.record", actions=_FILE.format(origin=ORIGIN, last="Nothing"), name="x")
     session, bundle, report = done["id"], str(folder / "a.tmsession"), str(folder / "report")
     for text in ("", "shelves", "nothing of it"):
@@ -184,7 +238,7 @@ async def _schedules(day: Day) -> None:
         "seconds": 1_200,
         "alone": True,
     }
-    for wrong in (
+    wrong_to_add: tuple[dict[str, Any], ...] = (
         {"goal": "two\nlines"},
         {"start": f"{ORIGIN}/?token=0123456789abcdef0123456789abcdef"},
         {"every_s": 1},
@@ -199,7 +253,8 @@ async def _schedules(day: Day) -> None:
         {"timezone": "Nowhere/City"},
         {"until": {}},
         {},
-    ):
+    )
+    for wrong in wrong_to_add:
         await day.ask("anna", "schedule.add", **({**what, **wrong} if wrong else {**what, "every_s": 0}))
     for more in (
         {
@@ -257,6 +312,13 @@ async def _together(day: Day) -> None:
         ("ungrant", ["nothing"]),
     ):
         await day.ask("bruno", f"node.{verb}", peer="anna", grants=grants)
+    for grants, only in (
+        ([], False),
+        (["session:read=http://other.test"], False),
+        (["session:read=http://third.test"], True),
+    ):
+        await day.ask("bruno", "node.grant", peer="anna", grants=grants, only=only)
+    await day.ask("bruno", "node.ungrant", peer="anna", grants=[])
     await day.ask("bruno", "node.grant", peer="nobody", grants=["explore"])
     await day.ask("bruno", "session.import", path=str(day.folder / "a.tmsession"))
     await day.ask("bruno", "session.verify", target=str(day.folder / "a.tmsession"))
@@ -273,6 +335,13 @@ async def _together(day: Day) -> None:
     await day.ask("bruno", "log.audit_peer", peer="anna")
     await day.ask("anna", "node.trust", peer="bruno", notify=False)
     await day.ask("anna", "node.trust", peer="bruno")
+    words = str(day.folder / "bruno.txt")
+    for given in ({"key_file": words, "words_file": words}, {"key_file": str(day.folder / "anna.txt")}, {}):
+        await day.ask("bruno", "node.revoke_self", **given)
+    await day.ask("bruno", "node.rotate")
+    await day.ask("bruno", "session.record", actions=_FILE.format(origin=ORIGIN, last="x"), name="x")
+    await day.ask("bruno", "node.status")
+    await day.ask("anna", "node.peers")
     await day.nodes["bruno"].rooms.server.close()
     await day.ask("anna", "log.audit_peer", peer="bruno")
     await day.ask("anna", "node.doctor", browser=False)
@@ -352,6 +421,15 @@ async def _met_and_forgotten(day: Day) -> None:
 
 
 async def _trail(day: Day) -> None:
+    from_s = day.began_ms // 1000
+    for params in (
+        {"since_s": from_s + 5, "until_s": from_s + 7},
+        {"since_s": from_s + 7},
+        {"until_s": from_s + 3},
+        {"what": "session.record"},
+        {"who": "node"},
+    ):
+        await day.ask("anna", "audit.list", **params)
     for params in ({}, {"who": "owner", "what": "session"}, {"who": "nobody"}, {"limit": 2}):
         await day.ask("anna", "audit.list", **params)
     await day.ask("anna", "audit.export", out=str(day.folder / "trail"))

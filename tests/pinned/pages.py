@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 from urllib.parse import quote_plus
 
 from protocol.page.observation import Element, Observation, Traits
@@ -117,7 +118,7 @@ def _frame(sheet: _Sheet, role: str) -> None:
 
 def _search(sheet: _Sheet) -> None:
     chance = sheet.chance
-    form = {"form_method": chance.choice(("get", "get", "post", "")), "form_action": "/products"}
+    form: dict[str, Any] = {"form_method": chance.choice(("get", "get", "post", "")), "form_action": "/products"}
     role, kind = chance.choice((("searchbox", "search"), ("textbox", "text"), ("combobox", "text")))
     name, tokens = chance.choice((("Search", ("q",)), ("Find a mug", ()), ("Words", ("query",)), ("Name", ("user",))))
     states = ("readonly",) if chance.random() < 0.1 else ()
@@ -200,7 +201,7 @@ def _cards(sheet: _Sheet) -> None:
 
 def _form(sheet: _Sheet) -> None:
     chance = sheet.chance
-    form = {"form_method": chance.choice(("get", "post")), "form_action": "/form"}
+    form: dict[str, Any] = {"form_method": chance.choice(("get", "post")), "form_action": "/form"}
     for name, kind, tokens in chance.sample(_FIELDS, 4):
         role = "spinbutton" if kind == "number" else "textbox"
         traits = Traits(tag="input", input_type=kind, tokens=tokens, **form)
