@@ -190,7 +190,7 @@ def mutate(base: Path, to: Path, guard: Guard) -> None:
     (to / VERDICT).unlink(missing_ok=True)
 
 
-def _in_child(home: Path, tests: Sequence[str], *, stop: bool) -> int:
+def _in_child(home: Path, tests: Sequence[str], *, stop: bool, plugins: Sequence[str], test_s: float) -> int:
     """Run ``tests`` of the copy at ``home`` in this process, which was made for it; the exit code of pytest."""
     os.setsid()
     out = os.open(home / _OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -203,23 +203,26 @@ def _in_child(home: Path, tests: Sequence[str], *, stop: bool) -> int:
     sys.path[:] = [str(home), *(path for path in sys.path if path not in ("", str(ROOT)))]
     if all(test.startswith(_NO_BROWSER) for test in tests):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES_MAX, _MEMORY_BYTES_MAX))
-    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.guards.verdict", f"--timeout={_TEST_TIMEOUT_S}"]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.guards.verdict", f"--timeout={test_s:g}"]
+    options += [option for plugin in plugins for option in ("-p", plugin)]
     # What this process has imported before, for all that come after it, needs no rewriting of its assertions.
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-seed=0", *(["-x"] if stop else [])]
     return int(pytest.main([*options, *(f"tests/{test}" for test in tests)]))
 
 
-def start(home: Path, tests: Sequence[str], *, stop: bool) -> int:
+def start(
+    home: Path, tests: Sequence[str], *, stop: bool, plugins: Sequence[str] = (), test_s: float = _TEST_TIMEOUT_S
+) -> int:
     """Begin to run ``tests`` in a child of this process, in which everything but our own code is imported; its id.
 
-    stop: at the first failure.
+    stop: at the first failure. plugins: of pytest, by module. test_s: how long one test may take.
     """
     child = os.fork()
     if child:
         return child
     status = 70
     try:
-        status = _in_child(home, tests, stop=stop)
+        status = _in_child(home, tests, stop=stop, plugins=plugins, test_s=test_s)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

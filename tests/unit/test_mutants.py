@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from scripts.imports import importers, imports
-from scripts.mutants import ROOT, Line, Plan, Result, State, difference, fits, order, plan, results
+from scripts.mutant_runs import Result, Run, State
+from scripts.mutants import MUTATED, ROOT, Plan, batches, difference, fits, order, plan, results
 from scripts.mutations import Mutation, mutations
+from scripts.segments import Marks, Reach, place, read, segments
 
-TESTED_BY = "unit/test_merkle.py"
+TESTED_BY = "tests/unit/test_merkle.py"
+MERKLE = "protocol/log/merkle.py"
 SOURCE = '''
 """A docstring stays, 1 and True in it too."""
 
@@ -116,17 +119,62 @@ def test_a_sample_follows_from_its_seed() -> None:
     one, same, other = (plan(ROOT, "protocol/log/merkle.py", seed, 9) for seed in (1, 1, 2))
     assert one == same
     assert one.sample != other.sample
-    assert one.tests["protocol/log/merkle.py"]["unit/test_merkle.py"] == 1
+    assert one.near[MERKLE][TESTED_BY] == 1
+    assert TESTED_BY in one.tests[False] and "tests/e2e/test_mcp.py" in one.tests[True]
     with pytest.raises(SystemExit, match="nothing to change"):
         plan(ROOT, "no such room", 1, 9)
 
 
-def test_near_tests_come_first_and_fast_ones_of_those_within_the_budget() -> None:
-    tests = {"near_slow": 1, "near": 1, "far": 2, "endless": 2, "failing": 1, "unknown": 1}
-    seconds = {"near_slow": 5.0, "near": 1.0, "far": 0.1, "endless": 500.0, "failing": -1.0}
-    assert order(tests, seconds) == ["near", "near_slow", "far"]
-    assert order({"endless": 2}, seconds) == ["endless"]
-    assert order({"failing": 1}, seconds) == []
+PARTS = """
+def of(a, *, b=1):
+    \"\"\"Says.\"\"\"
+    c = a
+    if c:
+        d = 1
+        return d
+    e = 2
+    for f in a:
+        def inner():
+            return f
+    return e
+"""
+
+
+def test_a_line_belongs_to_the_innermost_part_that_runs_with_it() -> None:
+    parts = segments(PARTS.encode())
+    firsts = {line: None if (at := place(parts, line)) is None else parts[at].first for line in range(1, 14)}
+    assert firsts == {1: None, 2: 4, 3: 4, 4: 4, 5: 4, 6: 6, 7: 6, 8: 8, 9: 8, 10: 11, 11: 11, 12: 12, 13: None}
+
+
+def test_what_a_test_reached_is_what_was_noted_while_it_ran_in_all_its_cases() -> None:
+    noted = "> 1.0 a.py::t[x]\n3\n5\n< 2.5 a.py::t[x]\n7\n> 3.0 a.py::t[y]\n0\n< 3.25 a.py::t[y]\n> 4.0 a.py::u\n< 4.0 a.py::u\n"
+    found = read(f"9\n{noted}")
+    assert found == {"a.py::t": Reach(seconds=1.75, bits=f"{1 << 3 | 1 << 5 | 1:x}"), "a.py::u": Reach()}
+    assert [number for number in range(10) if found["a.py::t"].runs(number)] == [0, 3, 5]
+
+
+def reach(seconds: float, *numbers: int) -> Reach:
+    return Reach(seconds=seconds, bits=f"{sum(1 << number for number in numbers):x}")
+
+
+def test_the_tests_that_reach_a_line_are_run_near_ones_first_and_fast_ones_of_those_within_the_budget() -> None:
+    made_of = Plan(room="", seed=1, sample=(), near={MERKLE: {"near.py": 1, "far.py": 4}}, tests={})
+    reached = {
+        "near.py::slow": reach(5, 1),
+        "near.py::fast": reach(1, 1, 2),
+        "near.py::elsewhere": reach(1, 2),
+        "far.py::endless": reach(500, 1),
+        "far.py::quick": reach(0.1, 1),
+        "command.py::quick": reach(0.1, 1),
+    }
+    here = mistake("place >>= 1", "pass")
+    chosen = order(made_of, here, reached, 1)
+    assert chosen == ["near.py::fast", "near.py::slow", "far.py::quick", "command.py::quick"]
+    assert order(made_of, here, {"far.py::endless": reach(500, 1)}, 1) == ["far.py::endless"]
+    assert order(made_of, here, reached, 7) == []
+    assert order(made_of, here, reached, None) == ["near.py::elsewhere", "near.py::fast", "near.py::slow"]
+    first, rest = batches(chosen, reached)
+    assert (first.tests, rest.tests) == (("near.py::fast",), tuple(chosen[1:]))
 
 
 def mistake(old: str, new: str, kind: str = "comparison") -> Mutation:
@@ -137,28 +185,43 @@ def mistake(old: str, new: str, kind: str = "comparison") -> Mutation:
     return Mutation(file="protocol/log/merkle.py", line=line, start=start, end=start + len(old), new=new, kind=kind)
 
 
+def small(*sample: Mutation) -> Plan:
+    """Tested by one test file."""
+    return Plan(room="", seed=1, sample=sample, near={MERKLE: {TESTED_BY: 1}}, tests={False: (TESTED_BY,), True: ()})
+
+
 def test_what_a_test_notices_is_killed_and_the_rest_survives_and_is_kept(tmp_path: Path) -> None:
-    """Two mistakes in a copy, tested by a test file of one line; the checkout stays as it is."""
-    before = (ROOT / "protocol/log/merkle.py").read_bytes()
+    """Mistakes in a copy, tested by one test file; the checkout stays as it is."""
+    before = (ROOT / MERKLE).read_bytes()
     noticed, unseen = mistake("0 <= index < count", "True"), mistake('"""', '"""Another text. ')
-    sample = Plan(room="", seed=1, sample=(noticed, unseen), tests={"protocol/log/merkle.py": {TESTED_BY: 1}})
-    state = State(sample, tmp_path)
-    found = {result.mutation: result for result in results(sample, state, 2)}
+    sample, state = small(noticed, unseen), State(tmp_path)
+    found = {result.mutation: result for result in results(sample, state, 1)}
     assert (found[noticed].killed, found[unseen].killed) == (True, False)
     assert TESTED_BY in found[noticed].by
     assert "+" in difference(ROOT, noticed)
-    assert (ROOT / "protocol/log/merkle.py").read_bytes() == before
-    again = State(sample, tmp_path)
-    assert again.results == found, "a second run goes on from there"
-    assert list(results(sample, again, 2)) == list(map(found.__getitem__, sample.sample))
+    assert (ROOT / MERKLE).read_bytes() == before
+    assert not list((ROOT / "protocol/log").glob("reached*"))
+    again = State(tmp_path)
+    assert {result.mutation: result for result in results(sample, again, 1)} == found, "a second run goes on from there"
+    number = Marks(ROOT, MUTATED).number(MERKLE, noticed.line)
+    assert number is not None and any(each.runs(number) for each in again.reached.values())
 
 
 def test_a_line_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
-    sample = Plan(room="", seed=1, sample=(mistake("place >>= 1", "pass"),), tests={})
-    state = State(sample, tmp_path)
-    state.keep(Line(test="unit/test_x.py", seconds=1.5))
-    state.keep(Line(result=Result(mutation=sample.sample[0], killed=True)))
+    noticed, state = mistake("place >>= 1", "pass"), State(tmp_path)
+    run = Run(tests=(f"{TESTED_BY}::test_x",), seconds=(1,))
+    state.keep_reach(TESTED_BY, {run.tests[0]: reach(1, 2)}, [])
+    state.keep_result(Result(mutation=noticed, killed=True, by=run.tests[0]), [run])
+    assert State(tmp_path).known(noticed, [run])
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-20])
-    again = State(sample, tmp_path)
-    assert (again.seconds, again.results) == ({"unit/test_x.py": 1.5}, {})
+    again = State(tmp_path)
+    assert (again.measured, again.known(noticed, [run])) == ({TESTED_BY: ()}, None)
+
+
+def test_a_mistake_that_survived_is_tried_again_with_other_tests(tmp_path: Path) -> None:
+    unseen, state = mistake("place >>= 1", "pass"), State(tmp_path)
+    one, other = (Run(tests=(f"{TESTED_BY}::{name}",), seconds=(1,)) for name in ("a", "b"))
+    state.keep_result(Result(mutation=unseen, killed=False), [one])
+    assert state.known(unseen, [one])
+    assert state.known(unseen, [one, other]) is None

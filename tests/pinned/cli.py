@@ -1,0 +1,105 @@
+"""What every command asks its node, and what it prints of the answer, for answers made by chance."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import click
+from click.testing import CliRunner
+
+from node.cli import main
+from node.process import client
+from node.verbs.catalogue import CATALOGUE
+from scripts.docs import commands
+from tests.pinned.made import answer, plain, words
+
+SEEDS, JSON_SEED = 5, 4
+_OWN_WORK = frozenset(
+    {"node init", "node serve", "node id", "node doctor", "node recover", "node pair", "mcp", "log verify"}
+)
+"""These do more than to ask a node one thing."""
+_RUN = re.compile(r"([ ━─])\1{9,}")
+"""What pads a table."""
+_STEP = {"step": 1, "of": 3, "blocked": []}
+_SEARCH_EVENTS: tuple[dict[str, Any], ...] = (
+    {"search": "sea-1", "participants": ["A", "B"]},
+    {"search": "sea-1", "participants": ["A"]},
+    {
+        "seconds": 4, "of_seconds": 30, "visits": {"NODEABC-D": 3, "NODEXYZ-D": 0}, "live_leases": 1, "nodes": 2, "best": 0.456,
+        "claims": 1,
+    },
+    {"seconds": 40, "of_seconds": 30, "visits": {}, "live_leases": 0, "nodes": 1, "best": 0, "claims": 0},
+    {"claim": 1, "peer": "NODEABC-DEF"},
+    {"claim_refused": 1, "peer": "NODEABC-DEF"},
+    {"lease_expired": 1, "peer": "NODEABC-DEF"},
+    {"error": "peer.unreachable", "peer": "NODEABC-DEF"},
+    {"of another": "kind"},
+)  # fmt: skip
+_STEP_EVENTS: tuple[dict[str, Any], ...] = (
+    {"note": "2 steps are left out"},
+    _STEP | {"did": "click link “Mugs”", "ok": True},
+    _STEP
+    | {"did": "click button “Send”", "ok": False, "blocked": ["WS /socket", "POST /a", "POST /b", "POST /c", "PUT /d"]},
+    _STEP | {"did": "open", "ok": False, "blocked": ["WS /socket", "WS /b", "WS /c"]},
+    _STEP | {"matched": True, "error": "", "text": "same"},
+    _STEP | {"matched": True, "error": "", "text": "numbers"},
+    _STEP | {"matched": False, "error": "step.not_found", "text": "differs"},
+    _STEP | {"matched": False, "error": "", "text": ""},
+    {"of another": "kind"},
+)
+_EVENTS = {
+    "session.record": _STEP_EVENTS,
+    "session.replay": _STEP_EVENTS,
+    "explore.run": _SEARCH_EVENTS,
+    "explore.resume": _SEARCH_EVENTS,
+}
+
+
+def lines() -> Iterator[str]:
+    """One block for each call of a command."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("actions.yaml").write_text("title: Mugs\n")
+        Path("secret.txt").write_text("hidden\n")
+        for path, command in commands():
+            name = " ".join(path)
+            if (
+                path
+                and name not in _OWN_WORK
+                and (not isinstance(command, click.Group) or command.invoke_without_command)
+            ):
+                for seed in range(SEEDS):
+                    yield from (line.replace(os.path.realpath(folder), "…") for line in _called(path, command, seed))
+
+
+def _called(path: tuple[str, ...], command: click.Command, seed: int) -> Iterator[str]:
+    chance = random.Random(f"{path} {seed}")
+    typed = [*path, *words(command, chance, full=seed > 0)]
+    asked: list[str] = []
+
+    async def call(home: Path, verb: str, params: dict[str, Any], tell: Any, **more: Any) -> Any:
+        """In place of the node."""
+        asked.append(f"  asks {verb} {plain(params)}")
+        for event in (*_EVENTS.get(verb, ()), *_EVENTS.get(verb, ())[-1:]):
+            tell(event)
+        return answer(CATALOGUE[verb].kinds, chance)
+
+    with patch.object(client, "call", call):
+        done = CliRunner().invoke(
+            main, [*typed, *(["--json"] if seed == JSON_SEED else [])], env={"COLUMNS": "150"}, prog_name="trailmesh"
+        )
+    yield f"$ trailmesh {' '.join(typed)}"
+    yield from asked
+    for sign, out in (("|", done.stdout), ("!", done.stderr)):
+        shown = [plain(json.loads(out))] if seed == JSON_SEED and sign == "|" and out else out.splitlines()
+        yield from (f"  {sign} {_RUN.sub('…', line.rstrip())}" for line in shown)
+    fault = f" {done.exception!r}" if done.exception and not isinstance(done.exception, SystemExit) else ""
+    yield f"  = {done.exit_code}{fault}"

@@ -1,0 +1,23 @@
+"""The tables of numbers, codes, verbs, commands and messages say what the published pages say: none is changed by accident."""
+
+from __future__ import annotations
+
+import pytest
+
+import node.verbs as declared
+from node.base import statuses
+from node.cli import explore, live, main, node, session  # noqa: F401 (held, as are the others)
+from node.verbs import agent, audit, caller, catalogue, distrust, events, keys, log, pairing, rows, schedule, verb  # noqa: F401
+from node.verbs import explore as explore_verbs  # noqa: F401
+from node.verbs import live as live_verbs  # noqa: F401
+from node.verbs import node as node_verbs  # noqa: F401
+from node.verbs import session as session_verbs  # noqa: F401
+from protocol import errors, limits, messages
+from scripts.docs import PAGES, ROOT
+
+assert all((declared, statuses, errors, limits, messages))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_declared_is_what_is_published(page: str) -> None:
+    assert PAGES[page]() == (ROOT / page).read_text(encoding="utf-8")
