@@ -11,6 +11,9 @@ from protocol.errors import MeshError
 # What PaymentRequest and FedCM ask for is asked by Chromium's own process, for a page but past every interception: the
 # address is the page's choice. They stand in the one list below because Chromium heeds its last ``--disable-features`` only.
 _UNJUDGED_FEATURES: Final = ("WebPayments", "FedCm")
+# Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: two
+# thirds of the processor time of opening a context, and a further renderer process for as long as it is open.
+_UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
 # What Playwright drives Chromium by, as of 1.65; it would be given without us saying so.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
@@ -29,7 +32,7 @@ DRIVEN_ARGS: Final = (
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
     "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
-    f"{','.join(_UNJUDGED_FEATURES)}",
+    f"{','.join(_UNJUDGED_FEATURES + _UNSEEN_FEATURES)}",
     "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
     "--allow-pre-commit-input",
     "--disable-hang-monitor",

@@ -21,6 +21,7 @@ from protocol.page.action import Click, Fill, Goto, Locator, Scroll, Secret, Sel
 from protocol.page.observation import encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy, classify
+from tests.mesh_nodes import browsers_of
 from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
@@ -63,6 +64,15 @@ async def test_launched_and_attached_browsers_observe_the_same_bytes(launched: B
         await attached.close()
     assert walks[0] == walks[1]
     assert len(set(walks[0])) > 6
+
+
+async def test_a_launched_browser_renders_no_pages_of_its_own_beside_those_of_a_context(
+    page: Page, site: PageServer
+) -> None:
+    await page.perform(Goto(url=site.origin + "/form.html"))
+    own = browsers_of(os.getpid())
+    assert own
+    assert [pid for pid in own if b"--top-chrome-webui" in (Path("/proc") / str(pid) / "cmdline").read_bytes()] == []
 
 
 async def test_an_attached_browser_runs_on_after_close() -> None:
