@@ -11,7 +11,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import aiohttp
 import msgspec
@@ -26,11 +26,13 @@ from node.base import (
     plain,
     socket_path,
 )
-from node.config import Ask, remembered
-from node.verbs import Tell
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.trust.agent_token import token_hash
+
+if TYPE_CHECKING:
+    from node.config import Ask
+    from node.verbs import Tell
 
 _AWAY: Final = frozenset({"node.not_serving", "node.stopped"})
 _RECONNECT_S: Final = 0.5
@@ -146,6 +148,8 @@ async def examine(home: Path, passphrase: Ask, *, browser: bool) -> Any:
 
     Errors: those of ``call``.
     """
+    from node.config import remembered
+
     ask = remembered(passphrase)
     try:
         return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)
