@@ -15,6 +15,7 @@ import gc
 import inspect
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -122,6 +123,7 @@ def _become(command: list[Any], descriptors: list[int]) -> None:
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it
     time.tzset()
     tempfile.tempdir = None
     sys.argv = arguments[1:]
