@@ -45,22 +45,25 @@ class MeshNode:
         result: dict[str, Any] = self.run("node", "init", "--name", self.name, "--config", str(config))
         return result
 
+    def begin(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """A command of this node, not waited for. options: those of ``Popen``."""
+        return subprocess.Popen([*self.command, *self._at_home(arguments)], text=True, **options)
+
+    def _at_home(self, arguments: Sequence[str]) -> list[str]:
+        return [*arguments, "--home", str(self.home), "--json"]
+
     def run(self, *arguments: str, progress: bool = False) -> Any:
         """The JSON result of a command. Raises ``CommandFailed``."""
-        done = subprocess.run(
-            [*self.command, *arguments, "--home", str(self.home), "--json"],
-            stdout=subprocess.PIPE,
-            stderr=None if progress else subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        told = None if progress else subprocess.PIPE
+        with self.begin(*arguments, stdout=subprocess.PIPE, stderr=told) as process:
+            out, err = process.communicate()
         try:
-            answer = json.loads(done.stdout)
+            answer = json.loads(out)
         except json.JSONDecodeError:
-            raise CommandFailed(arguments, done.returncode, "no answer", (done.stderr or "")[-500:], {}) from None
+            raise CommandFailed(arguments, process.returncode, "no answer", (err or "")[-500:], {}) from None
         if isinstance(answer.get("error"), dict):
             error = answer["error"]
-            raise CommandFailed(arguments, done.returncode, error["code"], error["message"], error["detail"])
+            raise CommandFailed(arguments, process.returncode, error["code"], error["message"], error["detail"])
         return answer
 
     def start(self) -> None:
@@ -71,13 +74,7 @@ class MeshNode:
     def launch(self) -> None:
         """Begin to serve."""
         self._log = (self.home / "node.log").open("a")
-        self.process = subprocess.Popen(
-            [*self.command, "node", "serve", "--home", str(self.home), "--json"],
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            start_new_session=True,
-        )
+        self.process = self.begin("node", "serve", stdout=subprocess.PIPE, stderr=self._log, start_new_session=True)
 
     def wait_ready(self) -> None:
         """Return once peers can reach it. Raises ``CommandFailed``."""

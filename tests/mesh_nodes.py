@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.mesh import MeshNode, pair
+from tests.forked import Forked
 
 ROOT = Path(__file__).parents[1]
 COMMAND = (sys.executable, str(ROOT / "tests" / "checked.py"))
@@ -31,6 +32,10 @@ class Node(MeshNode):
 
     command = COMMAND
 
+    def begin(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """A command of this node, not waited for. options: those of ``Popen``."""
+        return Forked(self._at_home(arguments), **{"cwd": ROOT} | options)
+
     def start(self) -> None:
         """Serve, again if it served before."""
         self.stop()
@@ -38,9 +43,8 @@ class Node(MeshNode):
 
     def spawn(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """A command in a process group of its own, not waited for."""
-        command = [*self.command, *arguments, "--home", str(self.home), "--json"]
         given: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-        return subprocess.Popen(command, text=True, start_new_session=True, cwd=ROOT, **given)
+        return self.begin(*arguments, start_new_session=True, **given)
 
     def create(self, directory: Path, config: str = CONFIG) -> Node:
         """Initialise it with ``config``."""
@@ -50,12 +54,16 @@ class Node(MeshNode):
         return self
 
 
-def cli(*arguments: str, home: Path | None = None, module: str = "", timeout_s: float = 60) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of one command. module: run this one instead of ``COMMAND``."""
-    where = ["--home", str(home)] if home else []
-    command = [*((sys.executable, "-m", module) if module else COMMAND), *arguments, *where]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=timeout_s, check=False)
-    return done.returncode, done.stdout, done.stderr
+def cli(*arguments: str, home: Path | None = None, cwd: Path = ROOT, timeout_s: float = 60) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of one command."""
+    command = [*arguments, *(["--home", str(home)] if home else [])]
+    with Forked(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd) as process:
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return process.returncode, out, err
 
 
 def refusal(*arguments: str, home: Path | None = None, timeout_s: float = 60) -> tuple[str, int, dict[str, Any]]:

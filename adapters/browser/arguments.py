@@ -11,6 +11,9 @@ from protocol.errors import MeshError
 # Chromium's browser process itself sends the requests of PaymentRequest and FedCM, past every interception, to an
 # address that the page chooses. They are in the one list below because Chromium uses only the last ``--disable-features``.
 _UNJUDGED_FEATURES: Final = ("WebPayments", "FedCm")
+# Suggestions below the address bar, which nobody sees here. Chromium renders them as pages of its own in each new window: two
+# thirds of the processor time of opening a context, and a further renderer process for as long as it is open.
+_UNSEEN_FEATURES: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
 # The arguments that Playwright 1.65 would add to control Chromium.
 DRIVEN_ARGS: Final = (
     "--remote-debugging-pipe",
@@ -29,7 +32,7 @@ DRIVEN_ARGS: Final = (
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
     "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
-    f"{','.join(_UNJUDGED_FEATURES)}",
+    f"{','.join(_UNJUDGED_FEATURES + _UNSEEN_FEATURES)}",
     "--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies",
     "--allow-pre-commit-input",
     "--disable-hang-monitor",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
-from adapters.ports import ArtefactRecord, ArtefactStore, DeltaRecord, SearchRecord, SearchStore
+if TYPE_CHECKING:  # the command line imports this room, and must not pay for every record of the store
+    from adapters.ports import ArtefactRecord, ArtefactStore, DeltaRecord, SearchRecord, SearchStore
 
 
 async def every_artefact(store: ArtefactStore, *, subject: str = "", kind: str = "") -> AsyncIterator[ArtefactRecord]:

@@ -14,7 +14,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import aiohttp
 import msgspec
@@ -29,11 +29,13 @@ from node.base import (
     plain,
     socket_path,
 )
-from node.config import AskPassphrase, asked_once
-from node.verbs import Tell
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.trust.agent_token import PREFIX, token_hash
+
+if TYPE_CHECKING:
+    from node.config import AskPassphrase
+    from node.verbs import Tell
 
 log = logging.getLogger(__name__)
 
@@ -159,6 +161,8 @@ async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> An
 
     Errors: those of ``call``.
     """
+    from node.config import asked_once
+
     ask = asked_once(passphrase)
     try:
         return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)

@@ -234,7 +234,7 @@ def _signed_server(
     if not _is_loopback(listen.host):
         raise MeshError(
             "config.invalid",
-            ("listen.proxy needs a loopback address in listen.host: traffic from the proxy is plain HTTP"),
+            "listen.proxy needs a loopback address in listen.host: traffic from the proxy is plain HTTP",
         )
     authorities = [authority_of(host, port) for host, port, _ in found]
     return SignedServer(

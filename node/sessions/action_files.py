@@ -99,7 +99,7 @@ def read_step(text: str, named: Callable[[str], Locator]) -> Action:
     if verb not in _TARGETED or others.keys() & _LOCATOR_KEYS:
         raise _bad(
             body,
-            ("`ref` already identifies the element; leave out the locator")
+            "`ref` already identifies the element; leave out the locator"
             if verb in _TARGETED
             else f"{verb[:40]} takes no `ref`",
         )

@@ -336,7 +336,7 @@ class Witness:
             self._lost.append(lost)
             await self._store.put_meta(_ROLLBACK_KEY, cbor.encode(_Lost(notes=tuple(self._lost))))
             log.error(
-                ("a peer holds entry %d of our log %d, which this node does not have: nothing is signed"),
+                "a peer holds entry %d of our log %d, which this node does not have: nothing is signed",
                 seen.size,
                 seen.number,
             )

@@ -138,7 +138,7 @@ class PressParams(Params, frozen=True, kw_only=True):
     key: Annotated[
         str,
         argument(
-            ("Enter, Escape, Control+A …; sent to the element that has the focus."),
+            "Enter, Escape, Control+A …; sent to the element that has the focus.",
             metavar="KEY",
             min_length=1,
             max_length=32,

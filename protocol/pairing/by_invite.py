@@ -190,7 +190,7 @@ class Joiner:
         if not self._invite.is_key(signer):
             raise MeshError(
                 "peer.identity",
-                ("the node at the invite's address is not the one in the invite"),
+                "the node at the invite's address is not the one in the invite",
                 expected=self._invite.node,
             )
         body = cbor.encode(self._said)

@@ -17,10 +17,11 @@ from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser, Page
 from protocol.errors import MeshError
-from protocol.page.action import Click, Fill, Goto, Locator, Scroll, Secret, Select
-from protocol.page.observation import encode
+from protocol.page.action import Action, Click, Fill, Goto, Locator, Scroll, Secret, Select, Wait
+from protocol.page.observation import Observation, encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy, classify
+from tests.mesh_nodes import browsers_of
 from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element, shown
@@ -38,19 +39,33 @@ async def page(launched: Browser, site: PageServer) -> AsyncIterator[Page]:
 
 
 async def tour(page: Page, origin: str) -> list[bytes]:
-    """The observations of a walk over the three pages."""
-    paths = ("/form.html", "/frames.html", "/table.html", "/form.html")
-    seen = [(await page.perform(Goto(url=origin + path))).observation for path in paths]
-    for action, role, name in (
-        (Fill(target=ANY, value="Ada"), "textbox", "Your name"),
-        (Select(target=ANY, option="Price"), "combobox", "Sort by"),
-        (Click(target=ANY), "checkbox", "I agree"),
-        (Click(target=ANY), "button", "Load more"),
-        (Click(target=ANY), "button", "Send"),
-        (Click(target=ANY), "link", "Frames"),
-    ):
-        ref = element(seen[-1], role, name).ref
+    """The observations of a walk over the three pages, each taken once the page shows what its script adds last.
+
+    A page counts as still after a short time without a change. On a busy machine the answer that a script waits for may come later.
+    """
+    walked: list[tuple[Action, str, str, str]] = [
+        *(
+            (Goto(url=origin + path), "", "", last)
+            for path, last in (
+                ("/form.html", ""),
+                ("/frames.html", "Plum"),
+                ("/table.html", "Item 120"),
+                ("/form.html", ""),
+            )
+        ),
+        (Fill(target=ANY, value="Ada"), "textbox", "Your name", ""),
+        (Select(target=ANY, option="Price"), "combobox", "Sort by", ""),
+        (Click(target=ANY), "checkbox", "I agree", ""),
+        (Click(target=ANY), "button", "Load more", "three more"),
+        (Click(target=ANY), "button", "Send", ""),
+        (Click(target=ANY), "link", "Frames", "Plum"),
+    ]
+    seen: list[Observation] = []
+    for action, role, name, last in walked:
+        ref = element(seen[-1], role, name).ref if role else None
         seen.append((await page.perform(action, ref=ref)).observation)
+        if last:
+            seen[-1] = (await page.perform(Wait(text=last))).observation
     return [encode(item) for item in seen]
 
 
@@ -63,6 +78,15 @@ async def test_launched_and_attached_browsers_observe_the_same_bytes(launched: B
         await attached.close()
     assert walks[0] == walks[1]
     assert len(set(walks[0])) > 6
+
+
+async def test_a_launched_browser_renders_no_pages_of_its_own_beside_those_of_a_context(
+    page: Page, site: PageServer
+) -> None:
+    await page.perform(Goto(url=site.origin + "/form.html"))
+    own = browsers_of(os.getpid())
+    assert own
+    assert [pid for pid in own if b"--top-chrome-webui" in (Path("/proc") / str(pid) / "cmdline").read_bytes()] == []
 
 
 async def test_an_attached_browser_runs_on_after_close() -> None:

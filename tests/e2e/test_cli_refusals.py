@@ -136,10 +136,12 @@ def test_a_wrong_configuration_names_the_place(tmp_path: Path, text: str) -> Non
 
 def test_python_dash_m_node_is_the_node_group(home: Path) -> None:
     for arguments in (["join", "--peer", "tmi1.x", "--json"], ["join", "--help"], ["status", "--json"]):
-        short = cli(*arguments, home=home if "--help" not in arguments else None, module="node")
-        long = cli("node", *arguments, home=home if "--help" not in arguments else None)
-        assert short[0] == long[0]
-        same = short[1].replace("python -m node", "trailmesh node")
+        where = [] if "--help" in arguments else ["--home", str(home)]
+        command = [sys.executable, "-m", "node", *arguments, *where]
+        short = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+        long = cli("node", *arguments, *where)
+        assert short.returncode == long[0]
+        same = short.stdout.replace("python -m node", "trailmesh node")
         # A node that was never served counts refusals from each command on.
         assert re.sub(r"\d{13}", "", same) == re.sub(r"\d{13}", "", long[1])
 

@@ -28,8 +28,9 @@ from protocol.messages import StatusAsk, StatusTell
 from protocol.pairing.by_digits import Party, SasJoiner, SasWindow
 from protocol.pairing.invite import parse_invite
 from tests.e2e.channel import CAROL
+from tests.forked import Forked
 from tests.key_logs import log_of
-from tests.mesh_nodes import COMMAND, ROOT, Node, refusal
+from tests.mesh_nodes import ROOT, Node, refusal
 from tests.village import Village, pair
 
 WAIT_S = 20
@@ -367,8 +368,8 @@ class Terminal:
 
     def __init__(self, home: Path, *arguments: str) -> None:
         self._ours, theirs = pty.openpty()
-        self._process = subprocess.Popen(
-            [*COMMAND, *arguments, "--home", str(home)],
+        self._process = Forked(
+            [*arguments, "--home", str(home)],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

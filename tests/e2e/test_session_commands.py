@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.server
 import json
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.mesh_nodes import COMMAND, ROOT, Node, cli, interrupt, kill_group, refusal, serving
+from tests.mesh_nodes import Node, cli, interrupt, kill_group, refusal, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -159,22 +158,18 @@ def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path
         assert sorted(noted) == ["go", "stop"]
 
 
-def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_over(tmp_path: Path) -> None:
     node = Node(tmp_path / "anna", "anna").create(tmp_path)
     file = tmp_path / "till.yaml"
     with _till() as url:
         file.write_text(f"steps:\n  - goto: {url}/\n")
         session = node.run("session", "record", str(file))["id"]
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     here, bundle = tmp_path / "here", f"{session}.tmsession"
     here.mkdir()
 
     def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-        command = [*COMMAND, *arguments, "--home", str(node.home), "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=here, timeout=60, check=False)
-        return done.returncode, json.loads(done.stdout)
+        status, out, _ = cli(*arguments, "--json", home=node.home, cwd=here)
+        return status, json.loads(out)
 
     assert run("session", "export", session)[0] == 0
     assert run("session", "verify", bundle)[1]["what"] == "bundle"

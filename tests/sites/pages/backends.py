@@ -41,6 +41,7 @@ async def running_chromium() -> AsyncIterator[tuple[str, asyncio.subprocess.Proc
             "--no-sandbox",
             "--no-first-run",
             "--disable-background-networking",
+            "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",  # for speed only: see adapters/browser/arguments.py
             "--remote-debugging-port=0",
             f"--user-data-dir={profile}",
             "about:blank",
