@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from node.base.plain import counted
 from node.cli.explore_words import progress_line as _line
 from tests.mesh_memory import NEVER, memory_mesh, until
+
+pytestmark = pytest.mark.virtual_time
 
 
 def _both(event: dict[str, Any]) -> bool:

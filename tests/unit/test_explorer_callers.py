@@ -16,6 +16,8 @@ from protocol.risk.classes import GuardPolicy
 from tests.mesh_memory import FOUND, NEVER, ORIGIN, memory_mesh, until
 from tests.mesh_searches import has_status, leases_of, search_of
 
+pytestmark = pytest.mark.virtual_time
+
 
 def agent(*origins: str, name: str = "helper") -> Caller:
     """An agent that may explore."""

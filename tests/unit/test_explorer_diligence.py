@@ -17,6 +17,8 @@ from protocol.search.entry import Register, make_update, root_key
 from tests.mesh_memory import NEVER, MemoryNode, Script, memory_mesh, until
 from tests.mesh_searches import assignment_of, give_back, lease_has_status, leases_of, scripted, search_of
 
+pytestmark = pytest.mark.virtual_time
+
 LAST = limits.EMPTY_LEASES_PER_PEER_MAX
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 from tests.mesh_searches import have_visited, leases_of, search_of
+
+pytestmark = pytest.mark.virtual_time
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:

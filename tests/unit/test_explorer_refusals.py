@@ -361,6 +361,10 @@ class Writer:
 
 @pytest.fixture
 async def replica() -> Replica:
+    return await new_replica()
+
+
+async def new_replica() -> Replica:
     me = Identity(SigningKey(bytes([1] * 32)), QuickClock())
     mesh = MemoryMesh()
     spec = SearchSpec(

@@ -21,6 +21,8 @@ from tests.mesh_memory import MemoryNode, memory_mesh
 from tests.unit.test_log_exchange import TwoFaced, code_of, sign, size_held, turn
 from tests.unit.test_log_standing import audit, restart, room, set_policy
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def three() -> AsyncIterator[list[MemoryNode]]:

@@ -17,6 +17,8 @@ from protocol.messages import Done, LogSync, SearchClose
 from tests.mesh_memory import MemoryNode, memory_mesh
 from tests.unit.test_log_exchange import TwoFaced, code_of, sign
 
+pytestmark = pytest.mark.virtual_time
+
 DAY_MS = 86_400_000
 
 

@@ -17,6 +17,8 @@ from protocol.messages import StatusAsk, StatusTell
 from protocol.wire import cbor
 from tests.mesh_memory import MemoryNode, memory_mesh
 
+pytestmark = pytest.mark.virtual_time
+
 
 def _answered(code: str, message: str = "words", **detail: object) -> MeshError:
     return answers.decode_error(answers.encode_error(MeshError(code, message, **detail)), "NODE234-REST")

@@ -48,6 +48,8 @@ from tests.mesh_memory import MemoryNode, memory_mesh
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
+pytestmark = pytest.mark.virtual_time
+
 
 def test_a_refusal_is_counted_where_it_was_with_its_code_and_of_whom() -> None:
     refusals = Refusals()

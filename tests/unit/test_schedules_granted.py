@@ -70,7 +70,12 @@ class rooms_in:
     [
         ({}, 0, "1 schedule", ""),
         ({"paused": True}, 5 * HOUR_MS, "1 schedule, 1 paused", ""),
-        ({"paused": True, "reason": "schedule.failing", "failures": 5}, 0, "5 runs failed", "explore schedule show"),
+        (
+            {"paused": True, "reason": "schedule.failing", "failures": 5},
+            0,
+            "5 consecutive runs failed",
+            "explore schedule show",
+        ),
         ({}, 5 * HOUR_MS, "overdue since", "node serve"),
         ({}, -5 * HOUR_MS, "the clock has gone back", "set-ntp"),
         ({"timezone": "Gone/Zone", "cron": "0 6 * * *", "every_s": 0}, 0, "input.invalid", "explore schedule rm"),

@@ -24,6 +24,8 @@ from tests.twins.browser import MemoryBrowser, MemorySite
 from tests.unit.test_explorer_refusals import _spec
 from tests.vectors.bundle_vectors import _renamed
 
+pytestmark = pytest.mark.virtual_time
+
 BAD = ("../../../../x", "sea-\x1b[2J\x00\n", "s" * 80, "sea-AAAAAAAAAAAAAAAAAAAAB")
 
 

@@ -36,6 +36,8 @@ from tests.mesh_searches import assignment_of, give_back, has_false_claims, leas
 from tests.unit.test_explorer_refusals import _assignment, _click, _opened, _refused
 from tests.unit.test_log_exchange import TwoFaced
 
+pytestmark = pytest.mark.virtual_time
+
 
 class Storyteller:
     """A participant that writes and signs its deltas by hand, and takes part in nothing else."""

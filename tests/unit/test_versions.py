@@ -12,6 +12,8 @@ from protocol.messages import KeysAsk, KeysTell, LogSync, SearchClose, StatusAsk
 from tests.mesh_memory import NEVER, MemoryNode, memory_mesh, until
 from tests.mesh_searches import leases_of, scripted, search_of
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def _refused(node: MemoryNode, other: MemoryNode, route: str, record: object, answer: type) -> MeshError:
     with pytest.raises(MeshError) as refused:
