@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.pinned import cli, decoders, heuristics, meshes, nodes, recordings, risk
+from tests.pinned import cli, decoders, heuristics, meshes, nodes, recordings, risk, searches
 
 FOLDER = Path(__file__).parent
 TEXTS: dict[str, Callable[[], Iterator[str]]] = {
@@ -16,6 +16,7 @@ TEXTS: dict[str, Callable[[], Iterator[str]]] = {
     "meshes.txt": meshes.lines,
     "recordings.txt": recordings.lines,
     "risk.txt": risk.lines,
+    "searches.txt": searches.lines,
     "together.txt": nodes.together,
 }
 

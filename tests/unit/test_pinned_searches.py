@@ -1,0 +1,13 @@
+"""Searches of several nodes go as they went, and merge to the same tree."""
+
+from __future__ import annotations
+
+from node.explorer import answers, branch_work, claims, coordinator, exchange, explorer, lease_desk, open_searches  # noqa: F401
+from node.explorer import own_share, page_work, replica, share_heads, walker, worker  # noqa: F401 (held, as those above)
+from protocol.search import forest, lease, tree, uct  # noqa: F401
+from tests.pinned.texts import differs
+
+
+def test_searches_go_as_they_went() -> None:
+    now, kept = differs("searches.txt")
+    assert now == kept
