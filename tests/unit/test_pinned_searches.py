@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from node.explorer import answers, branch_work, claims, coordinator, exchange, explorer, lease_desk, open_searches  # noqa: F401
-from node.explorer import own_share, page_work, replica, share_heads, walker, worker  # noqa: F401 (held, as those above)
+from node.explorer import (  # noqa: F401 (held)
+    answers,
+    branch_work,
+    claims,
+    coordinator,
+    exchange,
+    explorer,
+    lease_desk,
+    open_searches,
+    own_share,
+    page_work,
+    replica,
+    share_heads,
+    walker,
+    worker,
+)
 from protocol.search import forest, lease, tree, uct  # noqa: F401
 from tests.pinned.texts import differs
 
