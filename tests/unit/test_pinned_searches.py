@@ -14,7 +14,9 @@ from node.explorer import (  # noqa: F401 (held)
     own_share,
     page_work,
     replica,
+    report,
     share_heads,
+    tree_picture,
     walker,
     worker,
 )
@@ -24,4 +26,9 @@ from tests.pinned.texts import differs
 
 def test_searches_go_as_they_went() -> None:
     now, kept = differs("searches.txt")
+    assert now == kept
+
+
+def test_pictures_are_drawn_and_reports_are_worded_as_they_were() -> None:
+    now, kept = differs("reports.txt")
     assert now == kept
