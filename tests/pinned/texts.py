@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.pinned import cli, decoders, heuristics, meshes, nodes, recordings, risk
+from tests.pinned import cli, decoders, heuristics, meshes, nodes, recordings, reports, risk, searches
 
 FOLDER = Path(__file__).parent
 TEXTS: dict[str, Callable[[], Iterator[str]]] = {
@@ -15,7 +15,9 @@ TEXTS: dict[str, Callable[[], Iterator[str]]] = {
     "heuristics.txt": heuristics.lines,
     "meshes.txt": meshes.lines,
     "recordings.txt": recordings.lines,
+    "reports.txt": reports.lines,
     "risk.txt": risk.lines,
+    "searches.txt": searches.lines,
     "together.txt": nodes.together,
 }
 
