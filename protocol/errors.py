@@ -551,6 +551,24 @@ CODES: dict[str, Code] = {
     "action.secret_missing": Code(
         _C, False, "The action needs a secret that was not given.", "Pass it with `--secret NAME=@FILE`."
     ),
+    "action.secret_elsewhere": Code(
+        _C,
+        False,
+        "The secret may not be typed into this field: it was given for another site, or for password fields only.",
+        "If it belongs there, name the site: `--secret NAME@https://shop.example=@FILE`; for a field that is no password field, use `--secret-text`.",
+    ),
+    "action.clipboard": Code(
+        _C,
+        False,
+        "Keys that copy, cut or paste are not pressed: all sessions of a browser share one clipboard.",
+        "Type the text with `fill`, and read text with `extract`.",
+    ),
+    "action.hits_another": Code(
+        _O,
+        False,
+        "Another control lies within this element, where it would be clicked.",
+        "Click that control itself. Its role and name are in the snapshot (`trailmesh live snapshot`, `trailmesh session show`).",
+    ),
     "risk.refused": Code(
         _O,
         False,

@@ -18,6 +18,7 @@ from adapters.browser.view import Mask, masker
 from adapters.ports import BrowserState, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element, Observation, truncate
 from protocol.recording.session import BrowserInfo, Profile
@@ -358,6 +359,8 @@ class MemoryPage:
         return Outcome(observation=await self.observe(), extracted=mask(extracted), blocked=blocked, dialogs=dialogs)
 
     def _do(self, action: Action, ref: str | None) -> str:
+        if isinstance(action, Press):
+            require_key(action.key)
         match action:
             case Goto(url=url):
                 self._goto(url)
