@@ -546,16 +546,19 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The action would type a literal value into a password field.",
-        "Write `value: {secret: NAME}` in the action file, and pass the value with `--secret NAME=@FILE`.",
+        "Write `value: {secret: NAME}` in the action file, and pass the value with `--secret NAME@https://shop.example=@FILE`.",
     ),
     "action.secret_missing": Code(
-        _C, False, "The action needs a secret that was not given.", "Pass it with `--secret NAME=@FILE`."
+        _C,
+        False,
+        "The action needs a secret that was not given.",
+        "Pass it with `--secret NAME@https://shop.example=@FILE`.",
     ),
     "action.secret_elsewhere": Code(
         _C,
         False,
         "The secret may not be typed into this field: it was given for another site, or for password fields only.",
-        "If it belongs there, name the site: `--secret NAME@https://shop.example=@FILE`; for a field that is no password field, use `--secret-text`.",
+        "If it belongs there, name the site: `--secret NAME@https://shop.example=@FILE`; for a field that is no password field: `--secret NAME:text@https://shop.example=@FILE`.",
     ),
     "action.clipboard": Code(
         _C,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Collection, Coroutine
 from typing import Any, Final
 
 from playwright.async_api import ElementHandle, Frame, Locator, Page
@@ -21,6 +21,7 @@ from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Pres
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
+from protocol.page.secrets import Secrets
 
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
@@ -96,7 +97,7 @@ class Hands:
         return str(labels[0]) if labels else ""
 
     async def perform(
-        self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], timeout_ms: int
+        self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, timeout_ms: int
     ) -> str:
         """Do ``action`` on the element with the Playwright ref ``internal``; what it read, if it reads."""
         limit = timeout_ms or (action.timeout_ms if isinstance(action, Wait) else limits.STEP_TIMEOUT_MS)
@@ -109,7 +110,7 @@ class Hands:
         )
 
     async def _dispatch(
-        self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], limit: int
+        self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, limit: int
     ) -> str:
         if isinstance(action, Press):
             require_key(action.key)
@@ -129,9 +130,8 @@ class Hands:
             case _:
                 if element is None or internal is None:
                     raise MeshError("action.target_missing", "the action needs an element")
-                value = _value(action, element, secrets) if isinstance(action, Fill) else ""
                 target = self._page.get_by_ref(internal)
-                work = self._on(action, element, internal, target, value, limit)
+                work = self._on(action, element, internal, target, secrets, limit)
                 return await self._while_there(target, element, work)
         return ""
 
@@ -153,14 +153,18 @@ class Hands:
             task.cancel()
 
     async def _on(
-        self, action: Action, element: Element, internal: str, target: Locator, value: str, limit: int
+        self, action: Action, element: Element, internal: str, target: Locator, secrets: Secrets, limit: int
     ) -> str:
         try:
             match action:
                 case Click():
                     await self._require_own_point(internal, target, limit)
                     await target.click(timeout=limit)
-                case Fill():
+                case Fill(value=Secret(secret=name)):
+                    await _fill_secret(name, element, target, secrets, limit)
+                case Fill(value=str(value)):
+                    if element.traits.input_type == "password":
+                        raise MeshError("action.secret_literal")
                     await target.fill(value, timeout=limit)
                 case Select(option=option):
                     if element.options and option not in element.options:
@@ -225,15 +229,12 @@ def _missing(element: Element) -> MeshError:
     return MeshError("action.target_missing", "the element is no longer on the page", ref=element.ref)
 
 
-def _value(action: Fill, element: Element, secrets: Mapping[str, str]) -> str:
-    """What to type. Errors: ``action.secret_missing``, ``action.secret_literal``."""
-    if isinstance(action.value, Secret):
-        if action.value.secret not in secrets:
-            raise MeshError("action.secret_missing", name=action.value.secret)
-        return secrets[action.value.secret]
-    if element.traits.input_type == "password":
-        raise MeshError("action.secret_literal")
-    return action.value
+async def _fill_secret(name: str, element: Element, target: Locator, secrets: Secrets, limit: int) -> None:
+    """Type a secret. Errors: ``action.secret_missing``, ``action.secret_elsewhere``."""
+    # A handle is of one document: should the frame go to another site meanwhile, nothing is typed there.
+    handle = await target.element_handle(timeout=limit)
+    frame = await handle.owner_frame()
+    await handle.fill(secrets.value_for(name, element, frame.url if frame else ""), timeout=limit)
 
 
 def tidy(text: str) -> str:

@@ -81,7 +81,9 @@ def _show_differences(result: Result) -> None:
                 click.echo(f"  {name:<8}  {found[name]}")
     if result["secrets_missing"] and any(_is_other(step) for step in result["report"]["steps"]):
         names = ", ".join(result["secrets_missing"])
-        click.echo(f"what differs is shown only with the secrets of the recording: --secret NAME=@FILE for {names}")
+        click.echo(
+            f"what differs is shown only with the secrets of the recording: --secret NAME@ORIGIN=@FILE for {names}"
+        )
 
 
 def _is_other(step: Result) -> bool:

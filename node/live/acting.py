@@ -5,7 +5,7 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -15,6 +15,7 @@ from protocol.page.action import Action, Extract, Fill, Goto, Locator, Press, Se
 from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
+from protocol.page.secrets import Secrets
 from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -67,7 +68,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 class Driver:
     """A page, the gate before it, and what was last seen there. One task at a time."""
 
-    def __init__(self, page: Page, gate: Gate, secrets: Mapping[str, str] | None = None) -> None:
+    def __init__(self, page: Page, gate: Gate, secrets: Secrets | None = None) -> None:
         self._page = page
         self._gate = gate
         self._secrets = secrets

@@ -30,9 +30,7 @@ _ALIASES: Final = {
     **{f"Key{letter}": letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
     **{f"Digit{digit}": digit for digit in "0123456789"},
 }
-MOVING_KEYS: Final = frozenset(
-    {"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"}
-)
+MOVING_KEYS: Final = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"})
 """They move the view or the text cursor; in a list, a group of radio buttons or a slider they choose."""
 EDITING_KEYS: Final = frozenset({"Backspace", "Delete", "Insert"})
 _NAMED: Final = MOVING_KEYS | EDITING_KEYS | {"Enter", "Space", "Tab", "Escape"}

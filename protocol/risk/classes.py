@@ -16,7 +16,6 @@ caused it.
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 

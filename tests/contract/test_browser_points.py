@@ -9,10 +9,11 @@ import pytest_asyncio
 
 from adapters.ports import Browser, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Check, Click, Fill, Goto, Locator, Press
+from protocol.page.action import Action, Check, Click, Fill, Goto, Locator, Press, Secret
 from protocol.page.observation import Observation
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
+from tests.given_secrets import given
 from tests.sites.pages.server import PageServer
 from tests.sites.pages.visits import element
 
@@ -105,9 +106,13 @@ async def test_a_box_is_not_checked_by_a_click_that_another_control_would_get(pa
 
 
 async def test_a_key_for_an_element_that_cannot_take_the_focus_goes_to_no_other(page: Page, site: PageServer) -> None:
-    body = f"<button autofocus id=b {SAY.format('PAID')}>Pay</button><div role=tab>Details</div><script>b.focus()</script>"
+    body = (
+        f"<button autofocus id=b {SAY.format('PAID')}>Pay</button><div role=tab>Details</div><script>b.focus()</script>"
+    )
     seen = await visit(page, site, body)
-    assert await code(page, Press(key="Enter", target=ANY), element(seen, "tab", "Details").ref) == "action.not_possible"
+    assert (
+        await code(page, Press(key="Enter", target=ANY), element(seen, "tab", "Details").ref) == "action.not_possible"
+    )
     assert "nothing" in (await page.observe()).text
     outcome = await page.perform(Press(key="Enter", target=ANY), ref=element(seen, "button", "Pay").ref)
     assert "PAID" in outcome.observation.text
@@ -123,7 +128,10 @@ async def test_what_one_context_copied_is_not_pasted_in_another(browser: Browser
     try:
         seen = (await first.perform(Goto(url=site.origin + "/clip.html"))).observation
         for copy in ("Control+C", "Control+X", "Meta+c", "Control+Insert", "Shift+Delete"):
-            assert await code(first, Press(key=copy, target=ANY), element(seen, "textbox", "Key").ref) == "action.clipboard"
+            assert (
+                await code(first, Press(key=copy, target=ANY), element(seen, "textbox", "Key").ref)
+                == "action.clipboard"
+            )
         await first.perform(Click(target=ANY), ref=element(seen, "button", "Show key").ref)  # the page itself copies
         seen = (await second.perform(Goto(url=site.origin + "/clip.html"))).observation
         field = element(seen, "textbox", "Key")
@@ -148,3 +156,37 @@ async def test_no_page_reads_the_clipboard_by_script(browser: Browser, site: Pag
         assert "READ" not in outcome.observation.text
     finally:
         await page.close()
+
+
+async def test_a_secret_is_typed_into_no_frame_of_another_site(browser: Browser, site: PageServer) -> None:
+    """Guard: adapters/browser/hands.py, _fill_secret."""
+    other = site.origin.replace("127.0.0.1", "localhost")
+    site.extra["/field.html"] = "<input type=password aria-label=Word oninput='o.textContent = value'><p id=o></p>"
+    site.extra["/outer.html"] = f"<title>Outer</title><iframe src={other}/field.html></iframe>"
+    fill = Fill(target=ANY, value=Secret(secret="word"))
+    for origin, allowed in ((other, True), (site.origin, False)):
+        page = await (await browser.open(Profile(), GuardPolicy())).page()
+        try:
+            seen = (await page.perform(Goto(url=site.origin + "/outer.html"))).observation
+            secrets = given(at=origin, text=False, word="tell-nobody")
+            work = page.perform(fill, ref=element(seen, "textbox", "Word").ref, secrets=secrets)
+            if allowed:
+                assert "‹secret:word›" in (await work).observation.text
+                continue
+            with pytest.raises(MeshError) as caught:
+                await work
+            assert caught.value.code == "action.secret_elsewhere"
+            assert "secret:word" not in (await page.observe()).text
+        finally:
+            await page.close()
+
+
+async def test_a_secret_goes_into_no_field_that_shows_it_unless_its_giver_said_so(page: Page, site: PageServer) -> None:
+    seen = await visit(page, site, "<input type=search aria-label=Find>")
+    ref = element(seen, "searchbox", "Find").ref
+    fill = Fill(target=ANY, value=Secret(secret="word"))
+    with pytest.raises(MeshError) as caught:
+        await page.perform(fill, ref=ref, secrets=given(at=site.origin, text=False, word="tell-nobody"))
+    assert caught.value.code == "action.secret_elsewhere"
+    outcome = await page.perform(fill, ref=ref, secrets=given(at=site.origin, word="tell-nobody"))
+    assert element(outcome.observation, "searchbox", "Find").value == "‹secret:word›"

@@ -32,8 +32,20 @@ def test_what_names_no_known_key_is_none(key: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["Control+C", "Control+KeyV", "Meta+x", "ControlOrMeta+v", "Control+Shift+V", "ControlRight+c", "Control+Insert"]
-    + ["Shift+Insert", "Shift+Delete", "Shift+Numpad0", "Shift+NumpadDecimal", "Alt+Control+c"],
+    [
+        "Control+C",
+        "Control+KeyV",
+        "Meta+x",
+        "ControlOrMeta+v",
+        "Control+Shift+V",
+        "ControlRight+c",
+        "Control+Insert",
+        "Shift+Insert",
+        "Shift+Delete",
+        "Shift+Numpad0",
+        "Shift+NumpadDecimal",
+        "Alt+Control+c",
+    ],
 )
 def test_keys_of_the_clipboard_are_refused(key: str) -> None:
     with pytest.raises(MeshError) as caught:

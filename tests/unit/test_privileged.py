@@ -65,12 +65,12 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.trust": {"peer": "nobody", "notify": True},
     "agent.add": {"name": "helper", "scopes": ["read"]},
     "agent.remove": {"name": "nobody"},
-    "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": SECRET}, "approve_class": 5},
+    "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": {"value": SECRET, "origins": ["https://x.test"]}}, "approve_class": 5},
     "session.export": {"session": "ses-x", "out": "/nowhere/x"},
     "session.import": {"path": "/nowhere/x"},
     "session.replay": {
         "session": "ses-x",
-        "secrets": {"password": SECRET},
+        "secrets": {"password": {"value": SECRET, "origins": ["https://x.test"]}},
         "base_url": f"https://u:{SECRET}@x.test/?token={SECRET}",
         "allow": [f"POST https://x.test/pay?key={SECRET}"],
     },
@@ -93,7 +93,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "session.remove": {"session": "ses-x"},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
-        "secrets": {"password": SECRET},
+        "secrets": {"password": {"value": SECRET, "origins": ["https://x.test"]}},
         "allow": [f"POST https://x.test/pay?key={SECRET}"],
         "title": SECRET,
     },

@@ -394,7 +394,9 @@ def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> 
     """Guard: protocol/risk/classes.py, _move."""
 
     def arrow(role: str, name: str = "x", **traits: object) -> int:
-        return level(Press(key="ArrowDown", target=ANY), Element(ref="e1", role=role, name=name, traits=_traits(**traits)))
+        return level(
+            Press(key="ArrowDown", target=ANY), Element(ref="e1", role=role, name=name, traits=_traits(**traits))
+        )
 
     assert (arrow("radio"), arrow("radio", "Delete all"), arrow("slider", tag="input")) == (3, 7, 3)
     assert (arrow("spinbutton", tag="input"), arrow("textbox", tag="input", input_type="date")) == (3, 3)
@@ -404,7 +406,9 @@ def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> 
     assert classify(Press(key="ArrowDown"), None, page).level == 7
 
 
-@pytest.mark.parametrize("key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"])
+@pytest.mark.parametrize(
+    "key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"]
+)
 def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> None:
     """Guard: protocol/risk/classes.py, _edit; protocol/page/keys.py, read_key."""
     search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
@@ -412,7 +416,9 @@ def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> Non
     assert level(Press(key=key)) == 4
 
 
-@pytest.mark.parametrize("key", ["a", "Shift+A", "+", "Shift++", "Control+A", "Control+z", "Backspace", "Control+Delete"])
+@pytest.mark.parametrize(
+    "key", ["a", "Shift+A", "+", "Shift++", "Control+A", "Control+z", "Backspace", "Control+Delete"]
+)
 def test_a_key_of_typing_is_judged_as_typing(key: str) -> None:
     note = Element(ref="e1", role="textbox", name="Note", traits=_traits(tag="input"))
     assert level(Press(key=key, target=ANY), note) == 3
