@@ -158,7 +158,7 @@ class Hands:
         try:
             match action:
                 case Click():
-                    await self._require_own_point(internal, target, limit)
+                    await self._require_own_point(element, internal, target, limit)
                     await target.click(timeout=limit)
                 case Fill(value=Secret(secret=name)):
                     await _fill_secret(name, element, target, secrets, limit)
@@ -171,7 +171,7 @@ class Hands:
                         raise MeshError("action.not_possible", "the list has no such option", option=option)
                     await target.select_option(label=option, timeout=limit)
                 case Check(checked=checked):
-                    await self._require_own_point(internal, target, limit)
+                    await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
                 case Press(key=key):
                     await target.focus(timeout=limit)
@@ -188,7 +188,7 @@ class Hands:
             ) from None
         return ""
 
-    async def _require_own_point(self, internal: str, target: Locator, limit: int) -> None:
+    async def _require_own_point(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         """Refuse a click that another control within the target would get: what was judged is the target.
 
         Errors: ``action.hits_another``.
@@ -197,7 +197,10 @@ class Hands:
             return
         await target.click(trial=True, timeout=limit)  # scrolls to where it will be clicked
         if other := await self._ask(_ANOTHER, internal, target, limit):
-            raise MeshError("action.hits_another", f"in the middle of it lies {well_formed(str(other))}")
+            raise MeshError(
+                "action.hits_another",
+                f"in the middle of the {element.role} lies another control: {well_formed(str(other))}",
+            )
 
     async def _ask(self, function: str, internal: str, target: Locator, limit: int) -> Any:
         """What ``function`` says of the target, in an isolated world where one is in reach: the page cannot answer for it there."""

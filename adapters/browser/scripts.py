@@ -200,7 +200,7 @@ const another = e => {
   let found = '';
   for (; hit && hit !== e; hit = above(hit))
     if (matches(hit, controls) && !same(e, hit))
-      found = `${attribute(hit, 'role') || hit.tagName.toLowerCase()} “${said(hit).slice(0, 80)}”`;
+      found = attribute(hit, 'role').slice(0, 20) || hit.tagName.toLowerCase();
   return hit ? found : '';
 };
 const focused = e => {

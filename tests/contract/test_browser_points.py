@@ -60,6 +60,7 @@ PAY = f"<button style='flex:1' {SAY.format('PAID')}>Pay 500 EUR now</button>"
 async def test_a_click_that_a_control_within_the_element_would_get_is_refused(
     page: Page, site: PageServer, role: str, name: str, body: str
 ) -> None:
+    """Guard: adapters/browser/hands.py, Hands._require_own_point."""
     seen = await visit(page, site, body)
     assert await code(page, Click(target=ANY), element(seen, role, name).ref) == "action.hits_another"
     assert "nothing" in (await page.observe()).text
@@ -106,6 +107,7 @@ async def test_a_box_is_not_checked_by_a_click_that_another_control_would_get(pa
 
 
 async def test_a_key_for_an_element_that_cannot_take_the_focus_goes_to_no_other(page: Page, site: PageServer) -> None:
+    """Guard: adapters/browser/hands.py, Hands._on."""
     body = (
         f"<button autofocus id=b {SAY.format('PAID')}>Pay</button><div role=tab>Details</div><script>b.focus()</script>"
     )
@@ -120,6 +122,7 @@ async def test_a_key_for_an_element_that_cannot_take_the_focus_goes_to_no_other(
 
 @pytest.mark.parametrize("key", ["Control+V", "Shift+Insert", "Control+Shift+KeyV", "ControlOrMeta+v", "Shift+Numpad0"])
 async def test_what_one_context_copied_is_not_pasted_in_another(browser: Browser, site: PageServer, key: str) -> None:
+    """Guard: protocol/page/keys.py, require_key."""
     site.extra["/clip.html"] = (
         "<title>Clip</title><input id=k aria-label=Key value=owner-key-4711>"
         "<button onclick=\"k.select(); document.execCommand('copy')\">Show key</button>"

@@ -44,8 +44,8 @@ def test_a_secret_is_for_the_password_fields_of_its_site() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["https://evil.example/", "http://shop.example/", "https://shop.example:8443/", "https://shop.example.evil.example/"]
-    + ["about:blank", "about:srcdoc", "data:text/html,x", "", "https://shop.example\\@evil.example/"],
+    ["https://evil.example/", "http://shop.example/", "https://shop.example:8443/", "https://shop.example.evil.example/",
+     "about:blank", "about:srcdoc", "data:text/html,x", "", "https://shop.example\\@evil.example/"],
 )  # fmt: skip
 def test_it_is_typed_nowhere_else(url: str) -> None:
     """Guard: protocol/page/secrets.py, Secrets.value_for."""
@@ -77,15 +77,15 @@ def test_what_names_no_site_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "own"),
-    [({}, True), ({"caller": "owner"}, True), ({"caller": "agent:shopper"}, False), ({"search": "sea-x"}, False)]
-    + [({"node": "somebody-else"}, False)],
+    [({}, True), ({"caller": "owner"}, True), ({"caller": "agent:shopper"}, False), ({"search": "sea-x"}, False),
+     ({"node": "somebody-else"}, False)],
 )  # fmt: skip
 def test_a_recording_decides_for_which_site_a_secret_is_only_if_the_owner_made_it_here(
     changes: dict[str, str], own: bool
 ) -> None:
     """Guard: node/sessions/sessions.py, own_start."""
     steps, _ = sample_steps()
-    session = msgspec.structs.replace(sample_session(steps), **changes)
+    session = msgspec.structs.replace(sample_session(steps), **{"caller": "", "search": "", **changes})
     assert own_start(session, sample_session(steps).node) == (session.start_url if own else "")
 
 
@@ -120,7 +120,7 @@ def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_so_many_can_be_given_and_no_more(kind: type) -> None:
-    """Guard: node/verbs/live.py, OpenParams."""
+    """Guard: node/verbs/live.py, OpenParams; node/verbs/session.py, _SECRETS."""
 
     def convert(count: int) -> None:
         many = {f"n{i}": {"value": f"value-{i}"} for i in range(count)}
