@@ -120,7 +120,7 @@ def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_so_many_can_be_given_and_no_more(kind: type) -> None:
-    """Guard: node/verbs/live.py, OpenParams; node/verbs/session.py, _SECRETS."""
+    """Guard: node/verbs/live.py, OpenParams. Guard: node/verbs/session.py, _SECRETS."""
 
     def convert(count: int) -> None:
         many = {f"n{i}": {"value": f"value-{i}"} for i in range(count)}

@@ -346,7 +346,7 @@ ENTERS = ["Enter", "NumpadEnter", "\n", "\r", "Shift+Enter", "Shift+NumpadEnter"
 
 @pytest.mark.parametrize("key", ENTERS)
 def test_every_way_to_press_enter_submits_the_form_of_a_field(key: str) -> None:
-    """Guard: protocol/risk/classes.py, _enter; protocol/page/keys.py, read_key."""
+    """Guard: protocol/risk/classes.py, _enter."""
     for role, tag, kind in (
         ("textbox", "input", "text"),
         ("combobox", "input", "text"),
@@ -410,7 +410,7 @@ def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> 
     "key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"]
 )
 def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> None:
-    """Guard: protocol/risk/classes.py, _edit; protocol/page/keys.py, read_key."""
+    """Guard: protocol/risk/classes.py, _edit."""
     search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
     assert level(Press(key=key, target=ANY), search) == 4
     assert level(Press(key=key)) == 4
