@@ -250,7 +250,12 @@ async def test_a_password_is_typed_and_stored_nowhere(
     field = Locator(role="textbox", name="Password")
     actions = (Goto(url=f"{shop}/login"), Fill(target=field, value=Secret(secret="password")))
     recorder = await recorded_by(
-        anna, browser, actions, url=shop, secrets=given(at=shop, password=secret), gate=Gate(report=unreported, risk_max=7)
+        anna,
+        browser,
+        actions,
+        url=shop,
+        secrets=given(at=shop, password=secret),
+        gate=Gate(report=unreported, risk_max=7),
     )
     assert recorder.session.verdict == Verdict.PASS
     assert recorder.session.secrets == ("password",)
