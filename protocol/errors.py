@@ -552,10 +552,31 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The action would type a literal value into a password field.",
-        "Write `value: {secret: NAME}` in the action file, and pass the value with `--secret NAME=@FILE`.",
+        "Write `value: {secret: NAME}` in the action file, and pass the value with `--secret NAME@https://shop.example=@FILE`.",
     ),
     "action.secret_missing": Code(
-        _C, False, "The action needs a secret that was not given.", "Pass it with `--secret NAME=@FILE`."
+        _C,
+        False,
+        "The action needs a secret that was not given.",
+        "Pass it with `--secret NAME@https://shop.example=@FILE`.",
+    ),
+    "action.secret_elsewhere": Code(
+        _C,
+        False,
+        "The secret may not be typed into this field: it was given for another site, or for password fields only.",
+        "If it belongs there, name the site: `--secret NAME@https://shop.example=@FILE`; for a field that is no password field: `--secret NAME:text@https://shop.example=@FILE`.",
+    ),
+    "action.clipboard": Code(
+        _C,
+        False,
+        "Keys that copy, cut or paste are not pressed: all sessions of a browser share one clipboard.",
+        "Type the text with `fill`, and read text with `extract`.",
+    ),
+    "action.hits_another": Code(
+        _O,
+        False,
+        "Another control lies within this element, where it would be clicked.",
+        "Click that control itself. Its role and name are in the snapshot (`trailmesh live snapshot`, `trailmesh session show`).",
     ),
     "risk.refused": Code(
         _O,

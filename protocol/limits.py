@@ -131,6 +131,11 @@ VIEWPORT_PX_MAX: Final = 8_192
 SESSION_STEPS_MAX: Final = 1_000
 CALLER_CHARS_MAX: Final = 128
 ACTION_TEXT_CHARS_MAX: Final = 4_096
+# Every text of a page is searched for every secret. One that is too short would be found everywhere.
+SECRETS_MAX: Final = 32
+SECRET_CHARS_MIN: Final = 4
+SECRET_CHARS_MAX: Final = 4_096
+SECRET_ORIGINS_MAX: Final = 16
 ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
 YAML_DEPTH_MAX: Final = 8

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
@@ -37,6 +37,7 @@ from protocol.goal.condition import Condition
 from protocol.messages import PROTOCOL_VERSION, Done, KeysPush, StatusAsk, StatusTell
 from protocol.page.action import Action
 from protocol.page.observation import Element
+from protocol.page.secrets import Secrets
 from protocol.risk.classes import GuardPolicy
 from protocol.trust.grants import Grants, parse_grants
 from tests.twins.browser import Control, Document, Kept, MemoryBrowser, MemoryPage, MemorySite
@@ -139,7 +140,7 @@ class _SlowPage(MemoryPage):
         *,
         ref: str | None = None,
         expect: bytes | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Secrets | None = None,
         timeout_ms: int = 0,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Collection, Coroutine
 from typing import Any, Final
 
 from playwright.async_api import ElementHandle, Frame, Locator, Page
@@ -13,14 +13,21 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
+from adapters.browser.view import well_formed
 from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
-from protocol.page.observation import Element
+from protocol.page.observation import INTERACTIVE_ROLES, Element
+from protocol.page.secrets import Secrets
 
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
+# A list and a combo box hold their options; text fields in them only take the focus.
+_CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
+_HOLDS, _ANOTHER, _FOCUSED = (scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused"))
+_NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
 
@@ -90,7 +97,7 @@ class Hands:
         return str(labels[0]) if labels else ""
 
     async def perform(
-        self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], timeout_ms: int
+        self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, timeout_ms: int
     ) -> str:
         """Do ``action`` on the element with the Playwright ref ``internal``; what it read, if it reads."""
         limit = timeout_ms or (action.timeout_ms if isinstance(action, Wait) else limits.STEP_TIMEOUT_MS)
@@ -103,8 +110,10 @@ class Hands:
         )
 
     async def _dispatch(
-        self, action: Action, element: Element | None, internal: str | None, secrets: Mapping[str, str], limit: int
+        self, action: Action, element: Element | None, internal: str | None, secrets: Secrets, limit: int
     ) -> str:
+        if isinstance(action, Press):
+            require_key(action.key)
         match action:
             case Scroll(direction=direction, amount_px=amount):
                 signed = amount if direction == "down" else -amount
@@ -121,9 +130,9 @@ class Hands:
             case _:
                 if element is None or internal is None:
                     raise MeshError("action.target_missing", "the action needs an element")
-                value = _value(action, element, secrets) if isinstance(action, Fill) else ""
                 target = self._page.get_by_ref(internal)
-                return await self._while_there(target, element, self._on(action, element, target, value, limit))
+                work = self._on(action, element, internal, target, secrets, limit)
+                return await self._while_there(target, element, work)
         return ""
 
     async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, str]) -> str:
@@ -143,20 +152,31 @@ class Hands:
         finally:
             task.cancel()
 
-    async def _on(self, action: Action, element: Element, target: Locator, value: str, limit: int) -> str:
+    async def _on(
+        self, action: Action, element: Element, internal: str, target: Locator, secrets: Secrets, limit: int
+    ) -> str:
         try:
             match action:
                 case Click():
+                    await self._require_own_point(element, internal, target, limit)
                     await target.click(timeout=limit)
-                case Fill():
+                case Fill(value=Secret(secret=name)):
+                    await _fill_secret(name, element, target, secrets, limit)
+                case Fill(value=str(value)):
+                    if element.traits.input_type == "password":
+                        raise MeshError("action.secret_literal")
                     await target.fill(value, timeout=limit)
                 case Select(option=option):
                     if element.options and option not in element.options:
                         raise MeshError("action.not_possible", "the list has no such option", option=option)
                     await target.select_option(label=option, timeout=limit)
                 case Check(checked=checked):
+                    await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
                 case Press(key=key):
+                    await target.focus(timeout=limit)
+                    if not await self._ask(_FOCUSED, internal, target, limit):
+                        raise MeshError("action.not_possible", _NO_FOCUS, role=element.role)
                     await target.press(key, timeout=limit)
                 case _:
                     return await self._read(element, target, limit)
@@ -167,6 +187,25 @@ class Hands:
                 "action.not_possible", "the element is hidden, disabled or covered", role=element.role
             ) from None
         return ""
+
+    async def _require_own_point(self, element: Element, internal: str, target: Locator, limit: int) -> None:
+        """Refuse a click that another control within the target would get: what was judged is the target.
+
+        Errors: ``action.hits_another``.
+        """
+        if not await self._ask(_HOLDS, internal, target, limit):
+            return
+        await target.click(trial=True, timeout=limit)  # scrolls to where it will be clicked
+        if other := await self._ask(_ANOTHER, internal, target, limit):
+            raise MeshError(
+                "action.hits_another",
+                f"in the middle of the {element.role} lies another control: {well_formed(str(other))}",
+            )
+
+    async def _ask(self, function: str, internal: str, target: Locator, limit: int) -> Any:
+        """What ``function`` says of the target, in an isolated world where one is in reach: the page cannot answer for it there."""
+        answers = await self._worlds.everywhere(scripts.by_ref(function, json.dumps(internal)))
+        return answers[0] if answers else await target.evaluate(function, timeout=limit)
 
     async def _read(self, element: Element, target: Locator, limit: int) -> str:
         if element.traits.input_type == "password":
@@ -193,15 +232,12 @@ def _missing(element: Element) -> MeshError:
     return MeshError("action.target_missing", "the element is no longer on the page", ref=element.ref)
 
 
-def _value(action: Fill, element: Element, secrets: Mapping[str, str]) -> str:
-    """What to type. Errors: ``action.secret_missing``, ``action.secret_literal``."""
-    if isinstance(action.value, Secret):
-        if action.value.secret not in secrets:
-            raise MeshError("action.secret_missing", name=action.value.secret)
-        return secrets[action.value.secret]
-    if element.traits.input_type == "password":
-        raise MeshError("action.secret_literal")
-    return action.value
+async def _fill_secret(name: str, element: Element, target: Locator, secrets: Secrets, limit: int) -> None:
+    """Type a secret. Errors: ``action.secret_missing``, ``action.secret_elsewhere``."""
+    # A handle is of one document: should the frame go to another site meanwhile, nothing is typed there.
+    handle = await target.element_handle(timeout=limit)
+    frame = await handle.owner_frame()
+    await handle.fill(secrets.value_for(name, element, frame.url if frame else ""), timeout=limit)
 
 
 def tidy(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, Final
 
 from playwright.async_api import CDPSession
@@ -25,6 +25,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Goto, Wait
 from protocol.page.observation import Observation
+from protocol.page.secrets import NO_SECRETS, Secrets
 
 _POLL_S: Final = (0.016, 0.032)
 _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
@@ -56,7 +57,7 @@ class ChromiumPage:
         self._worlds = Worlds(session)
         self._hands = Hands(page, activity, self._worlds)
         self._view: View | None = None
-        self._secrets: dict[str, str] = {}
+        self._secrets = NO_SECRETS
         self._closed = False
 
     @property
@@ -157,11 +158,11 @@ class ChromiumPage:
         *,
         ref: str | None = None,
         expect: bytes | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Secrets | None = None,
         timeout_ms: int = 0,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
-        self._secrets.update(secrets or {})
+        self._secrets = secrets or self._secrets
         if self._activity.gone.done():
             raise MeshError("browser.crashed")
         self._activity.begin()

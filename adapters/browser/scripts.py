@@ -151,6 +151,90 @@ An element is the content of a control if it has the control's whole text and co
 would be clicked. Only then do clicking and reading the control have the same result as for the element itself.
 """
 
+_POINT: Final = r"""
+const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;
+const has = (e, n) => Element.prototype.hasAttribute.call(e, n);
+const attribute = (e, n) => Element.prototype.getAttribute.call(e, n) || '';
+const matches = (e, selector) => Element.prototype.matches.call(e, selector);
+const roles = ROLES.map(role => `[role=${role}]`).join();
+const toggles = 'input[type=checkbox],input[type=radio],label';
+// A click into a text field only sets the focus, so that text fields do not count.
+const controls = 'a[href],area[href],button,select,summary,iframe,frame,object,embed,audio[controls],video[controls],'
+  + ['submit', 'image', 'button', 'reset', 'file', 'range', 'color'].map(type => `input[type=${type}]`).join()
+  + ',' + toggles + ',' + roles;
+const root = e => getter(Element.prototype, 'shadowRoot').call(e);
+const said = e => e instanceof HTMLElement
+  ? getter(HTMLElement.prototype, 'innerText').call(e).replace(/\s+/g, ' ').trim() : '';
+const above = e => getter(Element.prototype, 'assignedSlot').call(e) || getter(Node.prototype, 'parentElement').call(e)
+  || (Node.prototype.getRootNode.call(e) instanceof ShadowRoot ? Node.prototype.getRootNode.call(e).host : null);
+const holds = e => {
+  const inner = [e, ...Element.prototype.querySelectorAll.call(e, '*')];
+  return inner.some(each => root(each) || (each !== e && matches(each, controls)));
+};
+// Whether a click on `inner` comes to what was judged as a click on `e`: it says the same, and has no address or form of its own.
+const same = (e, inner) => {
+  if (inner instanceof HTMLLabelElement) {
+    const control = getter(HTMLLabelElement.prototype, 'control').call(inner);
+    if (!control || control === e) return true;
+  }
+  if (matches(e, '[role=checkbox],[role=radio],[role=switch]') && matches(inner, toggles)) return true;
+  if (has(e, 'aria-label') || has(e, 'aria-labelledby') || said(e) !== said(inner)) return false;
+  if (inner instanceof HTMLAnchorElement) return attribute(inner, 'href').startsWith('#');
+  return e instanceof HTMLAnchorElement && has(e, 'href') && inner instanceof HTMLButtonElement
+    && !getter(HTMLButtonElement.prototype, 'form').call(inner);
+};
+const another = e => {
+  const shown = r => ({l: Math.max(r.left, 0), t: Math.max(r.top, 0),
+    r: Math.min(r.right, innerWidth), b: Math.min(r.bottom, innerHeight)});
+  const [first] = [...Element.prototype.getClientRects.call(e)].map(shown)
+    .filter(r => r.r > r.l && r.b > r.t && (r.r - r.l) * (r.b - r.t) > 0.99);
+  if (!first) return '';
+  const x = (first.l + first.r) / 2, y = (first.t + first.b) / 2;
+  let hit = Document.prototype.elementFromPoint.call(document, x, y);
+  for (let inner = hit; inner && root(inner); ) {
+    inner = ShadowRoot.prototype.elementFromPoint.call(root(inner), x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  let found = '';
+  for (; hit && hit !== e; hit = above(hit))
+    if (matches(hit, controls) && !same(e, hit))
+      found = attribute(hit, 'role').slice(0, 20) || hit.tagName.toLowerCase();
+  return hit ? found : '';
+};
+const focused = e => {
+  const tree = Node.prototype.getRootNode.call(e);
+  const kind = tree instanceof ShadowRoot ? ShadowRoot : Document;
+  return getter(kind.prototype, 'activeElement').call(tree) === e;
+};
+"""
+
+
+def of_element(question: str, roles: str) -> str:
+    """A function of an element that answers ``question``: ``holds`` (another control), ``another`` (which one a click would hit;
+    empty if none), ``focused``. roles: the roles of controls, as JSON.
+    """
+    return "e => {" + _POINT.replace("ROLES", roles, 1) + f"return {question}(e);" + "}"
+
+
+def by_ref(function: str, ref: str) -> str:
+    """``function`` of the element with the Playwright ref ``ref``, given as JSON; null in a frame that does not hold it."""
+    return _BY_REF.replace("REF", ref, 1).replace("FUNCTION", function, 1)
+
+
+_BY_REF: Final = r"""(() => {
+  const wanted = REF, search = tree => {
+    for (const e of tree.querySelectorAll('*')) {
+      if (e._ariaRef && e._ariaRef.ref === wanted) return e;
+      const found = e.shadowRoot && search(e.shadowRoot);
+      if (found) return found;
+    }
+    return null;
+  };
+  const e = search(document);
+  return e && (FUNCTION)(e);
+})()"""
+
 LABELS_OF: Final = r"""(select, value) => {
   if (!(select instanceof HTMLSelectElement)) return [];
   const options = [...select.options], found = options.find(option => option.value === value);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
@@ -11,6 +11,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action
 from protocol.page.observation import Observation
+from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
@@ -74,18 +75,18 @@ class Page(Protocol):
         *,
         ref: str | None = None,
         expect: bytes | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Secrets | None = None,
         timeout_ms: int = 0,
     ) -> Outcome:
         """Do ``action`` and wait until the page is still.
 
         ref: the element, by its ref in the last observation; None for actions without a target.
         expect: a state hash; the wait ends as soon as the page has it.
-        secrets: values of the secrets the action names; they appear in no observation, error or log.
+        secrets: those the action may name, and where each may be typed; their values appear in no observation, error or log.
         timeout_ms: 0 for the limit of the kind of action.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
-        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.secret_literal``,
-        ``action.secret_missing``.
+        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.hits_another``,
+        ``action.clipboard``, ``action.secret_literal``, ``action.secret_missing``, ``action.secret_elsewhere``.
         """
 
     async def screenshot(self) -> bytes:

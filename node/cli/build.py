@@ -222,17 +222,24 @@ def _id_or_path(name: str, typed: str) -> str:
     return typed if is_session_id(typed) else str(Path(typed).absolute())
 
 
-def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, str]:
-    """Secrets by name. They are read from files because other users of the machine can see the arguments of a process."""
-    secrets = {}
+def _secrets(name: str, typed: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Secrets by name: ``NAME[:text][@ORIGIN[,ORIGIN]]=@FILE``.
+
+    They are read from files because other users of the machine can see the arguments of a process.
+    """
+    secrets: dict[str, dict[str, Any]] = {}
     for text in typed:
-        known, _, source = text.partition("=")
-        if not known or not source.startswith("@"):
+        where, equals, source = text.partition("=@")
+        given, _, origins = where.partition("@")
+        known, colon, kind = given.partition(":")
+        if not (known and equals and source) or (colon and kind != "text"):
             raise MeshError(
-                "input.invalid", "--secret needs NAME=@FILE, because other users of this machine can see arguments"
+                "input.invalid",
+                "--secret needs NAME@https://shop.example=@FILE, because other users of this machine can see arguments",
             )
         try:
-            secrets[known] = Path(source[1:]).read_text().rstrip("\n")
+            value = Path(source).read_text().rstrip("\n")
+            secrets[known] = {"value": value, "origins": origins.split(",") if origins else [], "text": bool(colon)}
         except (OSError, UnicodeDecodeError) as error:
             raise MeshError("input.invalid", f"the file of the secret {known} cannot be read") from error
     return secrets

@@ -43,16 +43,27 @@ def command(home: str | None, **typed: Any) -> None:
 
     \b
     Example:
-      trailmesh mcp --secret password=@/run/secrets/shop --allow 'POST https://shop.example/login'
+      trailmesh mcp --secret password@https://shop.example=@/run/secrets/shop --allow 'POST https://shop.example/login'
     """
     _log_to_standard_error()
     try:
         serve = _bridge()
-        run_async(serve(_asker(home_path(home)), given(verbs.OPEN, typed)))
+        opening = given(verbs.OPEN, typed)
+        _require_sites(opening.get("secrets", {}))
+        run_async(serve(_asker(home_path(home)), opening))
     except MeshError as error:
         fail(error, as_json=False)
     except KeyboardInterrupt:
         fail(MeshError("internal.cancelled", "interrupted; committed work is kept"), as_json=False)
+
+
+def _require_sites(secrets: dict[str, Any]) -> None:
+    """Refuse a secret for no site: the client, and so the model behind it, chooses where to begin. Errors: ``input.invalid``."""
+    for name, secret in secrets.items():
+        if not secret["origins"]:
+            raise MeshError(
+                "input.invalid", f"say for which site the secret {name} is: --secret {name}@https://shop.example=@FILE"
+            )
 
 
 def _bridge() -> Any:

@@ -5,15 +5,17 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from adapters.ports import Outcome, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Extract, Fill, Goto, Locator, Select, target_of, with_target
+from protocol.page.action import Action, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
+from protocol.page.secrets import Secrets
 from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -66,7 +68,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 class Driver:
     """A page with its gate and its last observation. Used by one task at a time."""
 
-    def __init__(self, page: Page, gate: Gate, secrets: Mapping[str, str] | None = None) -> None:
+    def __init__(self, page: Page, gate: Gate, secrets: Secrets | None = None) -> None:
         self._page = page
         self._gate = gate
         self._secrets = secrets
@@ -100,8 +102,10 @@ async def prepare(page: Page, observation: Observation, action: Action) -> tuple
     A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
     One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
-    ``browser.*``.
+    ``action.clipboard``, ``browser.*``.
     """
+    if isinstance(action, Press):
+        require_key(action.key)  # before the gate, as no approval helps
     element: Element | None = None
     target = target_of(action)
     if target is not None:

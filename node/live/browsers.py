@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 
 from adapters.ports import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
 from node.live.metering import Metering, Unmetered, until_spent
@@ -13,6 +13,7 @@ from node.live.pool import Pool, Seat
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Goto, Wait
+from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
@@ -185,7 +186,7 @@ class _PatientPage:
         *,
         ref: str | None = None,
         expect: bytes | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Secrets | None = None,
         timeout_ms: int = 0,
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""

@@ -26,6 +26,7 @@ from protocol.page.action import Action, Goto, Locator, describe, target_of
 from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
+from protocol.page.secrets import Secrets
 from protocol.risk.classes import Risk
 
 log = logging.getLogger(__name__)
@@ -262,8 +263,8 @@ class LiveSession:
         return self._tabs[self._current]
 
     @property
-    def _secrets(self) -> dict[str, str]:
-        return dict(self._plan.recording.secrets)
+    def _secrets(self) -> Secrets:
+        return self._plan.recording.secrets
 
     async def look(self) -> Observed:
         """The current page now. Errors: ``browser.*``."""

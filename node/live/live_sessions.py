@@ -33,6 +33,7 @@ from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.page.action import Action, Goto
 from protocol.page.redaction import redact_url
+from protocol.page.secrets import Secrets
 from protocol.recording.session import Profile, Verdict
 
 log = logging.getLogger(__name__)
@@ -154,7 +155,7 @@ class LiveSessions:
             profile=profile,
             browser=await self._browsers.info(),
             gate=Gate(report=report),
-            secrets=params.secrets,
+            secrets=Secrets(params.secrets, begins=params.url),
             caller=caller,
         )
         risk_max = max(self._config.policy.risk_class_max, params.approve_class)

@@ -29,6 +29,7 @@ from protocol.page.redaction import (
     secrets_named,
     without_value,
 )
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.replay import verdict
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
@@ -58,7 +59,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile
     browser: BrowserInfo
     gate: Gate
-    secrets: Mapping[str, str] = {}
+    secrets: Secrets = NO_SECRETS
     """Values by name; only the names are stored."""
     screenshots: bool = True
     parent: str = ""

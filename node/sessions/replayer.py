@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -15,6 +15,7 @@ from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Wait
 from protocol.page.redaction import redact_address, reveal_action, secrets_named
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.replay import (
     Difference,
     Met,
@@ -53,7 +54,7 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     browser: BrowserInfo
     gate: Gate
-    secrets: Mapping[str, str] = {}
+    secrets: Secrets = NO_SECRETS
     base_url: str = ""
     """Another origin to replay at; empty for the recorded one."""
     screenshots: bool = False

@@ -7,7 +7,7 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -26,10 +26,12 @@ from node.trust import Peers
 from node.verbs import Tell
 from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, Verified
 from protocol import ids, limits
+from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Extract, describe
+from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
@@ -37,6 +39,12 @@ from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
 _ALL = 2**31 - 1
+
+
+def own_start(session: Session, node: str) -> str:
+    """Where ``session`` begins if the owner of ``node`` had it recorded; empty if others chose its sites and fields."""
+    own = session.node == node and not session.search and session.caller in ("", OWNER)
+    return session.start_url if own else ""
 
 
 class Sessions:
@@ -61,7 +69,14 @@ class Sessions:
     # --- recording ---------------------------------------------------------------------------------------------------
 
     async def record(
-        self, text: str, *, name: str, secrets: dict[str, str], allow: tuple[str, ...], approve_class: int, tell: Tell
+        self,
+        text: str,
+        *,
+        name: str,
+        secrets: Mapping[str, GivenSecret],
+        allow: tuple[str, ...],
+        approve_class: int,
+        tell: Tell,
     ) -> RecordedSession:
         """Perform the actions of an action file and record them.
 
@@ -79,7 +94,7 @@ class Sessions:
             start_url=file.start_url,
             profile=file.profile,
             browser=await self._browsers.info(),
-            secrets=secrets,
+            secrets=Secrets(secrets, begins=file.start_url),
             gate=self._gate(approve_class),
         )
 
@@ -113,7 +128,7 @@ class Sessions:
         session_id: str,
         *,
         base_url: str,
-        secrets: dict[str, str],
+        secrets: Mapping[str, GivenSecret],
         allow: tuple[str, ...],
         approve_class: int,
         on_mismatch: OnMismatch,
@@ -128,7 +143,7 @@ class Sessions:
             recorded = await self._recorded(session_id)
             plan = ReplayPlan(
                 browser=await self._browsers.info(),
-                secrets=secrets,
+                secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
                 gate=self._gate(approve_class),
                 base_url=base_url,
                 on_mismatch=on_mismatch,

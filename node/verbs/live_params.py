@@ -9,6 +9,7 @@ import msgspec
 from node.verbs import rows
 from node.verbs.verb import Params, argument, option
 from protocol import limits
+from protocol.page.secrets import GivenSecret, Name
 
 _SESSION: Final = argument("Id of the live session.", metavar="SESSION")
 _REF: Final = argument("The element, by its ref in the last observation, for example s3e5.", metavar="REF")
@@ -37,12 +38,13 @@ class OpenParams(Params, frozen=True, kw_only=True):
     ] = 200
     pages: Annotated[int, option("Number of pages that may be open at a time.", ge=1, le=limits.LIVE_PAGES_MAX)] = 4
     secrets: Annotated[
-        dict[str, str],
+        dict[Name, GivenSecret],
         option(
-            "A secret that actions may name, read from a file. Repeat for more.",
+            "A secret that actions may name, read from a file, for the password fields of a site (docs/risk.md). Repeat for more.",
             flag="--secret",
-            metavar="NAME=@FILE",
+            metavar="NAME@ORIGIN=@FILE",
             reads="secrets",
+            max_length=limits.SECRETS_MAX,
         ),
     ] = msgspec.field(default_factory=dict)
     allow: Annotated[

@@ -9,6 +9,7 @@ import msgspec
 from node.verbs import rows
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
+from protocol.page.secrets import GivenSecret, Name
 from protocol.recording.replay import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
 
@@ -16,10 +17,11 @@ from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step,
 
 _SESSION: Final = argument("Id of the session.", metavar="SESSION")
 _SECRETS: Final = option(
-    "A secret that the actions name, read from a file. Repeat for more.",
+    "A secret that the actions name, read from a file, for the password fields of a site (docs/risk.md). Repeat for more.",
     flag="--secret",
-    metavar="NAME=@FILE",
+    metavar="NAME@ORIGIN=@FILE",
     reads="secrets",
+    max_length=limits.SECRETS_MAX,
 )
 _ALLOW: Final = option(
     "A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
@@ -33,7 +35,7 @@ class RecordParams(Params, frozen=True, kw_only=True):
 
     actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
     name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
-    secrets: Annotated[dict[str, str], _SECRETS] = msgspec.field(default_factory=dict)
+    secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[str, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
 
@@ -102,7 +104,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
             "go on and perform it."
         ),
     ] = "stop"
-    secrets: Annotated[dict[str, str], _SECRETS] = msgspec.field(default_factory=dict)
+    secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[str, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import unquote_plus
 
 import msgspec
 
 from protocol.page.action import Action, Fill, Goto, Secret, Select, Wait, target_of, with_target
 from protocol.page.observation import truncate
+from protocol.page.secrets import Secrets, forms_of
 
 REDACTED: Final = "REDACTED"
 _PARTS: Final = re.compile(r"^([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$", re.DOTALL)
@@ -147,18 +148,14 @@ def redact_text(text: str, secrets: Mapping[str, str]) -> str:
 
     secrets: values by name. Longer values go first, so that a secret inside another one leaves no rest.
     """
-    for name, value in sorted(secrets.items(), key=lambda item: (-len(item[1]), item[0])):
-        if not value:
+    for name, value, form in secrets.forms if isinstance(secrets, Secrets) else forms_of(secrets):
+        if form not in text:
             continue
-        # A site may put the typed value into its address, in either way of encoding it.
-        for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value))):
-            if form not in text:
-                continue
-            # A short secret such as `12` would match inside other words and numbers, so only whole words are replaced.
-            if len(value) < _SHORT_SECRET_CHARS:
-                text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
-            else:
-                text = text.replace(form, placeholder(name))
+        # A short secret such as `12` would match inside other words and numbers, so only whole words are replaced.
+        if len(value) < _SHORT_SECRET_CHARS:
+            text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", placeholder(name).replace("\\", r"\\"), text)
+        else:
+            text = text.replace(form, placeholder(name))
     return text
 
 
@@ -189,8 +186,19 @@ def redact_action(action: Action, secrets: Mapping[str, str]) -> Action:
 
 
 def reveal_action(action: Action, secrets: Mapping[str, str]) -> Action:
-    """A recorded action as it is performed again: placeholders in names and typed text give way to the values."""
-    return _map_texts(action, lambda text: reveal_text(text, secrets)) if secrets else action
+    """A recorded action as it is performed again: placeholders in names give way to the values.
+
+    In what it types only ``Secret`` stands for a value, since where that is typed is checked. A placeholder that is all of the
+    text becomes one; any other stays as it is.
+    """
+    if not secrets:
+        return action
+    revealed = _map_texts(action, lambda text: reveal_text(text, secrets))
+    if isinstance(action, Fill) and isinstance(revealed, Fill):
+        named = next((name for name in secrets if action.value == placeholder(name)), None)
+        value = action.value if named is None else Secret(secret=named)
+        return msgspec.structs.replace(revealed, value=value)
+    return revealed
 
 
 def without_value(action: Action) -> Action:

@@ -16,14 +16,14 @@ caused it.
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 import msgspec
 
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
-from protocol.page.observation import Element, Observation
+from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url, is_asset
 from protocol.risk.graphql import is_query
 from protocol.risk.words import (
@@ -71,10 +71,13 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True):
 _FIELD_ROLES = frozenset(["textbox", "searchbox", "spinbutton", "slider"])
 _TOGGLE_ROLES = frozenset(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"])
 _VIEW_ROLES = frozenset(["tab", "treeitem", "columnheader", "combobox", "listbox"])
-_QUIET_KEYS = re.compile(
-    r"(?:Shift\+|Control\+|Alt\+)?(?:Tab|Escape|Arrow(?:Up|Down|Left|Right)|Page(?:Up|Down)|Home|End)$"
-)
-_ACTIVATION_KEYS = frozenset({"Enter", "NumpadEnter", "Space", " "})
+_LIST_ROLES = frozenset(["combobox", "listbox", "option"])
+_VALUE_TYPES = frozenset(["date", "datetime-local", "month", "week", "time", "number", "range"])
+"""Types of fields in which an arrow key changes the value."""
+_TEXT_COMMANDS = frozenset("az")
+"""With Control: select all, undo."""
+# A header of a table sorts; a ``summary`` expands. Anything else without a role of a control only contains controls.
+_CLICKED_ROLES = INTERACTIVE_ROLES | {"columnheader"}
 
 
 # --- actions ---------------------------------------------------------------------------------------------------------
@@ -96,12 +99,15 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
         # Without an element nothing is known about the effect, so it fails closed.
         case _ if element is None:
             return _risk(4, "its element is unknown")
-        case Fill():
+        # On anything else a browser would look for the control of a label around it, which was not judged.
+        case Fill() if element.role in _FIELD_ROLES or element.role in _LIST_ROLES:
             return _field(element)
-        case Select(option=option):
+        case Select(option=option) if element.role in _LIST_ROLES:
             return _choice(element, option)
-        case Check():
+        case Check() if element.role in _TOGGLE_ROLES:
             return _choice(element, "")
+        case Fill() | Select() | Check():
+            return max(_field(element), _risk(4, f"a {element.role} is no control of a form"), key=_level)
         case Click():
             return _click(element)
 
@@ -110,29 +116,75 @@ def _risk(level: int, reason: str) -> Risk:
     return Risk(level=level, reason=reason)
 
 
+def _level(risk: Risk) -> int:
+    return risk.level
+
+
 _UNREADABLE = _risk(4, "its label is in letters or symbols that the word lists do not cover")
 
 
 def _press(key: str, element: Element | None, page: Observation) -> Risk:
-    if _QUIET_KEYS.match(key):
-        return _risk(1, "moves the focus or the view")
+    stroke = read_key(key)
+    if stroke is None:
+        return _risk(4, "a key that is not known")
+    if stroke.name in ("Tab", "Escape"):
+        return _risk(1, "moves the focus or closes a view")
     if element is None:
         # A key without a target goes to the element that has the focus.
         element = next((item for item in page.elements if "active" in item.states and item.interactive), None)
+    if stroke.name in MOVING_KEYS:
+        return _move(element)
     if element is None:
         return _risk(4, "a key for an unknown element")
-    if key not in _ACTIVATION_KEYS:
-        return _field(element) if element.role in _FIELD_ROLES else _risk(4, "a shortcut key")
-    if element.role not in _FIELD_ROLES:
+    if stroke.name == "Enter":
+        return _enter(stroke, element)
+    if _takes_text(element):
+        return _edit(stroke, element)
+    if stroke.name == "Space":
         return _click(element)
-    if key != "Enter" and key != "NumpadEnter":
-        return _field(element)
-    # Enter in a text area is a line break; in an input it submits the form.
-    if element.traits.tag == "textarea":
-        return _field(element)
-    submit = _submission(element, recognised=_is_search(element) and not unreadable(element.name))
-    typed = _field(element)
-    return max(submit, typed, key=lambda risk: risk.level)
+    if element.role in _LIST_ROLES and not stroke.commands and len(stroke.name) == 1:
+        return _any_choice(element)  # a letter chooses the option that begins with it
+    return _risk(4, "a shortcut key")
+
+
+def _takes_text(element: Element) -> bool:
+    return element.role in _FIELD_ROLES or (element.role == "combobox" and element.traits.tag in ("input", "textarea"))
+
+
+def _edit(stroke: Stroke, element: Element) -> Risk:
+    """A key of typing, in a field. An access key (Alt) or a shortcut can set off anything on the page."""
+    harmless = "Alt" not in stroke.modifiers and (stroke.name in _TEXT_COMMANDS or stroke.name in EDITING_KEYS)
+    return _risk(4, "a shortcut key") if stroke.commands and not harmless else _field(element)
+
+
+def _move(element: Element | None) -> Risk:
+    if element is not None:
+        if element.role in _LIST_ROLES and not (element.traits.tag in ("input", "textarea") and not element.options):
+            return _any_choice(element)
+        if element.role in _TOGGLE_ROLES - {"checkbox", "switch", "menuitemcheckbox"}:
+            return max(_choice(element, ""), _risk(3, "chooses another one"), key=_level)
+        if element.role in ("slider", "spinbutton") or element.traits.input_type in _VALUE_TYPES:
+            return max(_field(element), _risk(3, "changes a value"), key=_level)
+    return _risk(1, "moves the focus or the view")
+
+
+def _any_choice(element: Element) -> Risk:
+    """A key that chooses in a list: which option it will be is not known, so the worst one counts."""
+    choices = [_choice(element, option) for option in element.options]
+    return max([*choices, _choice(element, ""), _risk(3, "chooses in a list")], key=_level)
+
+
+def _enter(stroke: Stroke, element: Element) -> Risk:
+    """Enter, with whatever modifiers: it activates a control, and submits the form of a field."""
+    traits = element.traits
+    submitted = _submission(element, recognised=_is_search(element) and not unreadable(element.name))
+    if _takes_text(element):
+        # In a text area it begins a line; with Control and its like it usually sends.
+        submits = traits.tag != "textarea" or stroke.commands
+        return max(_field(element), submitted, key=_level) if submits else _field(element)
+    # A check box, a radio button and a list submit their form as a text field does.
+    in_form = element.role in _TOGGLE_ROLES | _LIST_ROLES and traits.form_method
+    return max(_click(element), submitted, key=_level) if in_form else _click(element)
 
 
 def _field(element: Element) -> Risk:
@@ -183,6 +235,8 @@ def _choice(element: Element, option: str) -> Risk:
 
 def _click(element: Element) -> Risk:
     readable = not unreadable(element.name)
+    if element.role == "slider":
+        return _choice(element, "")
     if element.role in _FIELD_ROLES and (readable or element.traits.tag in ("input", "textarea")):
         return _risk(1, "sets the focus")
     if element.role in _TOGGLE_ROLES:
@@ -194,7 +248,7 @@ def _click(element: Element) -> Risk:
     try:
         scheme = urlsplit(element.url).scheme
     except ValueError:
-        return max(_risk(4, "its address cannot be read"), _button(element), key=lambda risk: risk.level)
+        return max(_risk(4, "its address cannot be read"), _button(element), key=_level)
     return _link(element) if scheme in ("http", "https") and not element.url.endswith("#") else _button(element)
 
 
@@ -226,6 +280,10 @@ def _button(element: Element) -> Risk:
         reason = destructive_url(traits.form_action)
         if reason:
             return _risk(7, f"form address says {reason}")
+    if element.role not in _CLICKED_ROLES and traits.tag != "summary":
+        # What lies in its middle gets the click, and has a name and a class of its own.
+        named = _by_words(element.name, traits.tokens, from_level=4)
+        return named or _risk(4, f"a {element.role} only contains controls: act on one of them")
     if element.role in _VIEW_ROLES or traits.tag == "summary":
         return _by_words(element.name, traits.tokens, from_level=7) or _risk(1, f"a {element.role}")
     name = words_of(element.name)

@@ -27,6 +27,7 @@ from protocol.page.action import (
 from protocol.page.observation import BLANK, Observation, encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
+from tests.given_secrets import given_all
 from tests.sites.pages.backends import NAMES, Backend, backend
 from tests.sites.pages.visits import element
 
@@ -50,8 +51,8 @@ async def page(world: Backend) -> AsyncIterator[Page]:
 
 
 async def use(page: Page, action: Action, role: str, name: str, **secrets: str) -> Outcome:
-    target = element(await page.observe(), role, name)
-    return await page.perform(action, ref=target.ref, secrets=secrets)
+    seen = await page.observe()
+    return await page.perform(action, ref=element(seen, role, name).ref, secrets=given_all(secrets, seen.url))
 
 
 async def form(page: Page, world: Backend) -> Observation:

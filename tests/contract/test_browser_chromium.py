@@ -21,6 +21,7 @@ from protocol.page.action import Action, Click, Fill, Goto, Locator, Scroll, Sec
 from protocol.page.observation import Observation, encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy, classify
+from tests.given_secrets import given
 from tests.mesh_nodes import browsers_of
 from tests.sites.pages.backends import running_chromium
 from tests.sites.pages.server import PageServer
@@ -309,7 +310,7 @@ async def test_a_secret_is_masked_in_addresses_and_page_text(page: Page, site: P
     )
     seen = await shown(page, site, html)
     field = element(seen, "textbox", "Field").ref
-    secrets = {"word": "s3cret word"}
+    secrets = given(at=site.origin, word="s3cret word")
     seen = (await page.perform(Fill(target=ANY, value=Secret(secret=WORD)), ref=field, secrets=secrets)).observation
     outcome = await page.perform(Click(target=ANY), ref=element(seen, "button", "Go").ref)
     assert "s3cret" not in encode(outcome.observation).decode(errors="ignore")

@@ -35,6 +35,7 @@ from protocol.recording.replay import text_counts
 from protocol.recording.session import Profile, Session, Verdict
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
+from tests.given_secrets import given
 from tests.sites.shop.app import serve_shop
 from tests.sites.shop.config import ShopConfig
 
@@ -249,7 +250,12 @@ async def test_a_password_is_typed_and_stored_nowhere(
     field = Locator(role="textbox", name="Password")
     actions = (Goto(url=f"{shop}/login"), Fill(target=field, value=Secret(secret="password")))
     recorder = await recorded_by(
-        anna, browser, actions, url=shop, secrets={"password": secret}, gate=Gate(report=unreported, risk_max=7)
+        anna,
+        browser,
+        actions,
+        url=shop,
+        secrets=given(at=shop, password=secret),
+        gate=Gate(report=unreported, risk_max=7),
     )
     assert recorder.session.verdict == Verdict.PASS
     assert recorder.session.secrets == ("password",)

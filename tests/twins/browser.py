@@ -18,8 +18,10 @@ from adapters.browser.view import Mask, masker
 from adapters.ports import BrowserState, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element, Observation, truncate
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy, judge_request
 
@@ -238,7 +240,7 @@ class MemoryPage:
         self._checked: dict[int, bool] = {}
         self._active = -1
         self._order: dict[str, int] = {}
-        self._secrets: dict[str, str] = {}
+        self._secrets = NO_SECRETS
         self._blocked: list[str] = []
         self._dialogs: list[str] = []
         self._gone = False
@@ -347,12 +349,12 @@ class MemoryPage:
         *,
         ref: str | None = None,
         expect: bytes | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Secrets | None = None,
         timeout_ms: int = 0,
     ) -> Outcome:
         """``adapters.ports.Page.perform``; nothing here takes time, so ``expect`` and ``timeout_ms`` have no effect."""
         self._require_alive()
-        self._secrets.update(secrets or {})
+        self._secrets = secrets or self._secrets
         extracted = self._do(action, ref)
         mask = self._mask()
         blocked, self._blocked = tuple(map(mask, self._blocked)), []
@@ -360,6 +362,8 @@ class MemoryPage:
         return Outcome(observation=await self.observe(), extracted=mask(extracted), blocked=blocked, dialogs=dialogs)
 
     def _do(self, action: Action, ref: str | None) -> str:
+        if isinstance(action, Press):
+            require_key(action.key)
         match action:
             case Goto(url=url):
                 self._goto(url)
@@ -426,9 +430,7 @@ class MemoryPage:
 
     def _value(self, value: str | Secret, element: Element) -> str:
         if isinstance(value, Secret):
-            if value.secret not in self._secrets:
-                raise MeshError("action.secret_missing", name=value.secret)
-            return self._secrets[value.secret]
+            return self._secrets.value_for(value.secret, element, self._url)
         if element.traits.input_type == "password":
             raise MeshError("action.secret_literal")
         return value

@@ -49,6 +49,7 @@ from protocol.routes import ROUTES
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
 
 SECRET = "canary-9f81"
+GIVEN = {"password": {"value": SECRET, "origins": ["https://x.test"]}}
 _CALLS: dict[str, dict[str, Any]] = {
     "node.rotate": {},
     "node.recover": {"key_file": "/nowhere", "since_s": 5},
@@ -65,12 +66,12 @@ _CALLS: dict[str, dict[str, Any]] = {
     "node.trust": {"peer": "nobody", "notify": True},
     "agent.add": {"name": "helper", "scopes": ["read"]},
     "agent.remove": {"name": "nobody"},
-    "session.record": {"actions": "", "name": "a.yaml", "secrets": {"password": SECRET}, "approve_class": 5},
+    "session.record": {"actions": "", "name": "a.yaml", "secrets": GIVEN, "approve_class": 5},
     "session.export": {"session": "ses-x", "out": "/nowhere/x"},
     "session.import": {"path": "/nowhere/x"},
     "session.replay": {
         "session": "ses-x",
-        "secrets": {"password": SECRET},
+        "secrets": GIVEN,
         "base_url": f"https://u:{SECRET}@x.test/?token={SECRET}",
         "allow": [f"POST https://x.test/pay?key={SECRET}"],
     },
@@ -93,7 +94,7 @@ _CALLS: dict[str, dict[str, Any]] = {
     "session.remove": {"session": "ses-x"},
     "live.open": {
         "url": f"https://u:{SECRET}@x.test/?token={SECRET}",
-        "secrets": {"password": SECRET},
+        "secrets": GIVEN,
         "allow": [f"POST https://x.test/pay?key={SECRET}"],
         "title": SECRET,
     },

@@ -18,6 +18,7 @@ from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from protocol.wire import cbor
 from tests.gates import unreported
+from tests.given_secrets import given
 from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemoryPage, MemorySite
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
@@ -69,7 +70,7 @@ async def test_no_secret_is_recorded_of_what_a_browser_lets_through() -> None:
         profile=Profile(),
         browser=MemoryBrowser(site).info,
         gate=Gate(report=unreported),
-        secrets={"word": word},
+        secrets=given(at=address, word=word),
     )
     actions: list[Action] = [
         Goto(url=f"{address}?q={quote(word)}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from nacl.signing import SigningKey
 
@@ -14,16 +14,18 @@ from node.signing.witness import Witness
 from protocol import limits
 from protocol.page.action import Action, Extract, Fill, Goto, Locator, Scroll, Select
 from protocol.page.observation import Element, Traits
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.replay import check_report
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
+from tests.given_secrets import given
 from tests.twins.browser import Control, Document, MemoryBrowser, MemorySite
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
 HOME = "http://shop.test/"
-USER = {"user": "Ann-Marie"}
+USER = given(at=HOME, user="Ann-Marie")
 GATE = Gate(report=unreported)
 
 
@@ -41,9 +43,7 @@ class Bench:
         """Change the page."""
         self.site.documents[at] = Document(title="Shop", text=text)
 
-    async def record(
-        self, *, secrets: Mapping[str, str] = USER, actions: Sequence[Action] = (Goto(url=HOME),)
-    ) -> Recorder:
+    async def record(self, *, secrets: Secrets = USER, actions: Sequence[Action] = (Goto(url=HOME),)) -> Recorder:
         """A session of these actions."""
         await self.witness.load()
         plan = Recording(
@@ -58,7 +58,7 @@ class Bench:
         self,
         recorder: Recorder,
         *,
-        secrets: Mapping[str, str] = USER,
+        secrets: Secrets = USER,
         base_url: str = "",
         on_mismatch: OnMismatch = "stop",
         store: MemoryStore | None = None,
@@ -84,7 +84,7 @@ async def test_a_secret_that_only_the_text_shows_is_named_and_never_shown() -> N
         ("- Welcome ‹secret:user›", "- Good bye ‹secret:user›"),
         ("- 3 mugs", "- 4 mugs"),
     ]
-    blind = await bench.replay(recorder, secrets={})
+    blind = await bench.replay(recorder, secrets=NO_SECRETS)
     assert (blind.report.steps[0].text, blind.differences, blind.secrets_missing) == ("differs", (), ("user",))
     assert (done.secrets_missing, done.report.verdict, blind.report.verdict) == ((), "pass", "pass")
 

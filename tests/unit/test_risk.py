@@ -338,3 +338,104 @@ def test_a_field_with_a_label_that_cannot_be_read_needs_an_approval_unless_it_se
     assert level(Fill(target=ANY, value="x"), search) == 1
     assert level(Press(key="Enter", target=ANY), search) == 4
     assert typing("パスワード", input_type="password") == 6
+
+
+DELETES = {"form_method": "post", "form_action": "/account/delete"}
+ENTERS = ["Enter", "NumpadEnter", "\n", "\r", "Shift+Enter", "Shift+NumpadEnter", "Control+Enter", "ShiftLeft+Enter"]
+
+
+@pytest.mark.parametrize("key", ENTERS)
+def test_every_way_to_press_enter_submits_the_form_of_a_field(key: str) -> None:
+    """Guard: protocol/risk/classes.py, _enter."""
+    for role, tag, kind in (
+        ("textbox", "input", "text"),
+        ("combobox", "input", "text"),
+        ("combobox", "select", ""),
+        ("checkbox", "input", "checkbox"),
+        ("radio", "input", "radio"),
+        ("spinbutton", "input", "number"),
+        ("slider", "input", "range"),
+    ):
+        traits = _traits(tag=tag, input_type=kind, **DELETES)
+        element = Element(ref="e1", role=role, name="Reason", traits=traits)
+        assert level(Press(key=key, target=ANY), element) == 7, role
+    search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
+    assert level(Press(key=key, target=ANY), search) == 1
+    assert level(Press(key=key, target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
+
+
+def test_enter_with_control_sends_from_a_text_area() -> None:
+    area = Element(ref="e1", role="textbox", name="Write a reply", traits=_traits(tag="textarea"))
+    for key, expected in (("Enter", 3), ("Shift+Enter", 3), ("\n", 3), ("Control+Enter", 4), ("Meta+Enter", 4)):
+        assert level(Press(key=key, target=ANY), area) == expected, key
+
+
+@pytest.mark.parametrize("key", ["Space", " ", "Shift+Space", "Control+Space", "Shift+ "])
+def test_every_way_to_press_space_activates_a_button(key: str) -> None:
+    assert level(Press(key=key, target=ANY), Element(ref="e1", role="button", name="Delete")) == 7
+
+
+@pytest.mark.parametrize("key", ["ArrowDown", "ArrowUp", "Home", "End", "PageDown", "Alt+ArrowDown", "D", "KeyD"])
+def test_a_key_that_chooses_in_a_list_counts_as_its_worst_option(key: str) -> None:
+    """Guard: protocol/risk/classes.py, _any_choice."""
+
+    def pressed(*options: str, name: str = "State") -> int:
+        traits = _traits(tag="select")
+        return level(
+            Press(key=key, target=ANY), Element(ref="e1", role="combobox", name=name, options=options, traits=traits)
+        )
+
+    assert pressed("Active", "Delete my account") == 7
+    assert pressed("Active", "Paused") == 3
+    assert pressed("Name", "Price", name="Sort by") == 3
+
+
+def test_arrow_keys_change_what_is_chosen_or_set_and_move_in_anything_else() -> None:
+    """Guard: protocol/risk/classes.py, _move."""
+
+    def arrow(role: str, name: str = "x", **traits: object) -> int:
+        return level(
+            Press(key="ArrowDown", target=ANY), Element(ref="e1", role=role, name=name, traits=_traits(**traits))
+        )
+
+    assert (arrow("radio"), arrow("radio", "Delete all"), arrow("slider", tag="input")) == (3, 7, 3)
+    assert (arrow("spinbutton", tag="input"), arrow("textbox", tag="input", input_type="date")) == (3, 3)
+    assert (arrow("tab"), arrow("textbox", tag="input"), arrow("combobox", "Find", tag="input")) == (1, 1, 1)
+    focused = Element(ref="e1", role="radio", name="Delete all", states=("active",))
+    page = Observation(url="https://shop.example/", title="", text="", elements=(focused,))
+    assert classify(Press(key="ArrowDown"), None, page).level == 7
+
+
+@pytest.mark.parametrize(
+    "key", ["Alt+d", "Control+s", "Meta+Enter+a", "Enter+a", "a+Enter", "F5", "Numpad1", "\x7f", "Alt+Control+a"]
+)
+def test_shortcuts_and_keys_that_are_not_known_need_an_approval(key: str) -> None:
+    """Guard: protocol/risk/classes.py, _edit."""
+    search = Element(ref="e1", role="searchbox", name="Find", traits=_traits(form_method="get", form_action="/s"))
+    assert level(Press(key=key, target=ANY), search) == 4
+    assert level(Press(key=key)) == 4
+
+
+@pytest.mark.parametrize(
+    "key", ["a", "Shift+A", "+", "Shift++", "Control+A", "Control+z", "Backspace", "Control+Delete"]
+)
+def test_a_key_of_typing_is_judged_as_typing(key: str) -> None:
+    note = Element(ref="e1", role="textbox", name="Note", traits=_traits(tag="input"))
+    assert level(Press(key=key, target=ANY), note) == 3
+
+
+@pytest.mark.parametrize("role", ["region", "navigation", "dialog", "generic", "listitem", "row", "img", "form"])
+@pytest.mark.parametrize("name", ["Search options", "View details", "Main menu", ""])
+def test_a_click_on_what_is_no_control_needs_an_approval_whatever_its_name(role: str, name: str) -> None:
+    """Guard: protocol/risk/classes.py, _button."""
+    assert button(name, role=role, tag="section") == 4
+    assert button("Delete", role=role, tag="section") == 7
+    expanded = Element(ref="e1", role=role, name=name, states=("expanded",))
+    assert level(Click(target=ANY), expanded) == 4
+
+
+def test_only_fields_lists_and_boxes_are_filled_chosen_from_and_checked() -> None:
+    label = Element(ref="e1", role="generic", name="Search", traits=_traits(tag="span"))
+    for action in (Fill(target=ANY, value="x"), Select(target=ANY, option="x"), Check(target=ANY)):
+        assert level(action, label) == 4
+    assert level(Fill(target=ANY, value="x"), Element(ref="e1", role="paragraph", name="Password")) == 6

@@ -1,0 +1,92 @@
+"""Which keys a ``press`` names: one key, and the modifiers held meanwhile.
+
+Browsers know several names for one key (``Enter``, ``NumpadEnter``, a line break). Whoever judges a key judges what is read
+here, so that no spelling of a key is judged as another key.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from protocol.errors import MeshError
+
+_MODIFIERS: Final = {
+    "Shift": "Shift",
+    "Control": "Control",
+    "Alt": "Alt",
+    "Meta": "Meta",
+    # As a browser resolves it, it is one of the two; both are judged alike.
+    "ControlOrMeta": "Control",
+    **{f"{name}{side}": name for name in ("Shift", "Control", "Alt", "Meta") for side in ("Left", "Right")},
+}
+_ALIASES: Final = {
+    "\n": "Enter",
+    "\r": "Enter",
+    "NumpadEnter": "Enter",
+    " ": "Space",
+    # Without Shift these two of the number block are Insert and Delete.
+    "Numpad0": "Insert",
+    "NumpadDecimal": "Delete",
+    **{f"Key{letter}": letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+    **{f"Digit{digit}": digit for digit in "0123456789"},
+}
+MOVING_KEYS: Final = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"})
+"""They move the view or the text cursor; in a list, a group of radio buttons or a slider they choose."""
+EDITING_KEYS: Final = frozenset({"Backspace", "Delete", "Insert"})
+_NAMED: Final = MOVING_KEYS | EDITING_KEYS | {"Enter", "Space", "Tab", "Escape"}
+
+
+class Stroke(NamedTuple):
+    """A key that goes down and up while modifiers are held."""
+
+    modifiers: frozenset[str]
+    """``Shift``, ``Control``, ``Alt``, ``Meta``."""
+    name: str
+    """A single character, or a name such as ``Enter``. A letter is in lower case."""
+
+    @property
+    def commands(self) -> bool:
+        """Whether a modifier makes it a command to the page or the browser, instead of a character."""
+        return bool(self.modifiers - {"Shift"})
+
+
+def read_key(key: str) -> Stroke | None:
+    """The keys that ``key`` names; None if it names any that is not in the lists of this module.
+
+    Modifiers stand before the key, joined by ``+``. Only they may: a browser would press ``Enter+a`` as two keys.
+    """
+    *held, last = _split(key)
+    if not all(name in _MODIFIERS for name in held):
+        return None
+    name = _ALIASES.get(last, last)
+    if len(name) != 1 and name not in _NAMED:
+        return None
+    if len(name) == 1 and not name.isprintable():
+        return None
+    return Stroke(frozenset(_MODIFIERS[item] for item in held), name.lower() if len(name) == 1 else name)
+
+
+def _split(key: str) -> list[str]:
+    """As browsers read it: a ``+`` that follows nothing is the key ``+``."""
+    parts = [""]
+    for character in key:
+        if character == "+" and parts[-1]:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def require_key(key: str) -> None:
+    """Refuse keys that copy, cut or paste: all contexts of a browser, and in an attached one its owner, share one clipboard.
+
+    Errors: ``action.clipboard``.
+    """
+    stroke = read_key(key)
+    if stroke is None:
+        return
+    held, name = stroke
+    if (held & {"Control", "Meta"} and name in ("c", "x", "v", "Insert")) or (
+        "Shift" in held and name in ("Insert", "Delete")
+    ):
+        raise MeshError("action.clipboard", f"“{key}” copies, cuts or pastes")

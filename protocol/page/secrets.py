@@ -1,0 +1,111 @@
+"""Secrets that are typed by their names, and where each of them may be typed.
+
+Whoever gives a secret says for which site it is. The one who chooses the field may be somebody else: the author of a session
+that is replayed, or the model behind an agent. Neither is to get the value, and a page that says back what is typed into it
+would hand it to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import SECRET_NAME_PATTERN
+from protocol.page.observation import Element
+from protocol.trust.origin import ANY, fits, origin_of, parse_pattern
+
+Name = Annotated[str, msgspec.Meta(max_length=64, min_length=1, pattern=SECRET_NAME_PATTERN)]
+
+
+class GivenSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value, and where it may be typed."""
+
+    value: Annotated[str, msgspec.Meta(min_length=limits.SECRET_CHARS_MIN, max_length=limits.SECRET_CHARS_MAX)]
+    origins: Annotated[tuple[str, ...], msgspec.Meta(max_length=limits.SECRET_ORIGINS_MAX)] = ()
+    """Patterns of the origins of pages and frames; without any, the origin at which the work begins."""
+    text: bool = False
+    """Whether it may be typed into other fields than password fields."""
+
+    def __repr__(self) -> str:
+        return f"GivenSecret(origins={self.origins!r}, text={self.text})"
+
+
+class Secrets(Mapping[str, str]):
+    """The values by name. Where one may be typed is asked of ``value_for``."""
+
+    def __init__(self, given: Mapping[str, GivenSecret] | None = None, *, begins: str = "") -> None:
+        """begins: an address that the giver chose; its origin is for secrets that name none.
+
+        Errors: ``input.invalid`` (a pattern that names no site), ``action.secret_elsewhere`` (a secret for no site).
+        """
+        self._given = dict(given or {})
+        self._origins = {name: _origins(name, secret, begins) for name, secret in self._given.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._given[name].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def value_for(self, name: str, element: Element, url: str) -> str:
+        """The secret ``name``, to be typed into ``element`` of the page or frame at ``url``.
+
+        Checks in order: it was given; the origin; the kind of field. Errors: ``action.secret_missing``,
+        ``action.secret_elsewhere``.
+        """
+        if name not in self._given:
+            raise MeshError("action.secret_missing", name=name)
+        origin = origin_of(url)
+        if not (origin and fits(self._origins[name], origin)):
+            known = ", ".join(self._origins[name])
+            raise MeshError(
+                "action.secret_elsewhere",
+                f"the secret “{name}” is for {known}, and the field is of {origin or 'no site'}",
+            )
+        if element.traits.input_type != "password" and not self._given[name].text:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is a {element.role}"
+            )
+        return self[name]
+
+    @cached_property
+    def forms(self) -> tuple[tuple[str, str, str], ...]:
+        """What ``forms_of`` returns, made once: a page has thousands of lines to look through."""
+        return forms_of(self)
+
+
+NO_SECRETS = Secrets()
+
+
+def _origins(name: str, secret: GivenSecret, begins: str) -> tuple[str, ...]:
+    if ANY in secret.origins:
+        raise MeshError("input.invalid", f"the secret “{name}” is for every site: name the sites it is for")
+    named = tuple(map(parse_pattern, secret.origins)) or tuple(filter(None, [origin_of(begins)]))
+    if not named:
+        raise MeshError(
+            "action.secret_elsewhere",
+            f"nobody said for which site the secret “{name}” is: --secret {name}@https://shop.example=@FILE",
+            name=name,
+        )
+    return named
+
+
+def forms_of(values: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
+    """Name, value and form of each way a value can stand in text, longer values first, so that a secret inside another one
+    leaves no rest. A site may put a typed value into its address, in either way of encoding it.
+    """
+    return tuple(
+        (name, value, form)
+        for name, value in sorted(values.items(), key=lambda item: (-len(item[1]), item[0]))
+        if value
+        for form in dict.fromkeys((value, quote(value, safe=""), quote_plus(value)))
+    )

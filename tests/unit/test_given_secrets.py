@@ -1,0 +1,137 @@
+"""Where a secret may be typed, whoever chooses the field."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from node.sessions.sessions import own_start
+from node.verbs.live_params import OpenParams
+from node.verbs.session import RecordParams, ReplayParams
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Fill, Locator, Secret
+from protocol.page.observation import Element, Traits
+from protocol.page.redaction import redact_text, reveal_action
+from protocol.page.secrets import GivenSecret, Secrets
+from tests.session_samples import sample_session, sample_steps
+
+SHOP = "https://shop.example"
+PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(tag="input", input_type="password"))
+SEARCH = Element(ref="e2", role="searchbox", name="Search", traits=Traits(tag="input", input_type="search"))
+CALLS: dict[type, dict[str, str]] = {
+    OpenParams: {"url": SHOP},
+    RecordParams: {"actions": ""},
+    ReplayParams: {"session": "ses-x"},
+}
+
+
+def secret(*origins: str, text: bool = False, begins: str = "") -> Secrets:
+    return Secrets({"word": GivenSecret(value="tell-nobody", origins=origins, text=text)}, begins=begins)
+
+
+def refusal(secrets: Secrets, element: Element, url: str, name: str = "word") -> MeshError:
+    with pytest.raises(MeshError) as caught:
+        secrets.value_for(name, element, url)
+    assert "tell-nobody" not in repr(caught.value.to_dict())
+    return caught.value
+
+
+def test_a_secret_is_for_the_password_fields_of_its_site() -> None:
+    assert secret(SHOP).value_for("word", PASSWORD, SHOP + "/sign-in?next=/") == "tell-nobody"
+    assert secret("https://*.shop.example").value_for("word", PASSWORD, "https://id.shop.example/") == "tell-nobody"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://evil.example/", "http://shop.example/", "https://shop.example:8443/", "https://shop.example.evil.example/",
+     "about:blank", "about:srcdoc", "data:text/html,x", "", "https://shop.example\\@evil.example/"],
+)  # fmt: skip
+def test_it_is_typed_nowhere_else(url: str) -> None:
+    """Guard: protocol/page/secrets.py, Secrets.value_for."""
+    assert refusal(secret(SHOP, text=True), PASSWORD, url).code == "action.secret_elsewhere"
+
+
+def test_other_fields_take_it_only_if_its_giver_said_so() -> None:
+    """Guard: protocol/page/secrets.py, Secrets.value_for."""
+    assert refusal(secret(SHOP), SEARCH, SHOP + "/").code == "action.secret_elsewhere"
+    assert secret(SHOP, text=True).value_for("word", SEARCH, SHOP + "/") == "tell-nobody"
+
+
+def test_without_a_site_it_is_for_the_address_that_its_giver_chose_or_for_none() -> None:
+    """Guard: protocol/page/secrets.py, _origins."""
+    assert secret(begins=SHOP + "/a").value_for("word", PASSWORD, SHOP + "/b") == "tell-nobody"
+    assert refusal(secret("https://id.example", begins=SHOP), PASSWORD, SHOP).code == "action.secret_elsewhere"
+    for begins in ("", "about:blank"):
+        with pytest.raises(MeshError) as caught:
+            secret(begins=begins)
+        assert caught.value.code == "action.secret_elsewhere"
+
+
+@pytest.mark.parametrize("pattern", ["*", "shop.example", "https://shop.example/login", "https://*"])
+def test_what_names_no_site_is_refused(pattern: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        secret(pattern, begins=SHOP)
+    assert caught.value.code == "input.invalid"
+
+
+@pytest.mark.parametrize(
+    ("changes", "own"),
+    [({}, True), ({"caller": "owner"}, True), ({"caller": "agent:shopper"}, False), ({"search": "sea-x"}, False),
+     ({"node": "somebody-else"}, False)],
+)  # fmt: skip
+def test_a_recording_decides_for_which_site_a_secret_is_only_if_the_owner_made_it_here(
+    changes: dict[str, str], own: bool
+) -> None:
+    """Guard: node/sessions/sessions.py, own_start."""
+    steps, _ = sample_steps()
+    session = msgspec.structs.replace(sample_session(steps), **{"caller": "", "search": "", **changes})
+    assert own_start(session, sample_session(steps).node) == (session.start_url if own else "")
+
+
+def test_a_secret_that_was_not_given_is_missing() -> None:
+    assert refusal(secret(SHOP), PASSWORD, SHOP, name="other").code == "action.secret_missing"
+
+
+@pytest.mark.parametrize("text", ["‹secret:word›", "my ‹secret:word›"])
+def test_a_placeholder_in_a_recorded_text_is_typed_as_the_checked_secret_or_not_at_all(text: str) -> None:
+    """Guard: protocol/page/redaction.py, reveal_action."""
+    field = Locator(role="textbox", name="Comment")
+    shown = reveal_action(Fill(target=field, value=text), secret(SHOP))
+    assert shown == Fill(target=field, value=Secret(secret="word") if text.startswith("‹") else text)
+
+
+def test_no_form_of_it_shows_its_value() -> None:
+    given = GivenSecret(value="tell-nobody", origins=(SHOP,))
+    params = OpenParams(url=SHOP, secrets={"word": given})
+    assert "tell-nobody" not in f"{given!r} {given!s} {params!r} {secret(SHOP)!r} {secret(SHOP)!s}"
+
+
+@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("x" * 65, "good-value"), ("a b", "good-value"), ("", "good-value"), ("a", "abc"), ("a", "x" * 4_097)],
+)
+def test_names_and_values_have_bounds(kind: type, name: str, value: str) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert({**CALLS[kind], "secrets": {name: {"value": value}}}, kind)
+    assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_so_many_can_be_given_and_no_more(kind: type) -> None:
+    """Guard: node/verbs/live_params.py, OpenParams. Guard: node/verbs/session.py, _SECRETS."""
+
+    def convert(count: int) -> None:
+        many = {f"n{i}": {"value": f"value-{i}"} for i in range(count)}
+        msgspec.convert({**CALLS[kind], "secrets": many}, kind)
+
+    convert(limits.SECRETS_MAX)
+    with pytest.raises(msgspec.ValidationError):
+        convert(limits.SECRETS_MAX + 1)
+
+
+def test_redaction_prepares_the_forms_of_a_value_once() -> None:
+    made = Secrets({"a": GivenSecret(value="two words", origins=(SHOP,))})
+    assert redact_text("two words, two%20words, two+words", made) == "‹secret:a›, ‹secret:a›, ‹secret:a›"
+    assert made.forms is made.forms

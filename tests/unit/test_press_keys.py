@@ -1,0 +1,60 @@
+"""Which keys a press names, and which of them are never pressed."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import MeshError
+from protocol.page.keys import read_key, require_key
+
+
+@pytest.mark.parametrize(
+    ("key", "modifiers", "name"),
+    [
+        ("Enter", "", "Enter"),
+        ("\n", "", "Enter"),
+        ("ShiftLeft+NumpadEnter", "Shift", "Enter"),
+        ("Control+Shift+A", "Control Shift", "a"),
+        ("ControlOrMeta+KeyC", "Control", "c"),
+        ("Control++", "Control", "+"),
+        ("Numpad0", "", "Insert"),
+        ("é", "", "é"),
+    ],
+)
+def test_every_spelling_of_a_key_is_read_as_the_same_one(key: str, modifiers: str, name: str) -> None:
+    """Guard: protocol/page/keys.py, read_key."""
+    assert read_key(key) == (frozenset(modifiers.split()), name)
+
+
+@pytest.mark.parametrize("key", ["", "Enter+a", "a+b", "Control+", "Copy", "F5", "Shift", "\x00", "Hyper+a"])
+def test_what_names_no_known_key_is_none(key: str) -> None:
+    assert read_key(key) is None
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "Control+C",
+        "Control+KeyV",
+        "Meta+x",
+        "ControlOrMeta+v",
+        "Control+Shift+V",
+        "ControlRight+c",
+        "Control+Insert",
+        "Shift+Insert",
+        "Shift+Delete",
+        "Shift+Numpad0",
+        "Shift+NumpadDecimal",
+        "Alt+Control+c",
+    ],
+)
+def test_keys_of_the_clipboard_are_refused(key: str) -> None:
+    """Guard: protocol/page/keys.py, require_key."""
+    with pytest.raises(MeshError) as caught:
+        require_key(key)
+    assert caught.value.code == "action.clipboard"
+
+
+@pytest.mark.parametrize("key", ["c", "Control+A", "Shift+C", "Insert", "Delete", "Control+Delete", "Enter+a", "Alt+v"])
+def test_other_keys_are_not(key: str) -> None:
+    require_key(key)
