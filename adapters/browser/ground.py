@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from adapters.browser.destinations import Destinations
 from adapters.browser.home import make_home, own_home, remove_abandoned, remove_home
 from adapters.browser.tunnel import Tunnel
 from protocol.errors import MeshError
@@ -16,12 +17,21 @@ from protocol.errors import MeshError
 class Ground:
     """Ends with the browser."""
 
-    def __init__(self, home: Path, lock: FileLock, tunnel: Tunnel | None, tunnel_port: int) -> None:
+    def __init__(
+        self,
+        home: Path,
+        lock: FileLock,
+        tunnel: Tunnel | None,
+        tunnel_port: int,
+        destinations: Destinations | None,
+    ) -> None:
         self.home = home
         self._lock = lock
         self._tunnel = tunnel
         self.tunnel_port = tunnel_port
         """0 for none."""
+        self.destinations = destinations
+        """None without a tunnel: names are resolved elsewhere then, and only addresses that are written out can be judged."""
 
     @classmethod
     async def made(cls, *, tunnel: bool) -> Ground:
@@ -32,13 +42,14 @@ class Ground:
             undo.callback(remove_home, home)
             lock = own_home(home)
             undo.callback(lock.release)
-            opened = Tunnel() if tunnel else None
+            destinations = Destinations() if tunnel else None
+            opened = Tunnel(destinations) if destinations is not None else None
             try:
                 port = await opened.start() if opened is not None else 0
             except OSError as error:
                 raise MeshError("browser.launch", "its way to the network cannot be made", reason="tunnel") from error
             undo.pop_all()
-        return cls(home, lock, opened, port)
+        return cls(home, lock, opened, port, destinations)
 
     def cut(self) -> None:
         """From now on Chromium sends nothing, if its way leads through the tunnel."""

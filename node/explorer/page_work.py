@@ -18,7 +18,6 @@ from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.action import Action, Goto
 from protocol.recording.session import Verdict
 from protocol.search.entry import decode_action
-from protocol.trust.origin import ANY
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
@@ -53,9 +52,9 @@ class PageWork:
                 raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
 
     async def explore(
-        self, replica: Replica, assignment: Assignment, after: AfterIteration, within: tuple[str, ...] = (ANY,)
+        self, replica: Replica, assignment: Assignment, after: AfterIteration, within: tuple[str, ...] | None = None
     ) -> BranchResult:
-        """Work on one lease, contacting only origins of ``within``.
+        """Work on one lease; for a peer, contacting only origins of ``within``.
 
         Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet).
         """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from node.config import PolicyConfig
 from node.live import guard_for
-from node.verbs import OWNER, Caller, CallerKind, called_by
+from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -142,6 +142,31 @@ def test_what_is_allowed_is_what_all_allow(
 ) -> None:
     with called_by(agent(*caller)):
         assert guard_for(PolicyConfig(origins=policy), within=within).origins == left
+
+
+NAMED: Final = ("http://127.0.0.1:8080", "http://169.254.169.254")
+
+
+@pytest.mark.parametrize(
+    ("caller", "policy", "within", "private"),
+    [
+        (OWNER, (), None, ("*",)),
+        (OWNER, NAMED, None, ("*", *NAMED)),
+        (agent(), (), None, ()),
+        (agent("*"), ("*",), None, ()),
+        (agent("https://a.test"), (), None, ("https://a.test",)),
+        (agent(), NAMED, None, NAMED),
+        (NODE, NAMED, ("*",), ("*",)),
+        (NODE, NAMED, NAMED, ("*",)),
+    ],
+    ids=["owner", "owner, named", "agent", "agent, everything", "agent, named", "agent, policy", "peer", "peer, named"],
+)
+def test_an_agent_reaches_private_networks_where_they_are_named_and_a_peer_never_what_no_site_is(
+    caller: Caller, policy: tuple[str, ...], within: tuple[str, ...] | None, private: tuple[str, ...]
+) -> None:
+    """Guard: node/live/policy.py, _private."""
+    with called_by(caller):
+        assert guard_for(PolicyConfig(origins=policy), within=within).private == private
 
 
 def test_nothing_in_common_is_refused_and_never_everything() -> None:
