@@ -105,6 +105,8 @@ NOTICES_PER_PEER_MAX: Final = 64
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+CONTROL_CONNECTIONS_MAX: Final = 256  # of one socket
+CONTROL_CONNECTIONS_PER_USER_MAX: Final = 128  # so that one account keeps no other out
 LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
 CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens that are answered at once
 CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # for each that comes after them
