@@ -14,7 +14,6 @@ from playwright.async_api import Page as PlaywrightPage
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
-from adapters.browser.address import require_web
 from adapters.browser.aria import Node, parse
 from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
@@ -25,6 +24,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Goto, Wait
 from protocol.page.observation import Observation
+from protocol.page.web_address import require_web
 
 _POLL_S: Final = (0.016, 0.032)
 _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer

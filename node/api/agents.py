@@ -309,4 +309,10 @@ _ENDS: Final = frozenset({"agent.busy", "agent.budget", "agent.expired", "contro
 
 def caller_of(agent: AgentRecord) -> Caller:
     """The agent as a caller."""
-    return Caller(kind=CallerKind.AGENT, name=agent.name, scopes=frozenset(agent.scopes), origins=agent.origins)
+    return Caller(
+        kind=CallerKind.AGENT,
+        name=agent.name,
+        scopes=frozenset(agent.scopes),
+        origins=agent.origins,
+        since_ms=agent.created_ms,
+    )

@@ -33,6 +33,7 @@ from protocol.feed import Kind
 from protocol.goal.condition import Condition, check
 from protocol.messages import KIND_SEARCH, Assignment, BranchResult, SearchSpec
 from protocol.page.redaction import redact_url
+from protocol.page.web_address import require_plain
 from protocol.trust.grants import Scope
 from protocol.wire import cbor
 from protocol.wire.line import one_line
@@ -134,10 +135,11 @@ class Explorer:
 
         ``peers``: names; None takes every peer that lets us assign branches there. A caller who may visit some origins only
         searches without peers. Nothing is kept of a search whose start page does not open. search_id: a new id that
-        the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
-        ``search.start_failed``, ``caller.refused``, ``browser.*``.
+        the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``browser.*``,
+        ``condition.invalid``, ``search.start_failed``, ``caller.refused``.
         """
         self._searches.check_open()
+        require_plain(start_url)
         if redact_url(start_url) != start_url:
             told = "every peer of a search is told its start address, and this one holds what looks like a secret"
             raise MeshError("input.invalid", told)
@@ -182,16 +184,14 @@ class Explorer:
         """Follow a running search, or take up one that stopped: for ``seconds`` from now, or, if 0, for what it had left.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
-        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (peers take part and
-        know nothing of the caller's origins; or the owner has stopped it here).
+        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (it is not the agent's own;
+        or peers take part and know nothing of the caller's origins).
         """
         self._searches.check_open()
-        found = await self._record(search_id)
+        found = _owned(await self._record(search_id))
         if current_caller().origins and len(self._searches.spec_of(found.spec).participants) > 1:
             raise MeshError("caller.refused", "the search has peers, which know nothing of your origins")
         if found.coordinator != self._witness.node:
-            if current_caller().kind is not CallerKind.OWNER:
-                raise MeshError("caller.refused", "the owner has stopped this search of a peer, and only he lifts that")
             return await self._searches.readmit(found)
         if found.status == "done":
             return found
@@ -214,9 +214,9 @@ class Explorer:
         """End a search without a result; peers that work for it are told.
 
         In a search of a peer this node takes no part any more, until ``resume``: its coordinator cannot lift that.
-        Errors: ``input.not_found``.
+        Errors: ``input.not_found``, ``caller.refused`` (it is not the agent's own).
         """
-        found = await self._record(search_id)
+        found = _owned(await self._record(search_id))
         if found.coordinator != self._witness.node:
             return await self._searches.decline(found)
         search = self._searches.get(found.id)
@@ -427,6 +427,14 @@ def _for_whom() -> Caller:
     """For whom a search runs: who calls now, or, when the node itself goes on with it after a restart, its owner."""
     caller = current_caller()
     return caller if caller.kind is not CallerKind.NODE else THE_OWNER
+
+
+def _owned(found: SearchRecord) -> SearchRecord:
+    """``found``, if the caller may end it and take it up. Errors: ``caller.refused``."""
+    if not current_caller().owns(found.caller, None if found.status == "running" else found.created_ms):
+        told = "an agent stops and resumes the searches that it has run itself; this one is for its owner"
+        raise MeshError("caller.refused", told, caller=str(current_caller()))
+    return found
 
 
 def _alone(peers: list[str] | None) -> list[str] | None:

@@ -176,7 +176,7 @@ class LiveSessions:
         record = session.record if session else await self._store.live(live_id)
         caller = current_caller()
         # Somebody else's is not even said to exist.
-        if record is None or (caller.kind is not CallerKind.OWNER and record.caller != str(caller)):
+        if record is None or not caller.owns(record.caller, record.opened_ms if record.reason else None):
             raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
         return record
 
@@ -189,7 +189,8 @@ class LiveSessions:
         caller = current_caller()
         whose = "" if caller.kind is CallerKind.OWNER else str(caller)
         found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
-        return [self.summary(record) for record in found]
+        own = [each for each in found if caller.owns(each.caller, each.opened_ms if each.reason else None)]
+        return [self.summary(record) for record in own]
 
     def summary(self, record: LiveRecord) -> LiveSummary:
         """``record`` in numbers; while it is open, as it is now."""

@@ -18,7 +18,7 @@ from node.verbs import current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.page.action import Action, describe
+from protocol.page.action import Action, Goto, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -29,6 +29,7 @@ from protocol.page.redaction import (
     secrets_named,
     without_value,
 )
+from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.replay import verdict
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
@@ -132,10 +133,14 @@ class Recorder:
     async def perform(self, action: Action, arrival: Arrival | None = None) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
 
-        In order: a free step index; the action (``Driver.act``); the page it led to; snapshot, screenshot, step. Errors:
-        ``input.too_large``, those of ``Driver.act``, ``action.arrival_differs``. All but the first are recorded before they are
-        raised.
+        In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
+        snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
+        ``action.arrival_differs``. All but the first two are recorded before they are raised.
         """
+        if isinstance(action, Goto):
+            require_plain(
+                action.url
+            )  # not recorded: the recording would name another site than the browser was sent to
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
         started_ms = self.elapsed_ms
@@ -218,7 +223,8 @@ class Recorder:
         )
 
     async def begin(self) -> None:
-        """Allocate the container, before anything happens on the page."""
+        """Allocate the container, before anything happens on the page. Errors: ``browser.scheme`` (of the start address)."""
+        require_plain(self._plan.start_url)
         await self._store.put_session(self.session)
 
     async def commit(self) -> Session:

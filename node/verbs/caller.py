@@ -40,6 +40,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent or a schedule was granted, from ``SCOPES``. The owner needs none."""
     origins: tuple[str, ...] = ()
     """The only origins that the caller may have a browser visit; empty for all that the configuration allows."""
+    since_ms: int = 0
+    """When an agent was made. What was done under its name before, an agent did that was removed since."""
 
     def __str__(self) -> str:
         if self.kind is CallerKind.OWNER:
@@ -50,6 +52,16 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
             return self.name  # a node id says by its form what it is
         return f"{self.kind.value}:{self.name}"
 
+    def owns(self, caller: str, at_ms: int | None) -> bool:
+        """Whether what ``caller`` (the ``str`` of one) began at ``at_ms`` is for this caller to use and to end.
+
+        The owner's is everything; an agent's is its own, and not what one did that had its name before. at_ms: None for what
+        ends with its caller and has not ended: nobody had the name before.
+        """
+        if self.kind in (CallerKind.OWNER, CallerKind.NODE):
+            return True
+        return caller == str(self) and (at_ms is None or at_ms >= self.since_ms)
+
 
 OWNER: Final = Caller(kind=CallerKind.OWNER)
 NODE: Final = Caller(kind=CallerKind.NODE)
@@ -59,7 +71,7 @@ SCOPES: Final = {
     "record": "record sessions from action files",
     "replay": "replay recorded sessions",
     "live": "open live browser sessions and act in them",
-    "explore": "run, resume and stop searches",
+    "explore": "run searches, and stop and resume its own",
 }
 """What an agent or a schedule can be granted, and what each allows."""
 

@@ -12,7 +12,6 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from adapters.browser.address import require_web
 from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import BrowserState, Outcome
@@ -20,6 +19,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element, Observation, truncate
+from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy, judge_request
 

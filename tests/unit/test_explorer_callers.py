@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from node.config import PolicyConfig
@@ -66,7 +67,8 @@ async def test_who_may_visit_some_origins_only_searches_without_peers() -> None:
 async def test_who_may_visit_some_origins_only_takes_up_no_search_with_peers() -> None:
     """Guard: node/explorer/explorer.py, Explorer.resume."""
     async with memory_mesh("anna", "bruno") as (anna, _):
-        task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        with called_by(agent()):
+            task = asyncio.create_task(anna.run(NEVER, seconds=400))
         search = await search_of(anna)
         await anna.explorer.stop(search)
         await task
@@ -110,8 +112,36 @@ async def test_what_an_agent_has_run_is_not_taken_up_by_itself_after_a_restart()
         assert anna.explorer.running == 0
 
 
+async def test_an_agent_ends_and_takes_up_its_own_searches_only() -> None:
+    """Guard: node/explorer/explorer.py, _owned. Guard: node/verbs/caller.py, Caller.owns."""
+    async with memory_mesh("anna") as (anna,):
+        task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        search = await search_of(anna)
+        for act in (anna.explorer.stop(search), anna.explorer.resume(search, seconds=9, tell=lambda event: None)):
+            with called_by(agent()), pytest.raises(MeshError) as refused:
+                await act
+            assert refused.value.code == "caller.refused"
+        assert await has_status(anna, search, "running")
+        await anna.explorer.stop(search)
+        assert (await task).caller == "owner"
+        await anna.store.remove_search(search)
+        with called_by(agent()):
+            task = asyncio.create_task(anna.run(NEVER, seconds=400))
+            search = await search_of(anna)
+            assert (await anna.explorer.stop(search)).status == "stopped"
+            await task
+        found = await anna.store.search(search)
+        assert found is not None
+        later = msgspec.structs.replace(agent(), since_ms=found.created_ms + 1)
+        with called_by(later), pytest.raises(MeshError) as refused:
+            await anna.explorer.resume(search, seconds=9, tell=lambda event: None)
+        assert refused.value.code == "caller.refused", "one that had this name before ran it"
+        with called_by(agent()):
+            await anna.explorer.resume(search, seconds=1, tell=lambda event: None)
+
+
 async def test_only_the_owner_lifts_that_the_owner_left_a_search_of_a_peer() -> None:
-    """Guard: node/explorer/explorer.py, Explorer.resume."""
+    """Guard: node/explorer/explorer.py, _owned."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         task = asyncio.create_task(anna.run(NEVER, seconds=400))
         search = await search_of(bruno)
