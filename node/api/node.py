@@ -108,6 +108,8 @@ class Node:
             params = msgspec.json.decode(body, type=verb.takes)
         except msgspec.DecodeError as error:
             raise MeshError("input.invalid", str(error)[:200]) from error
+        except RecursionError:
+            raise MeshError("input.invalid", "the parameters are nested too deeply") from None
         if caller.kind is not CallerKind.OWNER and (field := verb.for_owner(params)):
             raise MeshError("caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller))
         return verb, run, params

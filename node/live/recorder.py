@@ -14,7 +14,7 @@ from adapters.ports import ArtefactRecord, Clock, Outcome, Page, Store
 from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
-from node.verbs import current_caller
+from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
@@ -87,6 +87,7 @@ class Recorder:
         self._began_ms = clock.now_ms()
         self._blob_sizes: dict[bytes, int] = {}
         self._names: set[str] = set()
+        self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
         self.steps: list[Step] = []
         self.session = Session(
@@ -94,7 +95,7 @@ class Recorder:
             node=signer.node,
             created_ms=self._began_ms,
             title=redact_text(plan.title, plan.secrets),
-            start_url=redact_address(plan.start_url, plan.secrets),
+            start_url=self._address(plan.start_url),
             profile=plan.profile,
             browser=plan.browser,
             verdict=Verdict.OPEN,
@@ -102,7 +103,7 @@ class Recorder:
             duration_ms=0,
             parent=plan.parent,
             search=plan.search,
-            caller=plan.caller or str(current_caller()),
+            caller=self._caller,
         )
 
     @property
@@ -159,6 +160,8 @@ class Recorder:
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
         performed = redact_action(prepared.action if prepared else action, secrets)
+        if isinstance(action, Goto):
+            performed = Goto(url=self._address(action.url))
         if error:
             # What was typed may be a password that was refused, and a replay does not drive failed steps anyway.
             performed = without_value(performed)
@@ -168,7 +171,7 @@ class Recorder:
             index=len(self.steps) + 1,
             action=performed,
             ok=not error,
-            url=redact_address(page.url, secrets) if page else "",
+            url=self._address(page.url) if page else "",
             title=redact_text(page.title, secrets) if page else "",
             state=page.state if page else bytes(16),
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
@@ -186,6 +189,10 @@ class Recorder:
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
+
+    def _address(self, url: str) -> str:
+        agent = self._caller.startswith(f"{CallerKind.AGENT}:")
+        return redact_address(url, self._plan.secrets, with_path=not agent)
 
     def _note_secrets(self, step: Step, snapshot: bytes) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
