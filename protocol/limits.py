@@ -137,6 +137,7 @@ ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
 YAML_DEPTH_MAX: Final = 8
 YAML_NODES_MAX: Final = 16_000
+TITLE_CHARS_MAX: Final = 1_000  # of a page, and of a recording
 URL_CHARS_MAX: Final = 4_096
 LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB

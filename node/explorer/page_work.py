@@ -72,20 +72,18 @@ class PageWork:
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
-        plan = Recording(
-            title=spec.goal,
-            start_url=spec.start_url,
-            profile=spec.profile,
-            browser=await self._browsers.info(),
-            gate=self._gate,
-            search=spec.id,
-        )
-        async with (
-            self._browsers.page(spec.profile, guard_for(self._config.policy), wait_s=_CLAIM_WAIT_S) as page,
-            record(self._store, page, self._clock, self._witness, plan) as recorder,
-        ):
-            for action in actions:
-                outcome = await recorder.perform(action)
+        async with self._browsers.page(spec.profile, guard_for(self._config.policy), wait_s=_CLAIM_WAIT_S) as page:
+            plan = Recording(
+                title=spec.goal,
+                start_url=spec.start_url,
+                profile=spec.profile,
+                browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
+                gate=self._gate,
+                search=spec.id,
+            )
+            async with record(self._store, page, self._clock, self._witness, plan) as recorder:
+                for action in actions:
+                    outcome = await recorder.perform(action)
         if not holds(spec.condition, outcome.observation) or recorder.session.verdict is not Verdict.PASS:
             return None
         return Verified(session=recorder.session.id, path=path, claimed_by=peer)

@@ -128,7 +128,7 @@ class LiveSessions:
     async def _opened(self, params: OpenParams, profile: Profile, caller: str, meter: Meter) -> LiveSession:
         report = self._witness.trail.gate
         recording = Recording(
-            title=params.title or redact_url(params.url),
+            title=params.title or redact_url(params.url)[: limits.TITLE_CHARS_MAX],
             start_url=params.url,
             profile=profile,
             browser=await self._browsers.info(),

@@ -74,15 +74,6 @@ class Sessions:
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
-        plan = Recording(
-            title=file.title,
-            start_url=file.start_url,
-            profile=file.profile,
-            browser=await self._browsers.info(),
-            secrets=secrets,
-            gate=self._gate(approve_class),
-        )
-
         taken: list[Step] = []
 
         def on_step(step: Step) -> None:
@@ -93,6 +84,14 @@ class Sessions:
         for note in file.notes:
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
+            plan = Recording(
+                title=file.title,
+                start_url=file.start_url,
+                profile=file.profile,
+                browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
+                secrets=secrets,
+                gate=self._gate(approve_class),
+            )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
@@ -124,13 +123,6 @@ class Sessions:
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
-            plan = ReplayPlan(
-                browser=await self._browsers.info(),
-                secrets=secrets,
-                gate=self._gate(approve_class),
-                base_url=base_url,
-                on_mismatch=on_mismatch,
-            )
             total = len(recorded.steps)
 
             def on_step(match: StepMatch) -> None:
@@ -138,6 +130,13 @@ class Sessions:
                 tell({"step": match.index, "of": total, **seen})
 
             async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
+                plan = ReplayPlan(
+                    browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
+                    secrets=secrets,
+                    gate=self._gate(approve_class),
+                    base_url=base_url,
+                    on_mismatch=on_mismatch,
+                )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
                 lambda news: self._store.put_artefact(done.artefact, news=news),
