@@ -23,7 +23,7 @@ from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
-from node.verbs import Tell
+from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.errors import MeshError
@@ -33,6 +33,7 @@ from protocol.page.action import Extract, describe
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.trust.origin import fits, origin_of
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -189,8 +190,10 @@ class Sessions:
     # --- looking -----------------------------------------------------------------------------------------------------
 
     async def sessions(self, text: str, limit: int) -> list[Session]:
-        """Newest first."""
-        return [await self._as_it_is(session) for session in await self._store.sessions(text=text, limit=limit)]
+        """Newest first, those that the caller may see."""
+        agent = current_caller().kind is CallerKind.AGENT
+        stored = await self._store.sessions(text=text, limit=_ALL if agent else limit)
+        return [await self._as_it_is(session) for session in stored if _visible(session)][:limit]
 
     async def _as_it_is(self, session: Session) -> Session:
         """An open session with the steps that are stored; if no recording runs, as the interrupted one it is."""
@@ -243,7 +246,7 @@ class Sessions:
 
     async def _session(self, session_id: str) -> Session:
         session = await find_stored("ses", session_id, self._store.session, self._all)
-        if session is None:
+        if session is None or not _visible(session):
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return await self._as_it_is(session)
 
@@ -352,6 +355,18 @@ class Sessions:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
+
+
+def _visible(session: Session) -> bool:
+    """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and with origins only
+    those of others that began at one of them.
+    """
+    caller = current_caller()
+    if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
+        return True
+    if session.verdict is Verdict.OPEN:
+        return False
+    return not caller.origins or fits(caller.origins, origin_of(session.start_url))
 
 
 def _field(payload: bytes, name: str) -> Any:
