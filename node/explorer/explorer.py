@@ -133,9 +133,9 @@ class Explorer:
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
-        ``peers``: names; None takes every peer that lets us assign branches there. A caller who may visit some origins only
-        searches without peers. Nothing is kept of a search whose start page does not open. search_id: a new id that
-        the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``browser.*``,
+        ``peers``: names; None takes every peer that lets us assign branches there, and for an agent none. A caller who may visit
+        some origins only searches without peers. Nothing is kept of a search whose start page does not open. search_id: a new
+        id that the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``browser.*``,
         ``condition.invalid``, ``search.start_failed``, ``caller.refused``.
         """
         self._searches.check_open()
@@ -438,9 +438,14 @@ def _owned(found: SearchRecord) -> SearchRecord:
 
 
 def _alone(peers: list[str] | None) -> list[str] | None:
-    """``peers``, or nobody for a caller who may visit some origins only: no peer would know of them. Errors: ``caller.refused``."""
-    if not current_caller().origins:
-        return peers
+    """``peers``; nobody for a caller who may visit some origins only, and nobody by default for an agent.
+
+    No peer would know of the origins. And peers work in browsers of their own, whose time counts in no budget: an agent names
+    those that it means. Errors: ``caller.refused``.
+    """
+    caller = current_caller()
+    if not caller.origins:
+        return peers if peers is not None or caller.kind is not CallerKind.AGENT else []
     if peers:
         raise MeshError("caller.refused", "peers know nothing of your origins: search without them")
     return []

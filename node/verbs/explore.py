@@ -34,7 +34,7 @@ class RunParams(Params, frozen=True, kw_only=True):
     peers: Annotated[
         list[str] | None,
         option(
-            "Explore with this peer. Repeat for more.  [default: every peer that lets us assign branches]",
+            "Explore with this peer. Repeat for more.  [default: every peer that lets us assign branches; for an agent none]",
             flag="--peer",
             metavar="NAME",
         ),

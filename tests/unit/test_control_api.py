@@ -245,7 +245,12 @@ async def test_what_is_no_socket_is_not_replaced_by_one_and_the_error_says_what_
     path.parent.mkdir()
     kept = tmp_path / "kept"
     kept.write_text("mine")
-    {"directory": path.mkdir, "file": lambda: path.write_text("mine"), "link": lambda: path.symlink_to(kept)}[kind]()
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "file":
+        path.write_text("mine")
+    else:
+        path.symlink_to(kept)
     server = serving(tmp_path, Verbs())
     try:
         with pytest.raises(MeshError) as refused:

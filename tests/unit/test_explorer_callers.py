@@ -26,7 +26,7 @@ def agent(*origins: str, name: str = "helper") -> Caller:
 async def test_a_search_and_its_leases_name_who_asked_on_either_side() -> None:
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         with called_by(agent()):
-            task = asyncio.create_task(anna.run(NEVER, seconds=400))
+            task = asyncio.create_task(anna.run(NEVER, seconds=400, peers=["bruno"]))
         search = await search_of(anna)
         await until(lambda: leases_of(bruno, search, bruno), "a lease at the worker")
         await anna.explorer.stop(search)
@@ -68,13 +68,23 @@ async def test_who_may_visit_some_origins_only_takes_up_no_search_with_peers() -
     """Guard: node/explorer/explorer.py, Explorer.resume."""
     async with memory_mesh("anna", "bruno") as (anna, _):
         with called_by(agent()):
-            task = asyncio.create_task(anna.run(NEVER, seconds=400))
+            task = asyncio.create_task(anna.run(NEVER, seconds=400, peers=["bruno"]))
         search = await search_of(anna)
         await anna.explorer.stop(search)
         await task
         with called_by(agent(ORIGIN)), pytest.raises(MeshError) as refused:
             await anna.explorer.resume(search, seconds=10, tell=lambda event: None)
         assert refused.value.code == "caller.refused"
+
+
+async def test_an_agent_takes_the_peers_that_it_names_and_nobody_by_default() -> None:
+    """Guard: node/explorer/explorer.py, _alone."""
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        with called_by(agent()):
+            assert (await anna.run(FOUND)).status == "done"
+        assert await bruno.store.searches() == []
+        assert (await anna.run(FOUND)).status == "done"
+        assert len(await bruno.store.searches()) == 1, "the owner takes every peer"
 
 
 async def test_every_page_of_a_search_keeps_to_the_origins_of_its_agent() -> None:
