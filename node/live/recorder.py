@@ -139,9 +139,8 @@ class Recorder:
         ``action.arrival_differs``. All but the first two are recorded before they are raised.
         """
         if isinstance(action, Goto):
-            require_plain(
-                action.url
-            )  # not recorded: the recording would name another site than the browser was sent to
+            # Not recorded: the recording would name another site than the browser was sent to.
+            require_plain(action.url)
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
         started_ms = self.elapsed_ms
