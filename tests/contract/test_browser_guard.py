@@ -334,9 +334,11 @@ async def test_a_frame_that_no_browser_loads_does_not_keep_the_page_from_being_r
     """Guard: adapters/browser/page.py, ChromiumPage._snapshot."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     frames = "".join(f"<iframe src='{address}'></iframe>" for address in REFUSED_FRAMES)
-    observation = await shown(page, site, f"<p>Words</p>{frames}<a href=/popup.html>Go</a>")
-    assert "Words" in observation.text
-    (link,) = [element for element in observation.elements if element.role == "link"]
-    outcome = await page.perform(Click(target=Locator()), ref=link.ref)
-    assert outcome.observation.title == "Beside"
+    titles: list[str] = []
+    with contextlib.suppress(MeshError):
+        observation = await shown(page, site, f"<title>Framed</title>{frames}<a href=/popup.html>Go</a>")
+        titles.append(observation.title)
+        (link,) = [element for element in observation.elements if element.role == "link"]
+        titles.append((await page.perform(Click(target=Locator()), ref=link.ref)).observation.title)
+    assert titles == ["Framed", "Beside"]
     await page.close()
