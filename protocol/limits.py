@@ -105,6 +105,8 @@ NOTICES_PER_PEER_MAX: Final = 64
 # Control API
 CONTROL_BODY_BYTES_MAX: Final = 1 * MIB
 CONTROL_TOKEN_BYTES: Final = 32
+CONTROL_CONNECTIONS_MAX: Final = 256  # of one socket
+CONTROL_CONNECTIONS_PER_USER_MAX: Final = 128  # so that one account keeps no other out
 LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
 CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens within a minute that are answered without delay
 CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # delay of each further one
@@ -140,6 +142,7 @@ ACTION_FILE_BYTES_MAX: Final = 1 * MIB
 CONFIG_CHARS_MAX: Final = 64 * KIB
 YAML_DEPTH_MAX: Final = 8
 YAML_NODES_MAX: Final = 16_000
+TITLE_CHARS_MAX: Final = 1_000  # of a page, and of a recording
 URL_CHARS_MAX: Final = 4_096
 LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB

@@ -276,13 +276,15 @@ class MemoryNode:
         """Its copy of a search."""
         return (await self.explorer.view(search_id))[3]
 
-    async def run(self, condition: Condition = FOUND, *, seconds: int = 4_000, tell: Any = None) -> Any:
-        """Coordinate a search with every peer that lets it."""
+    async def run(
+        self, condition: Condition = FOUND, *, seconds: int = 4_000, tell: Any = None, peers: list[str] | None = None
+    ) -> Any:
+        """Coordinate a search with ``peers``, or every peer that lets it."""
         return await self.explorer.run(
             goal="find the page",
             start_url=f"{ORIGIN}/",
             condition=condition,
-            peers=None,
+            peers=peers,
             seconds=seconds,
             seed=7,
             tell=tell or (lambda event: None),

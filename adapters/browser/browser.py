@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Playwright, async_play
 
 from adapters.browser.activity import Activity
 from adapters.browser.context import ChromiumContext
+from adapters.browser.destinations import Destinations
 from adapters.browser.faults import translated
 from adapters.browser.ground import Ground
 from adapters.browser.judge import BrowserJudge
@@ -38,6 +39,7 @@ class ChromiumBrowser:
     ) -> None:
         """judge: of every request of the browser; None if it is somebody else's too. ground: what ends with it."""
         self._ground = ground
+        self._destinations = Destinations() if ground is None else ground.destinations
         self._closing: asyncio.Task[None] | None = None
         self._driver = driver
         self._browser = browser
@@ -97,7 +99,7 @@ class ChromiumBrowser:
             self._life.spawn(_closed(making))  # the driver would create it even after a cancel
             raise
         life = Activity()
-        context = ChromiumContext(made, policy, self._judge, life)
+        context = ChromiumContext(made, policy, self._judge, life, self._destinations)
         self._contexts[life] = context
         life.gone.add_done_callback(lambda _: self._contexts.pop(life))
         try:

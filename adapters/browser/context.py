@@ -10,6 +10,7 @@ from typing import Final
 from playwright.async_api import BrowserContext, CDPSession, Page
 
 from adapters.browser.activity import Activity
+from adapters.browser.destinations import Destinations
 from adapters.browser.judge import BrowserJudge
 from adapters.browser.network import NetworkGuard
 from adapters.browser.page import ChromiumPage, blank
@@ -27,11 +28,20 @@ class ChromiumContext:
     """``adapters.ports.Context`` on a Playwright context."""
 
     def __init__(
-        self, context: BrowserContext, policy: GuardPolicy, judge: BrowserJudge | None, life: Activity
+        self,
+        context: BrowserContext,
+        policy: GuardPolicy,
+        judge: BrowserJudge | None,
+        life: Activity,
+        destinations: Destinations | None,
     ) -> None:
-        """judge: of every request of the browser; None if it is somebody else's too. life: ends with the context."""
+        """judge: of every request of the browser; None if it is somebody else's too. life: ends with the context.
+
+        destinations: where names lead; None if the configuration has the browser resolve them by rules of its own.
+        """
         self._context = context
         self._policy = policy
+        self._destinations = destinations
         self._judge = judge
         self._routing = Routing(context) if judge is None else None
         self._life = life
@@ -42,7 +52,7 @@ class ChromiumContext:
 
     async def start(self) -> None:
         """Judge from now on; there must be no page yet."""
-        await NetworkGuard(self._policy, self._life).watch_sockets(self._context)
+        await NetworkGuard(self._policy, self._life, self._destinations).watch_sockets(self._context)
         if self._routing is not None:
             await self._routing.start()
         self._context.on("page", self._window)
@@ -84,7 +94,7 @@ class ChromiumContext:
             return driven
 
     async def _admit(self, page: Page, activity: Activity) -> ChromiumPage:
-        guard = NetworkGuard(self._policy, activity)
+        guard = NetworkGuard(self._policy, activity, self._destinations)
         session: CDPSession
         _, session = await asyncio.gather(guard.watch_sockets(page), self._context.new_cdp_session(page))
         if self._routing is not None:

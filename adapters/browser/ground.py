@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from adapters.browser.destinations import Destinations
 from adapters.browser.profile_directory import (
     lock_profile_directory,
     make_profile_directory,
@@ -21,12 +22,21 @@ from protocol.errors import MeshError
 class Ground:
     """Ends with the browser."""
 
-    def __init__(self, profile_directory: Path, lock: FileLock, tunnel: Tunnel | None, tunnel_port: int) -> None:
+    def __init__(
+        self,
+        profile_directory: Path,
+        lock: FileLock,
+        tunnel: Tunnel | None,
+        tunnel_port: int,
+        destinations: Destinations | None,
+    ) -> None:
         self.profile_directory = profile_directory
         self._lock = lock
         self._tunnel = tunnel
         self.tunnel_port = tunnel_port
         """0 for none."""
+        self.destinations = destinations
+        """None without a tunnel: names are resolved elsewhere then, and only addresses that are written out can be judged."""
 
     @classmethod
     async def made(cls, *, tunnel: bool) -> Ground:
@@ -37,7 +47,8 @@ class Ground:
             undo.callback(remove_profile_directory, profile_directory)
             lock = lock_profile_directory(profile_directory)
             undo.callback(lock.release)
-            opened = Tunnel() if tunnel else None
+            destinations = Destinations() if tunnel else None
+            opened = Tunnel(destinations) if destinations is not None else None
             try:
                 port = await opened.start() if opened is not None else 0
             except OSError as error:
@@ -45,7 +56,7 @@ class Ground:
                     "browser.launch", "its tunnel to the network cannot be opened", reason="tunnel"
                 ) from error
             undo.pop_all()
-        return cls(profile_directory, lock, opened, port)
+        return cls(profile_directory, lock, opened, port, destinations)
 
     def cut(self) -> None:
         """From now on Chromium sends nothing, if its way leads through the tunnel."""

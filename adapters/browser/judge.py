@@ -81,8 +81,11 @@ class BrowserJudge:
     async def _judge(self, event: Mapping[str, Any]) -> None:
         try:
             permit = await self._permits(event)
-            if permit and event["frameId"] not in self._shared:
-                await self._frames[event["frameId"]].lets_paused(event)
+            if permit:
+                guard = self._frames[event["frameId"]]
+                permit = await guard.reaches(event["request"]["method"], event["request"]["url"])
+                if permit and event["frameId"] not in self._shared:
+                    await guard.lets_paused(event)
         except Exception:  # after any error: a request without a decision would block its page for ever
             permit = False
         with contextlib.suppress(PlaywrightError):  # the page or the browser has gone, so no decision is needed

@@ -15,6 +15,7 @@ from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRout
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
+from adapters.browser.destinations import Destinations
 from protocol.risk.classes import GuardPolicy, judge_request
 
 _BLOCKED_MAX: Final = 200
@@ -39,9 +40,11 @@ def announced_by(method: str, headers: Mapping[str, str]) -> str:
 class NetworkGuard:
     """Judges the requests of one page under the policy of its context."""
 
-    def __init__(self, policy: GuardPolicy, activity: Activity) -> None:
+    def __init__(self, policy: GuardPolicy, activity: Activity, destinations: Destinations | None) -> None:
+        """destinations: where names lead; None if the configuration has the browser resolve them by rules of its own."""
         self._policy = policy
         self._activity = activity
+        self._destinations = destinations
         self._blocked: list[str] = []
         self._pop_ups: dict[str, str] = {}
 
@@ -63,6 +66,13 @@ class NetworkGuard:
     ) -> bool:
         """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
         if judge_request(method, url, kind, is_navigation, body, self._policy, announced=announced) is None:
+            return True
+        self._refuse(method, url)
+        return False
+
+    async def reaches(self, method: str, url: str) -> bool:
+        """Whether a permitted request may go where its address leads; one that may not is reported."""
+        if self._destinations is None or await self._destinations.admits(url, self._policy):
             return True
         self._refuse(method, url)
         return False
@@ -100,7 +110,8 @@ class NetworkGuard:
     async def _socket(self, socket: WebSocketRoute) -> None:
         """Sockets carry what no rule can judge message by message: a read-only context has none."""
         web_url = "http" + socket.url.removeprefix("ws")
-        if not self._policy.read_only and judge_request("GET", web_url, "websocket", False, None, self._policy) is None:
+        refused = self._policy.read_only or judge_request("GET", web_url, "websocket", False, None, self._policy)
+        if not refused and await self.reaches("WS", web_url):
             socket.connect_to_server()
             return
         self._refuse("WS", socket.url)

@@ -11,10 +11,10 @@ from typing import Any, Final
 from playwright.async_api import CDPSession
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page as PlaywrightPage
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
-from adapters.browser.address import require_web
 from adapters.browser.aria import Node, parse
 from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
@@ -26,10 +26,12 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Goto, Wait
 from protocol.page.observation import Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.web_address import require_web
 
 _POLL_S: Final = (0.016, 0.032)
 _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
-_CLOBBERED_TIMEOUT_MS: Final = 1_000  # for a page that already failed to answer once
+_CLOBBERED_TIMEOUT_MS: Final = 1_000  # asked of a page that did not answer in time already
+_EMPTY_FRAME_MS: Final = 1_500  # for a snapshot in which a frame without a document will be missing
 _REFS_ASKED_MAX: Final = 200  # controls of frames out of reach, asked one by one
 _SNAPSHOT_ATTEMPTS: Final = 3
 _BLANK_TIMEOUT_MS: Final = 1_000
@@ -102,7 +104,7 @@ class ChromiumPage:
                 # A snapshot taken while one document replaces another is retried by Playwright only after a second.
                 await self._activity.changed(limits.NAVIGATION_TIMEOUT_MS / 1000)
             serial = self._activity.serial
-            snapshot = await self._page.aria_snapshot(mode="ai")
+            snapshot = await self._snapshot()
             facts, roots = await asyncio.gather(self._worlds.facts(), _parsed(snapshot))
             missing = [ref for ref in wanted_refs(roots) if ref not in facts.traits]
             if missing and self._activity.serial != serial and attempt + 1 < _SNAPSHOT_ATTEMPTS:
@@ -113,6 +115,17 @@ class ChromiumPage:
             break
         mask = masker(self._secrets, sorted(facts.passwords))
         return assemble(roots, facts, url=self._page.url, title=facts.title, mask=mask)
+
+    async def _snapshot(self) -> str:
+        """Playwright's snapshot of the page.
+
+        A frame that Chromium refuses to load (``file:`` in a web page) stays without an address and without a document.
+        Playwright waits for it until the time is over, and then gives the rest of the page.
+        """
+        if any(not frame.url for frame in self._page.frames):
+            with contextlib.suppress(PlaywrightTimeoutError):  # the rest took longer: it gets its time
+                return await self._page.aria_snapshot(mode="ai", timeout=_EMPTY_FRAME_MS)
+        return await self._page.aria_snapshot(mode="ai", timeout=limits.STEP_TIMEOUT_MS)
 
     async def _ask(self, refs: list[str], facts: Facts) -> None:
         """The traits of single elements: those of frames whose isolated world is in another process."""

@@ -42,6 +42,7 @@ class Routing:
     async def _watch_redirects(self, session: CDPSession, guard: NetworkGuard, activity: Activity) -> None:
         async def judge(event: Mapping[str, Any]) -> None:
             permit = permitted(event, guard)
+            permit = permit and await guard.reaches(event["request"]["method"], event["request"]["url"])
             if permit and "redirectedRequestId" in event:  # routing has seen the first hop
                 await guard.lets_paused(event)
             await answer(session, event, permit)
@@ -60,7 +61,7 @@ class Routing:
                 if navigation:
                     guard.pop_up(request.method, request.url)
                 await route.abort("aborted")
-            elif self._permits(request, guard):
+            elif self._permits(request, guard) and await guard.reaches(request.method, request.url):
                 await guard.lets(request.method, request.url.partition("#")[0], request.resource_type)
                 await route.continue_()
             else:

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from adapters.browser.address import require_web
 from adapters.ports import BrowserState
 from protocol import limits
 from protocol.errors import MeshError
+from protocol.page.web_address import require_web
 
 
 class _Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,6 +1,7 @@
 """A SOCKS5 proxy (RFC 1928) on loopback: the only network connection of a launched Chromium. It forwards bytes unchanged.
 
-It judges nothing: that is done before, request by request (``judge.BrowserJudge``). It is there because of what Chromium
+Requests are judged before, one by one (``judge.BrowserJudge``). What is left to the tunnel is that a connection goes to no
+other place than was judged: it resolves names itself (``destinations.Destinations``). And it is there because of what Chromium
 does where it connects by itself: datagrams of a WebTransport, which no interception sees, are refused behind a proxy. And
 because it can be cut: from then on nothing is sent, whatever Chromium still wants.
 """
@@ -13,6 +14,9 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Final, cast
 
+from aiohappyeyeballs import start_connection
+
+from adapters.browser.destinations import Destinations
 from protocol import limits
 
 _VERSION: Final = 5
@@ -24,7 +28,8 @@ _OPEN: Final = b"\x05\x00\x00\x01" + bytes(6)
 class Tunnel:
     """Connects where it is asked to."""
 
-    def __init__(self) -> None:
+    def __init__(self, destinations: Destinations) -> None:
+        self._destinations = destinations
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.Transport] = set()
@@ -59,7 +64,9 @@ class Tunnel:
             loop = asyncio.get_running_loop()
             try:
                 async with asyncio.timeout(limits.NAVIGATION_TIMEOUT_MS / 1000):
-                    there, _ = await loop.create_connection(lambda: outward, *wanted, happy_eyeballs_delay=0.25)
+                    ways = await self._destinations.ways(*wanted)
+                    connected = await start_connection(ways, happy_eyeballs_delay=0.25)
+                    there, _ = await loop.create_connection(lambda: outward, sock=connected)
             except (OSError, TimeoutError, UnicodeError):  # UnicodeError: a malformed host name
                 writer.write(_UNREACHABLE)
                 return

@@ -99,7 +99,7 @@ def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask:
     lines = builder.lines()
     observation = Observation(
         url=cleaned(url),
-        title=cleaned(title),
+        title=cleaned(title)[: limits.TITLE_CHARS_MAX],
         text=truncate("\n".join(lines)),
         elements=tuple(elements),
         lines=builder.places(len(lines)),

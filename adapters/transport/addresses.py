@@ -5,14 +5,10 @@ A resolver hook is too early and not enough: it never sees an address that is wr
 
 from __future__ import annotations
 
-import ipaddress
 import socket
-from typing import Any, Final
+from typing import Any
 
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("100.100.100.200")})
-"""Cloud metadata services outside the link-local range."""
-_THIS_NETWORK: Final = ipaddress.IPv4Network("0.0.0.0/8")
+from protocol.wire.destination import Place, place_of
 
 
 class ForbiddenAddressError(OSError):
@@ -25,22 +21,8 @@ def check_destination(host: str) -> None:
 
     host: an IP address as text. Errors: ``ForbiddenAddressError``.
     """
-    address = _embedded(ipaddress.ip_address(host.partition("%")[0]))
-    forbidden = address.is_link_local or address.is_multicast or address.is_unspecified or address in _METADATA
-    if isinstance(address, ipaddress.IPv4Address):
-        forbidden = forbidden or address in _THIS_NETWORK or address.is_reserved
-    if forbidden:
-        raise ForbiddenAddressError(f"{address} is not allowed as the address of a peer")
-
-
-def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address inside a mapped, translated or 6to4 IPv6 address; others as they are."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    # A NAT64 gateway would forward such a packet to the IPv4 address inside.
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour or address
+    if place_of(host) is Place.BARRED:
+        raise ForbiddenAddressError(f"{host} is not allowed as the address of a peer")
 
 
 def open_socket(info: tuple[Any, ...]) -> socket.socket:

@@ -25,6 +25,7 @@ from aiohttp import web
 
 from adapters.ports import Clock
 from node.api.agents import Agents
+from node.api.control_socket import ControlSocket
 from node.base import (
     AGENTS_DIRECTORY,
     AGENTS_SOCKET_FILE,
@@ -33,7 +34,6 @@ from node.base import (
     ControlInfo,
     http_status,
     plain,
-    socket_path,
     write_private,
 )
 from node.config import ControlConfig
@@ -64,13 +64,16 @@ class ControlServer:
         self._agents = agents
         self._config = config or ControlConfig()
         self._token = clock.random(limits.CONTROL_TOKEN_BYTES).hex()
-        self._sockets: list[_Socket] = []
+        self._sockets: list[ControlSocket] = []
 
     async def start(self) -> None:
         """Listen, then publish the owner's token. Errors: ``config.invalid``."""
         _, mode = _MODES[self._config.access]
-        await self._listen(self._agents_directory() / AGENTS_SOCKET_FILE, mode, self._agent)
-        await self._listen(self._home / SOCKET_FILE, 0o600, self._anybody)
+        directory = self._agents_directory()
+        # A container may see the directory below the data directory; one of the configuration can be another file system.
+        private = directory if self._config.directory else self._home
+        await self._listen(directory / AGENTS_SOCKET_FILE, mode, private, self._agent)
+        await self._listen(self._home / SOCKET_FILE, 0o600, self._home, self._anybody)
         info = ControlInfo(pid=os.getpid(), token=self._token)
         write_private(self._home / CONTROL_FILE, msgspec.json.encode(info))
 
@@ -83,19 +86,15 @@ class ControlServer:
         directory.chmod(_MODES[self._config.access][0])
         return directory
 
-    async def _listen(self, path: Path, mode: int, authenticate: Callable[[str], Awaitable[_AsWhom]]) -> None:
+    async def _listen(
+        self, path: Path, mode: int, private: Path, authenticate: Callable[[str], Awaitable[_AsWhom]]
+    ) -> None:
         async def handle(request: web.Request) -> web.StreamResponse:
             return await self._handle(request, authenticate)
 
-        app = web.Application(client_max_size=limits.CONTROL_BODY_BYTES_MAX)
-        app.router.add_post("/v1/{verb}", handle)
-        # A client that goes away (Ctrl-C) cancels its verb.
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2)
-        await runner.setup()
-        socket = _Socket(path, runner, _free(path))
+        socket = ControlSocket(path, mode, handle)
+        await socket.start(private)
         self._sockets.append(socket)
-        await web.UnixSite(runner, socket_path(path, socket.directory)).start()
-        os.chmod(path, mode)
 
     async def close(self) -> None:
         """Stop listening and withdraw the token."""
@@ -103,10 +102,9 @@ class ControlServer:
         sockets, self._sockets = self._sockets, []
         for socket in sockets:
             # Remove all paths first, so that no client connects while the first server shuts down.
-            socket.path.unlink(missing_ok=True)
+            socket.remove()
         for socket in sockets:
-            await socket.runner.cleanup()
-            os.close(socket.directory)
+            await socket.close()
 
     # --- who calls ---------------------------------------------------------------------------------------------------
 
@@ -133,7 +131,10 @@ class ControlServer:
         except MeshError as error:
             return _refusal(error)
         try:
-            body = await request.read()
+            async with asyncio.timeout(limits.BODY_TIMEOUT_S):
+                body = await request.read()
+        except TimeoutError:
+            return _refusal(MeshError("input.invalid", f"the call did not come whole within {limits.BODY_TIMEOUT_S} s"))
         except web.HTTPRequestEntityTooLarge:
             limit = limits.CONTROL_BODY_BYTES_MAX
             return _refusal(MeshError("input.too_large", f"a command takes at most {limit // limits.MIB} MiB"))
@@ -167,24 +168,9 @@ class ControlServer:
         return response
 
 
-class _Socket(msgspec.Struct, frozen=True):
-    """A socket that the server listens on."""
-
-    path: Path
-    runner: web.AppRunner
-    directory: int
-    """Descriptor of the directory, because the full path may be too long for a Unix socket."""
-
-
 @contextlib.asynccontextmanager
 async def _as_owner() -> AsyncIterator[Caller]:
     yield OWNER
-
-
-def _free(path: Path) -> int:
-    """Open the directory of a socket and remove a socket that a crash may have left there."""
-    path.unlink(missing_ok=True)
-    return os.open(path.parent, os.O_RDONLY)
 
 
 def _trusted(directory: Path) -> Path:

@@ -110,6 +110,8 @@ class Node:
         # Only the first part of the message, because it can repeat the input.
         except msgspec.DecodeError as error:
             raise MeshError("input.invalid", str(error)[:200]) from error
+        except RecursionError:
+            raise MeshError("input.invalid", "the parameters are nested too deeply") from None
         # After decoding, because a field counts as set only if its value differs from the default.
         if caller.kind is not CallerKind.OWNER and (field := verb.for_owner(params)):
             raise MeshError("caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller))

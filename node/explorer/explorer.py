@@ -22,7 +22,7 @@ from node.explorer.working.page_work import PageWork
 from node.live import Browsers
 from node.signing import Witness
 from node.trust import Calls
-from node.verbs import CallerKind, Tell, current_caller
+from node.verbs import Tell, current_caller
 from protocol import ids
 from protocol.audit import OWNER
 from protocol.errors import MeshError
@@ -127,8 +127,8 @@ class Explorer:
     ) -> SearchRecord:
         """Search until a verified success or the limits. A call that is cancelled stops the search resumably.
 
-        ``peers``: names; None takes every peer that grants us ``branch:assign``. A caller with limited origins searches without
-        peers. Nothing is stored of a search whose start page cannot be opened. search_id: a new id that
+        ``peers``: names; None takes every peer that grants us ``branch:assign``, and for an agent none. A caller with limited
+        origins searches without peers. Nothing is stored of a search whose start page cannot be opened. search_id: a new id that
         the caller has already stored, or empty. Errors: ``OpenSearches.check_open``; ``input.*``, ``condition.invalid``,
         ``search.start_failed``, ``caller.refused``, ``browser.*``.
         """
@@ -173,18 +173,14 @@ class Explorer:
         """Follow a running search, or resume one that stopped: for ``seconds`` from now, or, if 0, for the time it had left.
 
         A search of a peer in which this node was stopped is open to its coordinator again; that one goes on with it.
-        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (peers take part and
-        know nothing of the caller's origins; or the owner has stopped it here).
+        Errors: ``OpenSearches.check_open``; ``input.not_found``, ``search.state``, ``caller.refused`` (it is not the agent's own;
+        or peers take part and know nothing of the caller's origins).
         """
         self._searches.check_open()
-        found = await self._record(search_id)
+        found = _owned(await self._record(search_id))
         if current_caller().origins and len(self._searches.spec_of(found.spec).participants) > 1:
             raise MeshError("caller.refused", "the search has peers, which cannot enforce your origins")
         if found.coordinator != self._witness.node:
-            if current_caller().kind is not CallerKind.OWNER:
-                raise MeshError(
-                    "caller.refused", "the owner has stopped this search of a peer, and only the owner can resume it"
-                )
             return await self._searches.readmit(found)
         if found.status == "done":
             return found
@@ -207,9 +203,9 @@ class Explorer:
         """End a search without a result; peers that work for it are told.
 
         In a search of a peer this node takes no part any more, until ``resume``: its coordinator cannot lift that.
-        Errors: ``input.not_found``.
+        Errors: ``input.not_found``, ``caller.refused`` (it is not the agent's own).
         """
-        found = await self._record(search_id)
+        found = _owned(await self._record(search_id))
         if found.coordinator != self._witness.node:
             return await self._searches.decline(found)
         search = self._searches.get(found.id)
@@ -356,3 +352,11 @@ class Explorer:
             if search.coordinator is None and silent_ms > (search.spec.seconds + _GRACE_S) * 1000:
                 await self._searches.leave(search)
                 await self._mark_stopped(search.spec.id)
+
+
+def _owned(found: SearchRecord) -> SearchRecord:
+    """``found``, if the caller may stop and resume it. Errors: ``caller.refused``."""
+    if not current_caller().owns(found.caller, None if found.status == "running" else found.created_ms):
+        told = "an agent stops and resumes only the searches that it has run itself; this one is for its owner"
+        raise MeshError("caller.refused", told, caller=str(current_caller()))
+    return found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from node.trust import Peers
-from node.verbs import current_caller
+from node.verbs import CallerKind, current_caller
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
 from protocol.page.redaction import redact_url
+from protocol.page.web_address import require_plain
 from protocol.trust.grants import Scope
 from protocol.wire import cbor
 from protocol.wire.line import one_line
@@ -14,6 +15,7 @@ from protocol.wire.line import one_line
 
 def check_told(goal: str, start_url: str) -> None:
     """Check what every peer of a search is told. Errors: ``input.invalid``."""
+    require_plain(start_url)
     if redact_url(start_url) != start_url:
         told = "every peer in a search receives the start address, and this one contains something that looks like a secret"
         raise MeshError("input.invalid", told)
@@ -35,9 +37,14 @@ def participants(peers: Peers, names: list[str] | None, start_url: str) -> list[
 
 
 def _alone(peers: list[str] | None) -> list[str] | None:
-    """``peers``, or nobody for a caller who may visit some origins only: no peer would know of them. Errors: ``caller.refused``."""
-    if not current_caller().origins:
-        return peers
+    """``peers``; nobody for a caller who may visit some origins only, and nobody by default for an agent.
+
+    Peers cannot enforce the origins. And they work in browsers of their own, whose time counts in no budget, so an agent names
+    the peers that it means. Errors: ``caller.refused``.
+    """
+    caller = current_caller()
+    if not caller.origins:
+        return peers if peers is not None or caller.kind is not CallerKind.AGENT else []
     if peers:
         raise MeshError("caller.refused", "peers cannot enforce your origins: search without them")
     return []

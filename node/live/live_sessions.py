@@ -24,7 +24,7 @@ from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
 from node.signing import Witness
-from node.verbs import Caller, CallerKind, current_caller
+from node.verbs import CallerKind, current_caller
 from node.verbs.live import LiveSummary, Opened, Recorded
 from node.verbs.live_params import OpenParams
 from protocol import ids, limits
@@ -150,7 +150,7 @@ class LiveSessions:
     async def _plan(self, params: OpenParams, profile: Profile, caller: str) -> Plan:
         report = self._witness.trail.gate
         recording = Recording(
-            title=params.title or redact_url(params.url),
+            title=params.title or redact_url(params.url)[: limits.TITLE_CHARS_MAX],
             start_url=params.url,
             profile=profile,
             browser=await self._browsers.info(),
@@ -185,8 +185,9 @@ class LiveSessions:
         live_id = ids.parse_id("liv", live_id)
         session = self._open.get(live_id)
         record = session.record if session else await self._store.live(live_id)
+        caller = current_caller()
         # Another caller's session gives the same error as one that does not exist.
-        if record is None or not _owns(current_caller(), record):
+        if record is None or not caller.owns(record.caller, record.opened_ms if record.reason else None):
             raise MeshError("live.not_found", f"no live session {live_id}", live=live_id)
         return record
 
@@ -199,7 +200,8 @@ class LiveSessions:
         caller = current_caller()
         whose = "" if caller.kind is CallerKind.OWNER else str(caller)
         found = await self._store.lives(caller=whose, open_only=not ended_too, limit=limit)
-        return [self.summary(record) for record in found if _owns(caller, record)]
+        own = [each for each in found if caller.owns(each.caller, each.opened_ms if each.reason else None)]
+        return [self.summary(record) for record in own]
 
     def summary(self, record: LiveRecord) -> LiveSummary:
         """``record`` in numbers; while it is open, as it is now."""
@@ -276,13 +278,6 @@ class LiveSessions:
                 log.warning("%s was left open: its call does not end", session.record.id)
         if session.record.reason:
             await self._tell_end(session)
-
-
-def _owns(caller: Caller, record: LiveRecord) -> bool:
-    """Whether a live session is the caller's: a new agent does not get what a removed one of the same name had."""
-    if caller.kind is CallerKind.OWNER:
-        return True
-    return record.caller == str(caller) and record.opened_ms >= caller.since_ms
 
 
 def _profile(given: dict[str, Any], usual: Profile) -> Profile:

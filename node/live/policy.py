@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from node.config import PolicyConfig
-from node.verbs import current_caller
+from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
 from protocol.risk.classes import GuardPolicy
 from protocol.trust.origin import ANY, common
 
 
-def guard_for(policy: PolicyConfig, allow: tuple[str, ...] = (), *, within: tuple[str, ...] = (ANY,)) -> GuardPolicy:
+def guard_for(
+    policy: PolicyConfig, allow: tuple[str, ...] = (), *, within: tuple[str, ...] | None = None
+) -> GuardPolicy:
     """The network policy for whoever calls now; ``allow`` adds requests that a person approved.
 
-    within: origins that the work is for, as a peer's grant has them. Errors: ``policy.refused`` (the policy allows none of those),
+    within: for work that a peer asks for, the origins of its grant. Errors: ``policy.refused`` (the policy allows none of those),
     ``caller.refused`` (nor any of the caller's).
     """
-    origins = common(policy.origins or (ANY,), within)
+    caller = current_caller()
+    origins = common(policy.origins or (ANY,), (ANY,) if within is None else within)
     if not origins:  # an empty list would allow every origin
         raise MeshError("policy.refused", "this node's policy and the peer's grant have no origin in common")
-    origins = common(origins, current_caller().origins or (ANY,))
+    origins = common(origins, caller.origins or (ANY,))
     if not origins:
         raise MeshError("caller.refused", "this node's policy allows none of the caller's origins")
     return GuardPolicy(
-        read_only=True, allow=(*policy.allow_requests, *allow), origins=() if ANY in origins else origins
+        read_only=True,
+        allow=(*policy.allow_requests, *allow),
+        origins=() if ANY in origins else origins,
+        private=_private(caller, policy, within),
     )
+
+
+def _private(caller: Caller, policy: PolicyConfig, within: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Which origins may lie on this machine or in a private network.
+
+    An agent is told of none by granting it everything: whoever wrote ``*``, or nothing, thought of the web. What a person names
+    is meant. A peer names nothing here, and its grant says where it may send this node; but never to a metadata service.
+    """
+    if within is not None:
+        return (ANY,)
+    named = tuple(pattern for pattern in (*caller.origins, *policy.origins) if pattern != ANY)
+    return named if caller.kind is CallerKind.AGENT else (ANY, *named)

@@ -14,11 +14,11 @@ from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
 from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
-from node.verbs import current_caller
+from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.page.action import Action, describe
+from protocol.page.action import Action, Goto, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -30,6 +30,7 @@ from protocol.page.redaction import (
     without_value,
 )
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.replay import verdict
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, Verdict
@@ -93,6 +94,7 @@ class Recorder:
         self._began_ms = clock.now_ms()
         self._blob_sizes: dict[bytes, int] = {}
         self._names: set[str] = set()
+        self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
         self.steps: list[Step] = []
         self.session = Session(
@@ -100,7 +102,7 @@ class Recorder:
             node=signer.node,
             created_ms=self._began_ms,
             title=redact_text(plan.title, plan.secrets),
-            start_url=redact_address(plan.start_url, plan.secrets),
+            start_url=self._address(plan.start_url),
             profile=plan.profile,
             browser=plan.browser,
             verdict=Verdict.OPEN,
@@ -108,7 +110,7 @@ class Recorder:
             duration_ms=0,
             parent=plan.parent,
             search=plan.search,
-            caller=plan.caller or str(current_caller()),
+            caller=self._caller,
         )
 
     @property
@@ -139,10 +141,13 @@ class Recorder:
     async def perform(self, action: Action, arrival: Arrival | None = None) -> Outcome:
         """Do one action and store it as the next step, whether it succeeded or not; with ``arrival``, it must lead there.
 
-        In order: a free step index; the action (``Driver.act``); the page it led to; snapshot, screenshot, step. Errors:
-        ``input.too_large``, those of ``Driver.act``, ``action.arrival_differs``. All but the first are recorded before they are
-        raised.
+        In order: an address that everybody reads alike; a free step index; the action (``Driver.act``); the page it led to;
+        snapshot, screenshot, step. Errors: ``browser.scheme``, ``input.too_large``, those of ``Driver.act``,
+        ``action.arrival_differs``. All but the first two are recorded before they are raised.
         """
+        if isinstance(action, Goto):
+            # Not recorded: the recording would name another site than the browser was sent to.
+            require_plain(action.url)
         if len(self.steps) >= limits.SESSION_STEPS_MAX:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
         started_ms = self.elapsed_ms
@@ -162,6 +167,8 @@ class Recorder:
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
         performed = redact_action(prepared.action if prepared else action, secrets)
+        if isinstance(action, Goto):
+            performed = Goto(url=self._address(action.url))
         if error:
             # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
             performed = without_value(performed)
@@ -171,7 +178,7 @@ class Recorder:
             index=len(self.steps) + 1,
             action=performed,
             ok=not error,
-            url=redact_address(page.url, secrets) if page else "",
+            url=self._address(page.url) if page else "",
             title=redact_text(page.title, secrets) if page else "",
             state=page.state if page else bytes(16),
             risk=prepared.risk.level if prepared else _RISK_UNKNOWN,
@@ -189,6 +196,10 @@ class Recorder:
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
+
+    def _address(self, url: str) -> str:
+        agent = self._caller.startswith(f"{CallerKind.AGENT}:")
+        return redact_address(url, self._plan.secrets, with_path=not agent)
 
     def _note_secrets(self, step: Step, snapshot: bytes) -> None:
         """A replay needs the secrets that were typed, and those it must redact to compare."""
@@ -227,7 +238,8 @@ class Recorder:
         )
 
     async def begin(self) -> None:
-        """Allocate the container, before anything happens on the page."""
+        """Allocate the container, before anything happens on the page. Errors: ``browser.scheme`` (of the start address)."""
+        require_plain(self._plan.start_url)
         await self._store.put_session(self.session)
 
     async def commit(self) -> Session:

@@ -198,7 +198,9 @@ class Schedules:
         try:
             ended = await self._searching.search(record, running.run.search, tell)
             if ended.reason:
-                status, reason = RunStatus.FAILED, ended.reason
+                # Whoever stopped the search meant this run: it says nothing about the schedule.
+                stopped = ended.reason == "internal.cancelled"
+                status, reason = RunStatus.INTERRUPTED if stopped else RunStatus.FAILED, ended.reason
         except asyncio.CancelledError:
             status, reason = RunStatus.INTERRUPTED, running.why
         except MeshError as error:

@@ -112,6 +112,8 @@ def read_step(text: str, named: Callable[[str], Locator]) -> Action:
 def _checked(file: ActionFile) -> ActionFile:
     if len(file.actions) > limits.SESSION_STEPS_MAX:
         raise MeshError("input.too_large", f"a session can have at most {limits.SESSION_STEPS_MAX} steps")
+    if len(file.title) > limits.TITLE_CHARS_MAX:
+        raise MeshError("input.too_large", f"a title can have at most {limits.TITLE_CHARS_MAX} characters")
     return file
 
 

@@ -23,7 +23,7 @@ from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
-from node.verbs import Tell
+from node.verbs import CallerKind, Tell, current_caller
 from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, Verified
 from protocol import ids, limits
 from protocol.audit import OWNER
@@ -35,6 +35,7 @@ from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.trust.origin import fits, origin_of
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -89,15 +90,6 @@ class Sessions:
         missing = sorted(set(file.secrets) - secrets.keys())
         if missing:
             raise MeshError("action.secret_missing", f"the actions need the secret “{missing[0]}”", names=missing)
-        plan = Recording(
-            title=file.title,
-            start_url=file.start_url,
-            profile=file.profile,
-            browser=await self._browsers.info(),
-            secrets=Secrets(secrets, begins=file.start_url),
-            gate=self._gate(approve_class),
-        )
-
         taken: list[Step] = []
 
         def on_step(step: Step) -> None:
@@ -108,6 +100,14 @@ class Sessions:
         for note in file.notes:
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
+            plan = Recording(
+                title=file.title,
+                start_url=file.start_url,
+                profile=file.profile,
+                browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
+                secrets=Secrets(secrets, begins=file.start_url),
+                gate=self._gate(approve_class),
+            )
             recording = record(self._store, page, self._clock, self._witness, plan, on_step=on_step)
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
@@ -141,13 +141,6 @@ class Sessions:
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
-            plan = ReplayPlan(
-                browser=await self._browsers.info(),
-                secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
-                gate=self._gate(approve_class),
-                base_url=base_url,
-                on_mismatch=on_mismatch,
-            )
             total = len(recorded.steps)
 
             def on_step(match: StepMatch) -> None:
@@ -155,6 +148,13 @@ class Sessions:
                 tell({"step": match.index, "of": total, **seen})
 
             async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
+                plan = ReplayPlan(
+                    browser=await self._browsers.info(),  # of the browser that runs, as in ``record``
+                    secrets=Secrets(secrets, begins=base_url or own_start(recorded.session, self._witness.node)),
+                    gate=self._gate(approve_class),
+                    base_url=base_url,
+                    on_mismatch=on_mismatch,
+                )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
                 lambda news: self._store.put_artefact(done.artefact, news=news),
@@ -208,8 +208,10 @@ class Sessions:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     async def sessions(self, text: str, limit: int) -> list[Session]:
-        """Newest first."""
-        return [await self._as_it_is(session) for session in await self._store.sessions(text=text, limit=limit)]
+        """Newest first, those that the caller may see."""
+        agent = current_caller().kind is CallerKind.AGENT
+        stored = await self._store.sessions(text=text, limit=_ALL if agent else limit)
+        return [await self._as_it_is(session) for session in stored if _visible(session)][:limit]
 
     async def _as_it_is(self, session: Session) -> Session:
         """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
@@ -262,7 +264,7 @@ class Sessions:
 
     async def _session(self, session_id: str) -> Session:
         session = await find_stored("ses", session_id, self._store.session, self._all)
-        if session is None:
+        if session is None or not _visible(session):
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return await self._as_it_is(session)
 
@@ -374,6 +376,18 @@ class Sessions:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
+
+
+def _visible(session: Session) -> bool:
+    """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and with origins only
+    those of others that began at one of them.
+    """
+    caller = current_caller()
+    if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
+        return True
+    if session.verdict is Verdict.OPEN:
+        return False
+    return not caller.origins or fits(caller.origins, origin_of(session.start_url))
 
 
 def _field(payload: bytes, name: str) -> Any:

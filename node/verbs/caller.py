@@ -41,7 +41,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] = ()
     """Origins that a browser may visit for this caller; empty for all that the configuration allows."""
     since_ms: int = 0
-    """When an agent was made, milliseconds since 1970: what one of the same name had before is not its own."""
+    """When an agent was made, milliseconds since 1970: what was done under its name before was done by a removed agent."""
 
     def __str__(self) -> str:
         if self.kind is CallerKind.OWNER:
@@ -52,6 +52,16 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
             return self.name  # a node id needs no prefix: no other caller has its form
         return f"{self.kind.value}:{self.name}"
 
+    def owns(self, caller: str, at_ms: int | None) -> bool:
+        """Whether what ``caller`` (the ``str`` of one) began at ``at_ms`` is for this caller to use and to end.
+
+        The owner's is everything; an agent's is its own, and not what one did that had its name before. at_ms: None for what
+        ends with its caller and has not ended: nobody had the name before.
+        """
+        if self.kind in (CallerKind.OWNER, CallerKind.NODE):
+            return True
+        return caller == str(self) and (at_ms is None or at_ms >= self.since_ms)
+
 
 OWNER: Final = Caller(kind=CallerKind.OWNER)
 NODE: Final = Caller(kind=CallerKind.NODE)
@@ -61,7 +71,7 @@ SCOPES: Final = {
     "record": "record sessions from action files",
     "replay": "replay recorded sessions",
     "live": "open live browser sessions and act in them",
-    "explore": "run, resume and stop searches",
+    "explore": "run searches, and stop and resume its own",
 }
 """The scopes that an agent or a schedule can have, and what each allows."""
 

@@ -37,7 +37,7 @@ class RunParams(Params, frozen=True, kw_only=True):
     peers: Annotated[
         list[str] | None,
         option(
-            "Explore with this peer. Repeat for more. [default: every peer that grants us branch:assign]",
+            "Explore with this peer. Repeat for more. [default: every peer that grants us branch:assign; for an agent none]",
             flag="--peer",
             metavar="NAME",
         ),

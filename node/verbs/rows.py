@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from protocol.errors import MeshError
+from protocol.page.web_address import require_plain
+
 
 def where(url: str) -> str:
     """Scheme, host and path of an address. The query may contain tokens and the user part a password, so both are dropped."""
     try:
+        require_plain(url)
         parts = urlsplit(url)
-        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
-    except ValueError:
-        return ""
+        return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
+    except (MeshError, ValueError):
+        return "an address that cannot be read"
 
 
 def allowed(entries: tuple[str, ...]) -> str:

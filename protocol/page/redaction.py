@@ -166,9 +166,16 @@ def reveal_text(text: str, secrets: Mapping[str, str]) -> str:
     return text
 
 
-def redact_address(url: str, secrets: Mapping[str, str]) -> str:
-    """An address as it is recorded: both redactions."""
-    return redact_text(redact_url(url), secrets)
+def redact_address(url: str, secrets: Mapping[str, str], *, with_path: bool = True) -> str:
+    """An address as it is recorded: both redactions; values of secrets not in scheme and host, which say where it was.
+
+    with_path: whether they are redacted in the path. Not so of an agent: it could call secret what would tell of its deeds.
+    """
+    plain = redact_url(url)
+    parts = _PARTS.match(plain)
+    assert parts is not None, "the pattern matches every text"
+    kept = parts.start(3) if with_path else parts.end(3)
+    return plain[:kept] + redact_text(plain[kept:], secrets)
 
 
 def redact_snapshot(text: str, secrets: Mapping[str, str]) -> str:

@@ -25,6 +25,7 @@ from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url, is_asset
+from protocol.risk.destinations import judge_destination, literal_address
 from protocol.risk.graphql import is_query
 from protocol.risk.words import (
     BENIGN,
@@ -42,7 +43,7 @@ from protocol.risk.words import (
     unreadable,
     words_of,
 )
-from protocol.trust.origin import fits, origin_of
+from protocol.trust.origin import ANY, fits, origin_of
 
 WRITE_CLASS = 3
 """From this class on an action may change something on the site; lower classes only read."""
@@ -58,6 +59,8 @@ class GuardPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """``METHOD URL-glob`` pairs that are allowed although not GET, for example ``POST https://shop.example/login``."""
     origins: tuple[str, ...] = ()
     """Patterns of the origins that may be contacted (``protocol.trust.origin``); empty allows every origin."""
+    private: tuple[str, ...] = (ANY,)
+    """Patterns of those among them that may lie on this machine or in a private network (``protocol.risk.destinations``)."""
 
 
 class Risk(msgspec.Struct, frozen=True, kw_only=True):
@@ -365,7 +368,8 @@ def judge_request(
     it; None otherwise.
     announced: of a CORS preflight (no script can make one up) the method it asks for. It brings the site neither a body nor
     cookies, so it may be sent where the request it announces may; of a POST the body is judged when it comes.
-    Checks in order: scheme; an address that can be read; origin; the allow list; method; the words of the address.
+    Checks in order: scheme; an address that can be read; origin; a host that is an IP address; the allow list; method; the
+    words of the address.
     """
     scheme, _, rest = url.partition(":")
     # These load nothing from the network.
@@ -379,6 +383,9 @@ def judge_request(
         return "address"
     if policy.origins and not fits(policy.origins, origin_of(url)):
         return "origin"
+    literal = literal_address(url)
+    if literal and (refused := judge_destination(url, literal, policy.private)):
+        return refused
     if not policy.read_only:
         return None
     verb = (announced or method).upper()

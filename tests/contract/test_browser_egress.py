@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from playwright.async_api import CDPSession
@@ -110,6 +110,70 @@ async def test_a_window_that_is_sent_elsewhere_again_and_again_while_it_is_close
     assert leaks(site) == []
     # Whether a request gets away from a window that closes is a matter of luck. That none closes by itself is not.
     assert browser.info.backend == "launched" or kept == [1, 1, 1, 1]
+
+
+def resolves(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
+    """Have names end in ``.example`` resolve to ``answers`` in turn, the last one again and again."""
+    loop, left = asyncio.get_running_loop(), list(answers)
+    ask = loop.getaddrinfo
+
+    async def answered(host: Any, port: Any, **more: Any) -> Any:
+        if str(host).endswith(".example"):
+            host = left.pop(0) if len(left) > 1 else left[0]
+        return await ask(host, port, **more)
+
+    monkeypatch.setattr(loop, "getaddrinfo", answered)
+
+
+async def met(browser: Browser, policy: GuardPolicy, url: str) -> str:
+    """The title of the page at ``url``; the reason in place of it if it does not open."""
+    page = await (await browser.open(Profile(), policy)).page()
+    try:
+        return (await page.perform(Goto(url=url))).observation.title
+    except MeshError as error:
+        return str(error.detail.get("reason", error.code))
+    finally:
+        await page.close()
+
+
+async def test_a_page_reaches_this_machine_only_where_an_origin_names_it(browser: Browser, site: PageServer) -> None:
+    other = PageServer()
+    await other.start()
+    script = "; ".join(
+        f"fetch('{url}/more', {{mode: 'no-cors'}}).catch(() => 0)"
+        for url in (other.origin, other.origin.replace("127.0.0.1", "localhost"), site.origin)
+    )
+    page = await (await browser.open(Profile(), GuardPolicy(private=(site.origin,)))).page()
+    await shown(page, site, f"<script>{script}</script>")
+    await page.perform(Scroll())
+    await site.was_asked("GET /more")
+    await page.close()
+    await other.stop()
+    assert other.reached == []
+    assert await met(browser, GuardPolicy(private=()), site.origin + "/popup.html") == "guard"
+
+
+async def test_a_name_that_leads_to_this_machine_is_refused_unless_an_origin_names_it(
+    browser: Browser, launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/network.py, NetworkGuard.reaches."""
+    resolves(monkeypatch, "127.0.0.1")
+    origin = f"http://inside.example:{site.origin.rpartition(':')[2]}"
+    if browser is launched:  # an attached one resolves names itself
+        assert await met(browser, GuardPolicy(private=(origin,)), origin + "/popup.html") == "Beside"
+    site.reached.clear()
+    assert await met(browser, GuardPolicy(private=()), origin + "/popup.html") == "guard", "opened for another or not"
+    assert site.reached == []
+
+
+async def test_a_name_that_leads_elsewhere_once_it_is_judged_gets_nowhere(
+    launched: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: adapters/browser/destinations.py, Destinations.ways."""
+    resolves(monkeypatch, "93.184.216.34", "127.0.0.1")
+    url = f"http://turning.example:{site.origin.rpartition(':')[2]}/popup.html"
+    assert (await met(launched, GuardPolicy(), url)).startswith("ERR_")
+    assert site.reached == []
 
 
 async def title_of_next(browsers: Browsers, site: PageServer) -> str:

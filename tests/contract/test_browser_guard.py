@@ -17,6 +17,7 @@ from protocol.page.action import Click, Goto, Locator, Scroll
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.sites.pages.server import PageServer
+from tests.sites.pages.visits import shown
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(60)]
 GET, POST = "GET /account/close", "POST /send"
@@ -57,6 +58,7 @@ OTHERS: Final = {
         {GET, POST},
     ),
 }
+REFUSED_FRAMES: Final = ("file:///etc/passwd", "chrome://version")
 SHARED: Final = "<button onclick=\"new SharedWorker('/worker.js')\">Go</button>"
 SOCKETS: Final = {
     "page": "new WebSocket('ws://' + location.host + '/socket')",
@@ -324,3 +326,19 @@ async def test_a_request_that_cannot_be_judged_is_refused(event: dict[str, objec
     session.pause({"requestId": "1", **event})
     await asyncio.wait_for(session.answered.wait(), 5)
     assert session.sent == ["Fetch.enable", "Fetch.failRequest"]
+
+
+async def test_a_frame_that_no_browser_loads_does_not_keep_the_page_from_being_read_and_used(
+    browser: Browser, site: PageServer
+) -> None:
+    """Guard: adapters/browser/page.py, ChromiumPage._snapshot."""
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    frames = "".join(f"<iframe src='{address}'></iframe>" for address in REFUSED_FRAMES)
+    titles: list[str] = []
+    with contextlib.suppress(MeshError):
+        observation = await shown(page, site, f"<title>Framed</title>{frames}<a href=/popup.html>Go</a>")
+        titles.append(observation.title)
+        (link,) = [element for element in observation.elements if element.role == "link"]
+        titles.append((await page.perform(Click(target=Locator()), ref=link.ref)).observation.title)
+    assert titles == ["Framed", "Beside"]
+    await page.close()

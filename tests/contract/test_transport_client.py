@@ -258,8 +258,8 @@ async def test_two_servers_do_not_share_a_port() -> None:
     ],
 )
 def test_addresses_where_no_peer_can_be_are_refused(host: str) -> None:
-    """Guard: adapters/transport/addresses.py, _embedded.
-    Guard: adapters/transport/addresses.py, check_destination.
+    """Guard: protocol/wire/destination.py, _embedded.
+    Guard: protocol/wire/destination.py, place_of.
     """
     with pytest.raises(ForbiddenAddressError):
         check_destination(host)
@@ -273,7 +273,7 @@ def test_loopback_private_and_public_addresses_are_fine(host: str) -> None:
 
 
 async def test_an_invite_to_an_address_where_no_peer_can_be_is_refused() -> None:
-    """Guard: adapters/transport/addresses.py, check_destination."""
+    """Guard: protocol/wire/destination.py, place_of."""
     with pytest.raises(MeshError) as caught:
         async with TlsPairingClient().connect("https://169.254.169.254:443"):
             raise AssertionError("connected")

@@ -86,11 +86,24 @@ def test_an_agent_records_at_its_origin_and_nowhere_else_and_its_token_is_nowher
 
 
 @pytest.mark.browser
+def test_an_agent_that_may_go_anywhere_does_not_reach_this_machine_and_the_owner_does(tmp_path: Path) -> None:
+    """Guard: node/live/policy.py, _private."""
+    with shop(tmp_path) as (url, _), served(tmp_path) as node:
+        anywhere = agent(node, tmp_path, "anywhere", "--scope", "record")
+        actions = tmp_path / "look.yaml"
+        for start in (url, url.replace("127.0.0.1", "localhost")):
+            actions.write_text(f"title: Look\nstart: {start}/\nsteps:\n  - scroll: down\n")
+            _, refused = asks(anywhere, "session", "record", str(actions), home=node.home)
+            assert (refused["error"]["code"], refused["error"]["detail"]["reason"]) == ("browser.navigation", "guard")
+        assert node.run("session", "record", str(actions))["verdict"] == "pass"
+
+
+@pytest.mark.browser
 def test_a_token_is_in_no_argument_and_no_variable_of_its_command_and_browser_time_survives_a_kill(
     tmp_path: Path,
 ) -> None:
     with shop(tmp_path) as (url, _), served(tmp_path) as node:
-        token = agent(node, tmp_path, "slow", "--scope", "record", "--browser-seconds", "8")
+        token = agent(node, tmp_path, "slow", "--scope", "record", "--origin", url, "--browser-seconds", "8")
         secret = {"token": token.read_bytes().strip()}
         actions = tmp_path / "wait.yaml"
         actions.write_text(

@@ -143,7 +143,7 @@ async def test_an_invite_s_name_that_resolves_elsewhere_the_second_time_is_not_f
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::ffff:0.0.0.0", "::"])
 async def test_the_first_look_at_an_inviter_goes_to_no_address_where_no_peer_can_be(address: str) -> None:
-    """Guard: adapters/transport/addresses.py, _embedded.
+    """Guard: protocol/wire/destination.py, _embedded.
     Guard: adapters/transport/leaf.py, fetch_leaf.
     """
     canary = Canary()

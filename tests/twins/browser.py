@@ -12,7 +12,6 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from adapters.browser.address import require_web
 from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import BrowserState, Outcome
@@ -22,6 +21,7 @@ from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element, Observation, truncate
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy, judge_request
 

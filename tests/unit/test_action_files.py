@@ -214,3 +214,12 @@ def test_a_profile_no_browser_could_have_is_refused_with_its_place(field: str) -
     with pytest.raises(MeshError) as caught:
         parse_actions(text.encode())
     assert (caught.value.code, "line" in caught.value.message) == ("input.invalid", True)
+
+
+def test_a_title_beyond_its_bound_is_refused() -> None:
+    """Guard: node/sessions/action_files.py, _checked."""
+    file = "title: {title}\nsteps:\n  - goto: https://shop.example/\n"
+    assert parse_actions(file.format(title="t" * limits.TITLE_CHARS_MAX).encode()).title
+    with pytest.raises(MeshError) as refused:
+        parse_actions(file.format(title="t" * (limits.TITLE_CHARS_MAX + 1)).encode())
+    assert refused.value.code == "input.too_large"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import logging
@@ -29,7 +30,7 @@ from node.verbs.agent import Scope
 from node.verbs.verb import ANY_SCOPE
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.trust.agent_token import make_token
+from protocol.trust.agent_token import make_token, token_hash
 from tests.canaries import found_in
 from tests.unit.test_privileged import _CALLS as PRIVILEGED
 
@@ -220,12 +221,32 @@ async def test_removing_an_agent_ends_its_call_over_the_socket(served: Served, m
         await cleaned_up.wait()
 
 
+async def test_parameters_that_are_nested_too_deeply_are_wrong_input(served: Served) -> None:
+    """Guard: node/api/node.py, Node._asked."""
+    token = await served.token()
+    until = b'{"not":' * 20_000 + b"{}" + b"}" * 20_000
+    body = b'{"goal": "g", "start": "https://shop.example/", "until": ' + until + b"}"
+    answer = {"error": {"code": "no answer"}}
+    with contextlib.suppress(aiohttp.ClientError):
+        _, answer = await served.post(token, "explore.run", body)
+    assert answer["error"]["code"] == "input.invalid"
+
+
+async def test_a_browser_is_started_for_no_agent_without_a_budget(served: Served) -> None:
+    """Guard: node/sessions/sessions.py, Sessions.record."""
+    token = await served.token(browser_seconds=1)
+    assert await served.node.rooms.store.charge_agent(token_hash(token), 1_000) == 1_000
+    actions = "title: t\nstart: https://shop.example/\nsteps:\n  - scroll: down\n"
+    assert await served.ask(token, "session.record", {"actions": actions, "name": "a.yaml"}) == "agent.budget"
+    assert served.node.rooms.browsers.running == 0
+
+
 async def test_a_token_is_in_no_file_row_log_or_error(
     served: Served, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     token = await served.token()
-    secret = {"token": token.encode(), "its secret": token.rpartition("_")[2].encode()[:40]}
+    secret = {"token": token.encode(), "its secret": token[-49:-9].encode()}
     await served.ask(token, "session.list", {})
     await served.ask(token, "node.rotate", {})
     await served.ask(token, "session.record", {"actions": "", "name": "a.yaml"})

@@ -83,7 +83,10 @@ async def test_a_token_is_told_by_its_form_and_only_its_hash_is_kept(place: Plac
     assert made.token.encode() not in b"".join(place.store._agents.values())
     assert "token" not in (await place.agents.listed()).agents[0].__struct_fields__
     caller = await place.call(made.token)
-    assert caller == Caller(kind=CallerKind.AGENT, name="shop-2", scopes=frozenset({"read", "record"}))
+    made_ms = kept.created_ms
+    assert caller == Caller(
+        kind=CallerKind.AGENT, name="shop-2", scopes=frozenset({"read", "record"}), since_ms=made_ms
+    )
     assert str(caller) == "agent:shop-2"
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
+from adapters.browser.destinations import Destinations
 from adapters.browser.tunnel import Tunnel
 from protocol import limits
+from protocol.risk.classes import GuardPolicy
 
 WAIT_S = 10.0
 OPEN = b"\x05\x00" + b"\x05\x00\x00\x01" + bytes(6)
@@ -48,8 +50,10 @@ async def narrow(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Narrow]:
     monkeypatch.setattr(limits, "TUNNEL_CONNECTIONS_MAX", 1)
     made = Narrow()
     site = await asyncio.start_server(lambda *streams: made.reached.put_nowait(streams), "127.0.0.1", 0)
-    tunnel = Tunnel()
+    destinations = Destinations()
+    tunnel = Tunnel(destinations)
     made.ports = (await tunnel.start(), site.sockets[0].getsockname()[1])
+    assert await destinations.admits(f"http://127.0.0.1:{made.ports[1]}/", GuardPolicy())
     yield made
     await tunnel.close()
     site.close()
@@ -62,15 +66,15 @@ async def test_a_client_that_leaves_while_the_site_is_connected_frees_its_place(
     narrow: Narrow, monkeypatch: pytest.MonkeyPatch, connects: bool
 ) -> None:
     loop = asyncio.get_running_loop()
-    connect, begun, far = loop.create_connection, asyncio.Event(), asyncio.Event()
+    connect, begun, far = loop.sock_connect, asyncio.Event(), asyncio.Event()
 
-    async def slow(protocol: Any, host: str, port: int, **given: Any) -> Any:
-        if port == narrow.ports[1]:
+    async def slow(sock: socket.socket, address: tuple[str, int]) -> None:
+        if address[1] == narrow.ports[1]:
             begun.set()
             await far.wait()
-        return await connect(protocol, host, port, **given)
+        await connect(sock, address)
 
-    monkeypatch.setattr(loop, "create_connection", slow)
+    monkeypatch.setattr(loop, "sock_connect", slow)
     _, writer = await narrow.ask()
     async with asyncio.timeout(WAIT_S):
         await begun.wait()
@@ -78,7 +82,7 @@ async def test_a_client_that_leaves_while_the_site_is_connected_frees_its_place(
     await writer.wait_closed()
     if connects:
         far.set()
-    monkeypatch.setattr(loop, "create_connection", connect)
+    monkeypatch.setattr(loop, "sock_connect", connect)
     _, second = await narrow.opened()
     second.close()
 

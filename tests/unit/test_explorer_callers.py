@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import pytest
 
 from node.config import PolicyConfig
 from node.live import guard_for
-from node.verbs import OWNER, Caller, CallerKind, called_by
+from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -27,7 +28,7 @@ def agent(*origins: str, name: str = "helper") -> Caller:
 async def test_a_search_and_its_leases_name_who_asked_on_either_side() -> None:
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         with called_by(agent()):
-            task = asyncio.create_task(anna.run(NEVER, seconds=400))
+            task = asyncio.create_task(anna.run(NEVER, seconds=400, peers=["bruno"]))
         search = await search_of(anna)
         await until(lambda: leases_of(bruno, search, bruno), "a lease at the worker")
         await anna.explorer.stop(search)
@@ -68,13 +69,24 @@ async def test_who_may_visit_some_origins_only_searches_without_peers() -> None:
 async def test_who_may_visit_some_origins_only_takes_up_no_search_with_peers() -> None:
     """Guard: node/explorer/explorer.py, Explorer.resume."""
     async with memory_mesh("anna", "bruno") as (anna, _):
-        task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        with called_by(agent()):
+            task = asyncio.create_task(anna.run(NEVER, seconds=400, peers=["bruno"]))
         search = await search_of(anna)
         await anna.explorer.stop(search)
         await task
         with called_by(agent(ORIGIN)), pytest.raises(MeshError) as refused:
             await anna.explorer.resume(search, seconds=10, tell=lambda event: None)
         assert refused.value.code == "caller.refused"
+
+
+async def test_an_agent_takes_the_peers_that_it_names_and_nobody_by_default() -> None:
+    """Guard: node/explorer/explorer.py, _alone."""
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        with called_by(agent()):
+            assert (await anna.run(FOUND)).status == "done"
+        assert await bruno.store.searches() == []
+        assert (await anna.run(FOUND)).status == "done"
+        assert len(await bruno.store.searches()) == 1, "the owner takes every peer"
 
 
 async def test_every_page_of_a_search_keeps_to_the_origins_of_its_agent() -> None:
@@ -112,8 +124,36 @@ async def test_what_an_agent_has_run_is_not_taken_up_by_itself_after_a_restart()
         assert anna.explorer.running == 0
 
 
+async def test_an_agent_ends_and_takes_up_its_own_searches_only() -> None:
+    """Guard: node/explorer/explorer.py, _owned. Guard: node/verbs/caller.py, Caller.owns."""
+    async with memory_mesh("anna") as (anna,):
+        task = asyncio.create_task(anna.run(NEVER, seconds=400))
+        search = await search_of(anna)
+        for act in (anna.explorer.stop(search), anna.explorer.resume(search, seconds=9, tell=lambda event: None)):
+            with called_by(agent()), pytest.raises(MeshError) as refused:
+                await act
+            assert refused.value.code == "caller.refused"
+        assert await has_status(anna, search, "running")
+        await anna.explorer.stop(search)
+        assert (await task).caller == "owner"
+        await anna.store.remove_search(search)
+        with called_by(agent()):
+            task = asyncio.create_task(anna.run(NEVER, seconds=400))
+            search = await search_of(anna)
+            assert (await anna.explorer.stop(search)).status == "stopped"
+            await task
+        found = await anna.store.search(search)
+        assert found is not None
+        later = msgspec.structs.replace(agent(), since_ms=found.created_ms + 1)
+        with called_by(later), pytest.raises(MeshError) as refused:
+            await anna.explorer.resume(search, seconds=9, tell=lambda event: None)
+        assert refused.value.code == "caller.refused", "one that had this name before ran it"
+        with called_by(agent()):
+            await anna.explorer.resume(search, seconds=1, tell=lambda event: None)
+
+
 async def test_only_the_owner_lifts_that_the_owner_left_a_search_of_a_peer() -> None:
-    """Guard: node/explorer/explorer.py, Explorer.resume."""
+    """Guard: node/explorer/explorer.py, _owned."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         task = asyncio.create_task(anna.run(NEVER, seconds=400))
         search = await search_of(bruno)
@@ -144,6 +184,31 @@ def test_what_is_allowed_is_what_all_allow(
 ) -> None:
     with called_by(agent(*caller)):
         assert guard_for(PolicyConfig(origins=policy), within=within).origins == left
+
+
+NAMED: Final = ("http://127.0.0.1:8080", "http://169.254.169.254")
+
+
+@pytest.mark.parametrize(
+    ("caller", "policy", "within", "private"),
+    [
+        (OWNER, (), None, ("*",)),
+        (OWNER, NAMED, None, ("*", *NAMED)),
+        (agent(), (), None, ()),
+        (agent("*"), ("*",), None, ()),
+        (agent("https://a.test"), (), None, ("https://a.test",)),
+        (agent(), NAMED, None, NAMED),
+        (NODE, NAMED, ("*",), ("*",)),
+        (NODE, NAMED, NAMED, ("*",)),
+    ],
+    ids=["owner", "owner, named", "agent", "agent, everything", "agent, named", "agent, policy", "peer", "peer, named"],
+)
+def test_an_agent_reaches_private_networks_where_they_are_named_and_a_peer_never_what_no_site_is(
+    caller: Caller, policy: tuple[str, ...], within: tuple[str, ...] | None, private: tuple[str, ...]
+) -> None:
+    """Guard: node/live/policy.py, _private."""
+    with called_by(caller):
+        assert guard_for(PolicyConfig(origins=policy), within=within).private == private
 
 
 def test_nothing_in_common_is_refused_and_never_everything() -> None:

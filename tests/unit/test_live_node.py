@@ -50,7 +50,7 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
             assert (await refusal(node, "live.open", caller, url=url)).code == "caller.refused"
         token = (await node.agents.add(AddParams(name="anna", scopes=("live",)))).token
         async with node.agents.calling(await node.agents.authenticate(token)) as caller:
-            assert caller == ANNA
+            assert msgspec.structs.replace(caller, since_ms=0) == ANNA
             opened: verbs.Opened = await ask(node, "live.open", caller, url=url)
         buy, session = ref_of(opened.observation, "Buy now"), opened.session
         approving = {"session": session, "action": f"click: {{ref: {buy}}}", "approve_class": 7}
@@ -72,6 +72,39 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
         ]
         assert rows[2].note == {"element": "the button to buy"}
         assert site.reached == ["GET /"]
+
+
+async def test_an_agent_sees_no_session_that_another_is_recording_and_none_beyond_its_origins(tmp_path: Path) -> None:
+    """Guard: node/sessions/sessions.py, _visible."""
+    home, site = tmp_path / "home", shop()
+    init_home(home, name="anna", listen="127.0.0.1:0", config_file=None, recovery_out=str(tmp_path / "r.txt"))
+
+    async def started() -> MemoryBrowser:
+        return MemoryBrowser(site)
+
+    def reader(*origins: str) -> Caller:
+        return msgspec.structs.replace(ANNA, scopes=frozenset({"read", "live", "replay"}), origins=origins)
+
+    async def seen(node: Node, caller: Caller) -> list[str]:
+        return [session.id for session in (await ask(node, "session.list", caller)).sessions]
+
+    async with open_node(home, open_browser=started) as node:
+        node.rooms.serving.address = "https://127.0.0.1:1"
+        opened = await ask(node, "live.open", url=f"{ORIGIN}/")
+        (session,) = await seen(node, OWNER)
+        assert await seen(node, reader()) == []
+        assert (await refusal(node, "session.show", reader(), session=session)).code == "input.not_found"
+        await ask(node, "live.close", session=opened.session)
+        there, elsewhere = reader(ORIGIN), reader("https://elsewhere.test")
+        assert await seen(node, reader()) == await seen(node, there) == [session]
+        assert await seen(node, elsewhere) == []
+        for verb in ("session.show", "session.replay"):
+            assert (await refusal(node, verb, elsewhere, session=session)).code == "input.not_found"
+        token = (await node.agents.add(AddParams(name="anna", scopes=("live", "read")))).token
+        async with node.agents.calling(await node.agents.authenticate(token)) as caller:
+            own = await ask(node, "live.open", caller, url=f"{ORIGIN}/")
+            assert len(await seen(node, caller)) == 2, "its own, while it is recorded"
+            await ask(node, "live.close", caller, session=own.session)
 
 
 def test_every_tool_takes_a_live_session_and_has_a_name_of_its_own() -> None:

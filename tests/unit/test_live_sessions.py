@@ -25,6 +25,7 @@ from node.verbs.live import Acted, LiveClosed, LiveList, LiveShown, Observed, Op
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
+from protocol.page.action import Goto
 from protocol.page.observation import Element, Traits
 from protocol.recording.session import Verdict
 from tests.given_secrets import as_params
@@ -359,6 +360,28 @@ async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(
     # What ended is nobody else's business either.
     assert (await bench.refused("snapshot", opened.session, by=BRUNO)).code == "live.not_found"
     assert (await bench.refused("snapshot", opened.session, by=ANNA)).code == "live.ended"
+
+
+async def test_an_address_in_which_another_site_can_be_read_is_neither_opened_nor_recorded(bench: Bench) -> None:
+    """Guard: node/live/recorder.py, Recorder.perform. Guard: node/live/recorder.py, Recorder.begin."""
+    url = "http://shop.test\\@bank.test/other"
+    assert (await bench.refused("open", url=url)).code == "browser.scheme"
+    assert await bench.store.sessions() == []
+    opened = await bench.open()
+    assert (await bench.refused("navigate", opened.session, url=url)).code == "browser.scheme"
+    await bench.call("close", opened.session)
+    (session,) = await bench.store.sessions()
+    assert [step.action for step in await bench.store.steps(session.id)] == [Goto(url=f"{ORIGIN}/")]
+
+
+async def test_an_agent_inherits_nothing_of_one_that_had_its_name(bench: Bench) -> None:
+    """Guard: node/verbs/caller.py, Caller.owns."""
+    opened = await bench.open(by=ANNA)
+    await bench.call("close", opened.session, by=ANNA)
+    assert [each.session for each in (await bench.call("list", by=ANNA, all=True)).sessions] == [opened.session]
+    heir = msgspec.structs.replace(ANNA, since_ms=bench.clock.now_ms() + 1)
+    assert (await bench.refused("show", opened.session, by=heir)).code == "live.not_found"
+    assert await bench.call("list", by=heir, all=True) == LiveList(sessions=[])
 
 
 async def test_an_agent_has_so_many_open_and_no_more(bench: Bench) -> None:

@@ -11,6 +11,7 @@ from node.live.acting import Gate
 from node.live.recorder import Recording, record, record_actions, shows_secret
 from node.signing.identity import Identity
 from node.signing.witness import Witness
+from node.verbs import OWNER, Caller, CallerKind, called_by
 from protocol.page.action import Action, Click, Extract, Goto, Locator, Wait
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import placeholder
@@ -92,3 +93,33 @@ async def test_no_secret_is_recorded_of_what_a_browser_lets_through() -> None:
     for step in steps:
         told += [step.url, step.title, *step.blocked]
     assert [text for text in (*told, steps[2].extracted) if marked not in text] == []
+
+
+async def address_kept(caller: Caller) -> tuple[str, str, str]:
+    """What a recording for ``caller`` keeps of an address that is made of what was given as secrets."""
+    address = "http://shop.example/keys/7?mail=ann"
+    site = MemorySite({address: Document(title="Keys")})
+    store, clock = MemoryStore(), ManualClock()
+    witness = Witness(Identity(SigningKey(bytes(32)), clock), store, clock)
+    await witness.load()
+    plan = Recording(
+        title="Keys",
+        start_url=address,
+        profile=Profile(),
+        browser=MemoryBrowser(site).info,
+        gate=Gate(report=unreported),
+        secrets=given(at=address, a="shop.example", b="/keys", c="mail=ann"),
+    )
+    with called_by(caller):
+        async with record(store, _Telling(site, GuardPolicy()), clock, witness, plan) as recorder:
+            await recorder.perform(Goto(url=address))
+    (step,) = await store.steps(recorder.session.id)
+    assert isinstance(step.action, Goto)
+    return recorder.session.start_url, step.action.url, step.url
+
+
+async def test_where_an_agent_was_is_recorded_whatever_it_calls_a_secret() -> None:
+    """Guard: node/live/recorder.py, Recorder._address. Guard: protocol/page/redaction.py, redact_address."""
+    agent = Caller(kind=CallerKind.AGENT, name="helper", scopes=frozenset({"record"}))
+    assert set(await address_kept(agent)) == {"http://shop.example/keys/7?‹secret:c›"}
+    assert set(await address_kept(OWNER)) == {"http://shop.example‹secret:b›/7?‹secret:c›"}

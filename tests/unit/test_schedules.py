@@ -242,6 +242,18 @@ async def test_who_interrupts_a_run_by_hand_ends_it(bench: Bench) -> None:
     assert bench.searches.stopped == [run.search]
 
 
+async def test_a_run_whose_search_somebody_stops_is_interrupted_and_no_failure_of_the_schedule(bench: Bench) -> None:
+    """Guard: node/schedules/schedules.py, Schedules._perform."""
+    await bench.add()
+    bench.searches.reason = lambda: "internal.cancelled"
+    bench.room.start()
+    await bench.clock.run((limits.SCHEDULE_FAILURES_MAX + 1) * HOUR_MS + 60_000)
+    assert len(await bench.runs()) == limits.SCHEDULE_FAILURES_MAX + 1
+    assert {(run.status, run.reason) for run in await bench.runs()} == {(RunStatus.INTERRUPTED, "internal.cancelled")}
+    record = await bench.room.get(SCHEDULE)
+    assert (record.paused, record.failures) == (False, 0)
+
+
 async def test_runs_that_break_pause_the_schedule_and_goals_that_are_not_reached_do_not(bench: Bench) -> None:
     await bench.add()
     bench.searches.reason = lambda: "search.not_found_goal"

@@ -18,7 +18,6 @@ from protocol.messages import Assignment, BranchResult, SearchSpec, Spend
 from protocol.page.action import Action, Goto
 from protocol.recording.session import Verdict
 from protocol.search.entry import decode_action
-from protocol.trust.origin import ANY
 
 AfterIteration = Callable[[Spend], Awaitable[bool]]
 _NOT_LOADED = frozenset({"browser.navigation", "browser.timeout"})
@@ -53,9 +52,9 @@ class PageWork:
                 raise MeshError("search.start_failed", f"{spec.start_url}: {error.message}", **error.detail) from error
 
     async def explore(
-        self, replica: Replica, assignment: Assignment, after: AfterIteration, within: tuple[str, ...] = (ANY,)
+        self, replica: Replica, assignment: Assignment, after: AfterIteration, within: tuple[str, ...] | None = None
     ) -> BranchResult:
-        """Work on one lease, contacting only origins of ``within``.
+        """Work on one lease; for a peer, contacting only origins of ``within``.
 
         Errors: ``browser.*``, ``store.*``, those of ``guard_for``, ``input.not_found`` (the branch is not known here yet).
         """
@@ -73,20 +72,18 @@ class PageWork:
         Errors: ``delta.invalid`` (no path of actions), ``risk.refused``, ``action.*``, ``browser.*``, ``store.*``.
         """
         actions: list[Action] = [Goto(url=spec.start_url), *(decode_action(step) for step in path)]
-        plan = Recording(
-            title=spec.goal,
-            start_url=spec.start_url,
-            profile=spec.profile,
-            browser=await self._browsers.info(),
-            gate=self._gate,
-            search=spec.id,
-        )
-        async with (
-            self._browsers.page(spec.profile, guard_for(self._config.policy), wait_s=_CLAIM_WAIT_S) as page,
-            record(self._store, page, self._clock, self._witness, plan) as recorder,
-        ):
-            for action in actions:
-                outcome = await recorder.perform(action)
+        async with self._browsers.page(spec.profile, guard_for(self._config.policy), wait_s=_CLAIM_WAIT_S) as page:
+            plan = Recording(
+                title=spec.goal,
+                start_url=spec.start_url,
+                profile=spec.profile,
+                browser=await self._browsers.info(),  # of the browser that runs: none is started without a budget of its time
+                gate=self._gate,
+                search=spec.id,
+            )
+            async with record(self._store, page, self._clock, self._witness, plan) as recorder:
+                for action in actions:
+                    outcome = await recorder.perform(action)
         if not holds(spec.condition, outcome.observation) or recorder.session.verdict is not Verdict.PASS:
             return None
         return Verified(session=recorder.session.id, path=path, claimed_by=peer)

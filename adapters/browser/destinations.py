@@ -1,0 +1,88 @@
+"""Where the requests of one browser lead: judged for each request, and held to when a connection is made.
+
+The guard knows who asks, but not where Chromium will connect; the tunnel knows where, but not for whom. So the guard notes
+which hosts in private networks it has let through, and the tunnel connects to no others: a name that leads elsewhere by
+the time of the connection gets nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import time
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from protocol.risk.classes import GuardPolicy
+from protocol.risk.destinations import judge_destination, literal_address
+from protocol.wire.destination import Place, place_of
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_KEPT_S: Final = 60.0
+_KEPT_MAX: Final = 1_000
+_USUAL_PORT: Final = {"http": 80, "https": 443}
+
+
+class Destinations:
+    """Of one browser: its guards write it, its tunnel reads it."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
+        """Names, until when what they resolved to is used again, and what that was."""
+        self._admitted: dict[tuple[str, int], None] = {}
+        """Hosts and ports in private networks that a guard has let through."""
+
+    async def admits(self, url: str, policy: GuardPolicy) -> bool:
+        """Whether ``policy`` lets a request go where ``url`` leads now. A name that cannot be resolved leads nowhere yet."""
+        parts = urlsplit(url)
+        if parts.scheme not in _USUAL_PORT or not parts.hostname:
+            return True  # it loads nothing from the network
+        addresses = await self._addresses(parts.hostname, literal_address(url))
+        if any(judge_destination(url, address, policy.private) for address in addresses):
+            return False
+        if any(place_of(address) is not Place.PUBLIC for address in addresses):
+            _remember(self._admitted, (parts.hostname, parts.port or _USUAL_PORT[parts.scheme]), None)
+        return True
+
+    async def ways(self, host: str, port: int) -> list[tuple[Any, ...]]:
+        """What ``host`` resolves to, as ``getaddrinfo`` has it, without the places that no guard has let through.
+
+        Errors: ``OSError``, ``UnicodeError``.
+        """
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        admitted = (host.lower(), port) in self._admitted
+        ways = [way for way in found if _may_lead(host, str(way[4][0]), admitted)]
+        if not ways:
+            raise OSError(
+                errno.EHOSTUNREACH, "every address of it is in a private network, and no guard has let it through"
+            )
+        return ways
+
+    async def _addresses(self, host: str, literal: str) -> tuple[str, ...]:
+        if literal:
+            return (literal,)
+        until, addresses = self._found.get(host, (0.0, ()))
+        if until < time.monotonic():
+            try:
+                found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            except (OSError, UnicodeError):
+                return ()
+            addresses = tuple({str(way[4][0]) for way in found})
+            _remember(self._found, host, (time.monotonic() + _KEPT_S, addresses))
+        return addresses
+
+
+def _may_lead(host: str, address: str, admitted: bool) -> bool:
+    place = place_of(address)
+    return place is Place.PUBLIC or (admitted and (place is Place.PRIVATE or host == address))
+
+
+def _remember(kept: dict[K, V], key: K, value: V) -> None:
+    """Keep it as the newest; the oldest go when there are too many: a page can ask for any number of names."""
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > _KEPT_MAX:
+        del kept[next(iter(kept))]
