@@ -80,7 +80,7 @@ async def test_who_may_visit_some_origins_only_takes_up_no_search_with_peers() -
 
 
 async def test_an_agent_takes_the_peers_that_it_names_and_nobody_by_default() -> None:
-    """Guard: node/explorer/explorer.py, _alone."""
+    """Guard: node/explorer/new_search.py, _alone."""
     async with memory_mesh("anna", "bruno") as (anna, bruno):
         with called_by(agent()):
             assert (await anna.run(FOUND)).status == "done"
