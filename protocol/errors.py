@@ -443,7 +443,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "A checkpoint, proof or cosignature is malformed or does not verify.",
-        "Do not rely on it. Ask the sender for a new one (`trailmesh log prove` on its machine).",
+        "Do not rely on it. If it is a proof, ask its sender for a new one (`trailmesh log prove` there). If it came from a peer by itself, run `trailmesh log audit --peer NAME`.",
     ),
     "log.rollback": Code(
         _E,
@@ -612,9 +612,8 @@ CODES: dict[str, Code] = {
     "live.busy": Code(
         _E,
         True,
-        "No room for the call now: as many browser contexts or live sessions as allowed are open, or an earlier call still runs.",
-        "Call again later, close a live session that is done (`trailmesh live ls`, `trailmesh live close`), or raise "
-        "`browser.contexts_max`.",
+        "No room for the call now: all places for browser contexts are taken or the queue for them is full, this caller has as many live sessions open as it may, or an earlier call still runs in this live session.",
+        "Call again later, or close a live session that is done (`trailmesh live ls`, `trailmesh live close`). If the contexts are used up, the owner can raise `browser.contexts_max`.",
     ),
     # tools for clients of the Model Context Protocol
     "mcp.missing": Code(

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Final
 
 from protocol.errors import MeshError
-
-_METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("100.100.100.200")})
-"""Where clouds hand out keys to a machine, beside 169.254.169.254 and its neighbours, which are link-local."""
+from protocol.wire.destination import Place, place_of
 
 
 def check_reach(address: str, scheme: str) -> None:
     """Nothing, if a webhook may connect to ``address``, an IP address.
 
     http: this machine only, since anybody on the way could read it. https: anywhere but addresses that are no host of a network
-    (link-local, where metadata services of clouds are, multicast, unspecified, reserved). Errors: ``input.invalid``.
+    (``Place.BARRED``: link-local, where metadata services of clouds are, multicast, unspecified, reserved).
+    Errors: ``input.invalid``.
     """
     try:
+        place = place_of(address)
         found = ipaddress.ip_address(address.partition("%")[0])  # without the interface of a link-local one
     except ValueError:
         raise MeshError("input.invalid", "not an IP address") from None
@@ -27,7 +26,7 @@ def check_reach(address: str, scheme: str) -> None:
         return
     if scheme != "https":
         raise MeshError("input.invalid", "a webhook is an https address, or http to this machine")
-    if found.is_link_local or found.is_multicast or found.is_unspecified or found.is_reserved or found in _METADATA:
+    if place is Place.BARRED:
         raise MeshError(
             "input.invalid", "a webhook is not sent to metadata services, nor to addresses that are no host"
         )

@@ -316,7 +316,7 @@ class Store(
     ScheduleStore,
     Protocol,
 ):
-    """What a node remembers. Every method is one transaction; a crash at any line leaves a store that opens.
+    """What a node remembers. Every method takes effect as a whole or not at all; a crash at any line leaves a store that opens.
 
     Errors of every method: ``store.corrupt``, ``store.full``, ``node.stopped`` (after ``close``); of those that write a
     record, ``input.invalid`` and ``input.too_large`` (it could not be read back). A missing record is ``None`` or an empty

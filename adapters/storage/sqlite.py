@@ -1,7 +1,7 @@
 """Implements the store with SQLite and blob files.
 
-Each method is one transaction on the one thread of its ``Database``; records are a few typed columns (keys and what is
-queried) and their strict-CBOR body.
+Each method works as if in a transaction of its own, on the one thread of its ``Database``; calls may share a commit. Most
+records are a few typed columns (keys and what is queried) and a strict-CBOR body; some, such as deltas, are columns only.
 """
 
 from __future__ import annotations

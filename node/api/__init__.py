@@ -1,6 +1,7 @@
 """The interfaces of a node: the peer API for other nodes, the control API for its owner, and the metrics port.
 
-Every request from outside passes here: it is authenticated, counted and written to the audit trail before a room sees it.
+Every call passes here: its caller is authenticated and its rights are checked, and a privileged call gets its audit rows,
+before a room sees it. The metrics port asks for no authentication.
 Never does the work itself.
 """
 

@@ -103,7 +103,7 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     allow_requests: tuple[str, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
-    """Highest risk class performed without an approval; 4 and above never are."""
+    """Highest risk class performed without an approval; classes 4 and above always need one."""
     peer_disk_mib: Annotated[int, msgspec.Meta(ge=1, le=1_048_576)] = limits.PEER_DISK_MIB
     """How much of the store one peer may use, in MiB; more is refused."""
     log_silence: Literal["warn", "freeze"] = "warn"

@@ -3,8 +3,8 @@
 An artefact is signed, entered in the log, and returned to its caller only when the log entry is on disk. So no artefact can leave
 the node without an entry in the log. A crash in between leaves an entry for an artefact that nobody has seen.
 
-Artefacts that are signed during an append wait for it and are then appended together: one transaction and one checkpoint,
-however many there are.
+This is a group commit: artefacts that are signed during an append wait for it and are then appended together, in one
+transaction and under one checkpoint, however many there are.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ NOTICES: Final = Verb(
     command="node notices",
     takes=NoticesParams,
     gives=NoticeList,
-    help="""List the notices of distrust that peers and this node have issued; ABOUT limits them to one node.
+    help="""List the notices of distrust from peers and from this node. With ABOUT: only those about that node.
 
     Notices are advice: this node does not act on them. To follow one, distrust the node yourself (`trailmesh node distrust`).
     """,

@@ -1,4 +1,4 @@
-"""Parses a goal from one sentence with tables and patterns, without a language model.
+"""Parses a goal, one sentence, by tables of words and by patterns; no language model is used.
 
 Each reader takes its part out of the sentence (later readers do not see it again), in this order: quoted text, tags
 and addresses, dates and times, ``key: value`` pairs, comparisons with a number ("rating over 4"), superlatives

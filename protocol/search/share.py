@@ -1,4 +1,7 @@
-"""What one peer says about a search tree, as numbers by row. The tree folds the shares of all peers into one."""
+"""What one peer says about a search tree: its numbers for each row (a row is one tree node, see ``forest.py``).
+
+``tree.py`` sums the shares of all peers.
+"""
 
 from __future__ import annotations
 
