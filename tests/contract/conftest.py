@@ -32,7 +32,10 @@ async def launched() -> AsyncIterator[Browser]:
     await opened.close()
 
 
-@pytest_asyncio.fixture(params=("launched", "attached"), scope="module", loop_scope="module")
+# `make test` tries an attached browser in test_browser.py; with the guard, windows and waiting only `make field` does.
+@pytest_asyncio.fixture(
+    params=("launched", pytest.param("attached", marks=pytest.mark.field)), scope="module", loop_scope="module"
+)
 async def browser(request: pytest.FixtureRequest, launched: Browser) -> AsyncIterator[Browser]:
     """Each way to a Chromium in turn."""
     if request.param == "launched":

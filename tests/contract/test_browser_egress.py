@@ -185,6 +185,7 @@ async def title_of_next(browsers: Browsers, site: PageServer) -> str:
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.field
 async def test_after_a_storm_of_requests_the_next_page_opens(site: PageServer) -> None:
     """Guard: adapters/browser/judge.py, BrowserJudge._paused."""
     browsers = Browsers(launcher(SETTINGS), navigation_timeout_ms=5_000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from adapters.browser.attached import attacher
 from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
@@ -37,6 +39,7 @@ async def walk(page: Page, url: str) -> list[bytes]:
     return [encode(observation) for observation in seen]
 
 
+@pytest.mark.field
 async def test_launched_and_attached_browsers_observe_the_shop_byte_for_byte_alike() -> None:
     async with serve_shop(ShopConfig()) as url, running_chromium() as (address, _):
         launched = await launcher(SETTINGS)()

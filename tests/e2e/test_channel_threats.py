@@ -117,7 +117,7 @@ async def test_a_name_that_resolves_elsewhere_the_second_time_is_not_followed(be
         client.renew()  # the next call needs a new connection
         with pytest.raises(MeshError) as caught:
             await client.call(at, "status", b"x", content_type=MEDIA)
-    assert "is not an address of a peer" in caught.value.message
+    assert "is not allowed as the address of a peer" in caught.value.message
 
 
 async def test_an_invite_s_name_that_resolves_elsewhere_the_second_time_is_not_followed() -> None:

@@ -325,7 +325,7 @@ async def test_an_address_that_only_looks_like_a_name_is_refused_before_connecti
     with pytest.raises(MeshError) as caught:
         await bench.client(BOB).call(peer(ALICE, address), "status", b"x", content_type=MEDIA)
     assert caught.value.code == "peer.unreachable"
-    assert "is not an address of a peer" in caught.value.message
+    assert "is not allowed as the address of a peer" in caught.value.message
     assert server.refusals == {}
 
 

@@ -101,6 +101,7 @@ def _none_runs(node: Node) -> bool:
     return all(search["status"] != "running" for search in node.run("explore", "show")["searches"])
 
 
+@pytest.mark.field
 def test_a_coordinator_killed_in_a_shared_search_takes_it_up_again_with_all_its_peer_had_acknowledged(
     tmp_path: Path,
 ) -> None:

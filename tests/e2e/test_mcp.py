@@ -138,7 +138,7 @@ async def test_a_live_session_that_ended_is_told_and_the_next_navigation_opens_a
             first = await call(session, "browser_navigate", url=f"{url}/")
             await call(session, "browser_navigate", url=f"{url}/help")
             ended = await refusal(session, "browser_navigate", url=f"{url}/")
-            assert ended.startswith("live.ended: ") and "kept as ses-" in ended
+            assert ended.startswith("live.ended: ") and "stored as ses-" in ended
             second = await call(session, "browser_navigate", url=f"{url}/")
             assert first["session"] != second["session"]
 

@@ -58,6 +58,7 @@ def test_three_nodes_find_the_mug_together_and_the_shop_notices_nothing(tmp_path
         assert effects_of(effects) == []
 
 
+@pytest.mark.field
 def test_a_search_goes_on_without_a_worker_that_was_killed(tmp_path: Path) -> None:
     with shop(tmp_path, 60) as (url, effects), serving(tmp_path, "anna", "bruno") as (anna, bruno):
         running = anna.spawn(*_search(url, NEVER, 60))
@@ -90,6 +91,7 @@ def test_ctrl_c_stops_a_search_leaves_no_browser_and_resume_finishes_it(tmp_path
         assert (done["status"], done["verified"]) == ("done", True)
 
 
+@pytest.mark.field
 def test_ctrl_c_on_a_serving_node_ends_it_clean_and_its_search_goes_on_when_it_serves_again(tmp_path: Path) -> None:
     with shop(tmp_path, 40) as (url, _), serving(tmp_path, "anna") as (anna,):
         running = anna.spawn(*_search(url, NEVER, 90))

@@ -155,6 +155,7 @@ def _seconds(began: float) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.field
 def test_a_cut_cable_is_reported_in_bounded_time_and_mended_without_a_restart(
     machines: tuple[Network, list[Machine]],
 ) -> None:

@@ -22,6 +22,7 @@ def _disk(node: Node, of: str) -> int:
     return int(node.run("node", "status")["peer_disk"].get(of, 0))
 
 
+@pytest.mark.field
 def test_a_search_of_two_nodes_is_removed_where_it_does_not_run_and_the_peer_has_its_disk_back(tmp_path: Path) -> None:
     with shop(tmp_path) as (url, _), serving(tmp_path, "anna", "bruno") as (anna, bruno):
         her = anna.run("node", "id")["node"]

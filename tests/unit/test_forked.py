@@ -36,7 +36,7 @@ def test_it_has_its_own_directory_and_environment(tmp_path: Path, monkeypatch: p
     whoami = ["node", "whoami", "--home", str(node.home), "--json"]
     with Forked(whoami, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as forked:
         out, _ = forked.communicate(timeout=60)
-    assert json.loads(out)["error"]["message"].startswith("wrong holds no token")
+    assert json.loads(out)["error"]["message"].startswith("wrong does not contain a complete agent token")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
