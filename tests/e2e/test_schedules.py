@@ -55,9 +55,9 @@ def test_a_schedule_runs_by_itself_in_its_own_name_and_tells_how_it_ended(tmp_pa
 def test_a_run_by_hand_is_recorded_and_ctrl_c_ends_it_cleanly_without_a_serving_node(tmp_path: Path) -> None:
     with shop(tmp_path) as (url, _):
         node = Node(tmp_path / "anna", "anna").create(tmp_path, CONFIG)
-        found = add(node, url, json.dumps({"url": f"{url}/*", "title": "*"}), "--cron", "0 6 * * *")["schedule"]
+        found = add(node, url, json.dumps({"url": f"{url}/*"}), "--cron", "0 6 * * *")["schedule"]
         ran = node.run("explore", "schedule", "run-now", found)
-        assert (ran["manual"], ran["search"].startswith("sea-")) == (True, True)
+        assert (ran["manual"], ran["status"], ran["search"].startswith("sea-")) == (True, "done", True)
         never = add(node, url, NEVER, "--cron", "0 6 * * mon", "--timezone", "Europe/Berlin")["schedule"]
         process = node.spawn("explore", "schedule", "run-now", never)
         until(lambda: browsers_of(process.pid), "the run has a browser")
