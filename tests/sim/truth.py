@@ -255,13 +255,20 @@ class Truth:
             if hashlib.sha256(one).digest() not in self.logged[leg.source]:
                 self._violate(f"3: {self.name(leg.source)} sends in {leg.route} what its stored log does not hold")
 
+    def _is_heard(self, life: Life, source: str) -> bool:
+        """Whether what ``source`` says is listened to: a frozen peer, or one under another key, is refused whatever it tells."""
+        peers, there = life.rooms.peers, self.machines[source].life
+        if source in peers.frozen or not peers.knows(source) or not peers.acts(source):
+            return False
+        return there is None or peers.public_key(source) == there.identity.public_key
+
     def arrived(self, leg: Leg) -> None:
         """A message reaches a node: an honest one is to make something of checkpoints that contradict each other."""
         if leg.route != "log/checkpoint" or not self.honest(leg.target) or all(map(self.honest, self.machines)):
             return
         life = self.machines[leg.target].life
-        if life is None or leg.source in life.rooms.peers.frozen:
-            return  # nothing that a frozen peer says is heard, of whomever it speaks
+        if life is None or not self._is_heard(life, leg.source):
+            return
         record = _record_of(leg)
         if not isinstance(record, LogSync):
             return
