@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ def _named(tree: ast.AST, package: str) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
+@functools.cache
 def imports(root: Path) -> dict[str, frozenset[str]]:
     """For every Python file below the folders of the project the files it imports, all as paths below ``root``."""
     files = {path.relative_to(root).as_posix() for folder in FOLDERS for path in (root / folder).rglob("*.py")}

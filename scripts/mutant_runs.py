@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import importlib
 import os
@@ -82,18 +81,13 @@ def _files_of(tests: Sequence[str]) -> list[str]:
     return sorted({test.partition("::")[0] for test in tests})
 
 
-@functools.cache
-def _graph() -> dict[str, frozenset[str]]:
-    return imports(ROOT)
-
-
 class State:
     """Results that are kept from one run to the next, for one state of everything but the tests."""
 
     def __init__(self, folder: Path = STATE) -> None:
         found = (ROOT / name for name in _CODE)
         paths = (path for top in found for path in ([top] if top.is_file() else top.rglob("*.py")))
-        self._graph = _graph()
+        self._graph = imports(ROOT)
         self._path = folder / f"{digest_of(sorted(path.relative_to(ROOT).as_posix() for path in paths))}.jsonl"
         self._digests: dict[tuple[str, ...], str] = {}
         self.reached: dict[str, Reach] = {}

@@ -70,6 +70,7 @@ async def tour(page: Page, origin: str) -> list[bytes]:
     return [encode(item) for item in seen]
 
 
+@pytest.mark.field
 async def test_launched_and_attached_browsers_observe_the_same_bytes(launched: Browser, site: PageServer) -> None:
     async with running_chromium() as (address, _):
         attached = await attacher(BrowserSettings(cdp_url=address))()

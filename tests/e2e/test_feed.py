@@ -136,6 +136,7 @@ def test_a_follower_sees_the_whole_feed_over_a_restart_and_no_word_of_page_or_pe
             node.stop()
 
 
+@pytest.mark.field
 def test_a_kill_loses_no_change_that_was_shown_and_its_follower_goes_on_without_a_gap(tmp_path: Path) -> None:
     anna = Node(tmp_path / "anna", "anna").create(tmp_path, CONFIG)
     follower = Follower(anna, tmp_path, "--since", "0")

@@ -33,6 +33,7 @@ async def test_the_best_candidates_lead_to_the_goal_and_change_nothing(goal: str
     assert app[EFFECTS] == []
 
 
+@pytest.mark.field
 async def test_other_wordings_and_markup_do_not_lead_it_astray() -> None:
     async with serve_shop(ShopConfig(seed=6, drift=1.0)) as url:
         goal = "Find the cheapest blue mug with a rating over 4"

@@ -191,6 +191,7 @@ def test_a_cut_cable_is_reported_in_bounded_time_and_mended_without_a_restart(
     assert all(node.process is not None and node.process.poll() is None for node in (anna, bruno, chiara))
 
 
+@pytest.mark.field
 def test_an_invite_leads_to_an_address_of_another_machine_and_fails_clearly_when_the_cable_is_cut(
     machines: tuple[Network, list[Machine]],
 ) -> None:

@@ -190,6 +190,7 @@ def small(*sample: Mutation) -> Plan:
     return Plan(room="", seed=1, sample=sample, near={MERKLE: {TESTED_BY: 1}}, tests={False: (TESTED_BY,), True: ()})
 
 
+@pytest.mark.field
 def test_what_a_test_notices_is_killed_and_the_rest_survives_and_is_kept(tmp_path: Path) -> None:
     """Mistakes in a copy, tested by one test file; the checkout stays as it is."""
     before = (ROOT / MERKLE).read_bytes()

@@ -177,11 +177,13 @@ async def test_each_due_time_of_a_day_with_crashes_and_clock_jumps_has_exactly_o
 
 
 async def test_the_days_hold_what_they_are_to_show() -> None:
-    seen: set[RunStatus] = set()
+    wanted, seen = set(RunStatus) - {RunStatus.RUNNING}, set[RunStatus]()
     for seed in range(12):
+        if seen >= wanted:
+            break
         day = Day(seed)
         await day.pass_by()
         seen |= {run.status for run in await day.store.runs_of(SCHEDULE, limit=1_000)}
         assert len(day.lives) > 1
         await day.close()
-    assert seen >= set(RunStatus) - {RunStatus.RUNNING}
+    assert seen >= wanted

@@ -82,9 +82,15 @@ def test_what_a_verb_gives_has_a_schema(verb: Verb) -> None:
         assert schemas[reference["$ref"].rpartition("/")[2]]["properties"]
 
 
+@pytest.fixture(scope="module")
+def page() -> str:
+    """The page of verbs, made once for all of them."""
+    return verbs_page("")
+
+
 @by_name
-def test_the_page_of_verbs_says_what_each_takes_and_gives(verb: Verb) -> None:
-    _, _, rest = verbs_page("").partition(f"\n### {verb.name}\n")
+def test_the_page_of_verbs_says_what_each_takes_and_gives(verb: Verb, page: str) -> None:
+    _, _, rest = page.partition(f"\n### {verb.name}\n")
     section = rest.partition("\n## ")[0].partition("\n### ")[0]
     assert " ".join(verb.help.split("\n\n")[0].split()) in " ".join(section.split())
     assert all(f"| `{name}` |" in section for name in verb.takes.__struct_fields__)
