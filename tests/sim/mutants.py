@@ -165,7 +165,7 @@ MUTANTS = {
     keeps_the_share_of_the_distrusted: Missed("2", 28),
     sends_before_it_stores: Missed("3", 2),
     overlooks_two_histories: Missed("3", 23),
-    loses_deltas: Missed("4", 3),
+    loses_deltas: Missed("4", 10),
     leases_twice: Missed("5", 2),
     believes_each_story: Missed("6", 3),
 }
