@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from playwright.async_api import CDPSession, Dialog, Page, Request
@@ -33,6 +33,10 @@ class Activity:
         """Method and address of what scripts wait for an answer to."""
         self._earlier: Counter[tuple[str, str]] = Counter()
         """Those among them that were sent before the action began."""
+        self._announced: Counter[tuple[str, str]] = Counter()
+        """Those among them of which only the preflight was sent so far."""
+        self._held = 0
+        """Requests of scripts that wait for the guard to say whether they may be sent."""
         self._page: Page | None = None
         self._main = ""
         self._dom_pending = False
@@ -82,10 +86,18 @@ class Activity:
             self.popups.append(event["url"])
         self._changed.set()
 
-    async def sends(self, method: str, url: str) -> None:
-        """A script's request is about to be let go; returns once its end will be heard of."""
+    async def sends(self, method: str, url: str, *, announced: bool = False) -> None:
+        """A script's request is about to be let go; returns once its end will be heard of.
+
+        announced: it is the preflight that is let go. The request itself comes next, unless the site refuses; nobody tells
+        of the end of a preflight, but in both cases of that of the request.
+        """
         if self._page is None:
             return
+        if not announced and self._announced[method, url]:
+            self._announced[method, url] -= 1
+            return
+        self._announced[method, url] += announced
         if not self._requests:
             # Subscribed only while needed: a message for each image of a page takes a tenth of the time of a replay.
             self._page.on("requestfinished", self._request_ended)
@@ -93,6 +105,17 @@ class Activity:
         self._requests[method, url] += 1
         self._began()
         await asyncio.sleep(0)  # Playwright subscribes in a separate task; let it run
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """A script's request is not sent yet, because it is being judged."""
+        self._held += 1
+        self._began()
+        try:
+            yield
+        finally:
+            self._held -= 1
+            self._changed.set()
 
     def _request_ended(self, request: Request) -> None:
         asked = request.method, request.url.partition("#")[0]
@@ -102,6 +125,7 @@ class Activity:
         if self._earlier[asked]:
             self._earlier[asked] -= 1
         self._requests, self._earlier = +self._requests, +self._earlier
+        self._announced &= self._requests
         if not self._requests and self._page is not None:
             self._page.remove_listener("requestfinished", self._request_ended)
             self._page.remove_listener("requestfailed", self._request_ended)
@@ -148,7 +172,7 @@ class Activity:
     @property
     def fetching(self) -> bool:
         """Whether a script waits for an answer to what it asked since the action began."""
-        return self._requests.total() > self._earlier.total()
+        return self._held > 0 or self._requests.total() > self._earlier.total()
 
     @property
     def idle(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from playwright.async_api import CDPSession, Frame, Page
 from playwright.async_api import Error as PlaywrightError
 
-from adapters.browser.network import NetworkGuard, answer, pause_requests, permitted
+from adapters.browser.network import NetworkGuard, answer, kind_of, pause_requests, permitted
 from protocol import limits
 
 _OWNER_TIMEOUT_S: Final = 2.0  # a renderer that does not say which frame sends the request in time gets it refused
@@ -83,7 +83,7 @@ class BrowserJudge:
             permit = await self._permits(event)
             if permit:
                 guard = self._frames[event["frameId"]]
-                permit = await guard.reaches(event["request"]["method"], event["request"]["url"])
+                permit = await guard.reaches(event["request"]["method"], event["request"]["url"], kind_of(event))
                 if permit and event["frameId"] not in self._shared:
                     await guard.lets_paused(event)
         except Exception:  # after any error: a request without a decision would block its page for ever

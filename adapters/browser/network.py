@@ -6,6 +6,7 @@ is somebody else's. WebSockets are routed in both.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -28,6 +29,11 @@ def is_json(headers: Mapping[str, str]) -> bool:
     """Whether a request says that its body is JSON."""
     kinds = [value for name, value in headers.items() if name.lower() == "content-type"]
     return any(kind.partition(";")[0].strip().lower() == "application/json" for kind in kinds)
+
+
+def kind_of(event: Mapping[str, Any]) -> str:
+    """What ``Fetch.requestPaused`` calls the kind of a request, in the words that Playwright has for it."""
+    return str(event.get("resourceType", "other")).lower()
 
 
 def announced_by(method: str, headers: Mapping[str, str]) -> str:
@@ -70,10 +76,13 @@ class NetworkGuard:
         self._refuse(method, url)
         return False
 
-    async def reaches(self, method: str, url: str) -> bool:
+    async def reaches(self, method: str, url: str, kind: str) -> bool:
         """Whether a permitted request may go where its address leads; one that may not is reported."""
-        if self._destinations is None or await self._destinations.admits(url, self._policy):
-            return True
+        # To look up a name takes time, in which a page would look still whose script has just asked for something.
+        held = self._activity.holding() if kind in _SCRIPTED else contextlib.nullcontext()
+        with held:
+            if self._destinations is None or await self._destinations.admits(url, self._policy):
+                return True
         self._refuse(method, url)
         return False
 
@@ -83,10 +92,11 @@ class NetworkGuard:
             await self._activity.sends(method, url)
 
     async def lets_paused(self, event: Mapping[str, Any]) -> None:
-        """The same for what ``Fetch.requestPaused`` tells of; nobody tells of the end of a preflight."""
+        """The same for what ``Fetch.requestPaused`` tells of, a preflight included: the script waits from there on."""
         request = event["request"]
-        if not announced_by(request["method"], request["headers"]):
-            await self.lets(request["method"], request["url"], str(event["resourceType"]).lower())
+        announced = announced_by(request["method"], request["headers"])
+        if kind_of(event) in _SCRIPTED:
+            await self._activity.sends(announced or request["method"], request["url"], announced=bool(announced))
 
     def pop_up(self, method: str, url: str) -> None:
         """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""
@@ -111,7 +121,7 @@ class NetworkGuard:
         """Sockets carry what no rule can judge message by message: a read-only context has none."""
         web_url = "http" + socket.url.removeprefix("ws")
         refused = self._policy.read_only or judge_request("GET", web_url, "websocket", False, None, self._policy)
-        if not refused and await self.reaches("WS", web_url):
+        if not refused and await self.reaches("WS", web_url, "websocket"):
             socket.connect_to_server()
             return
         self._refuse("WS", socket.url)
@@ -123,7 +133,7 @@ class NetworkGuard:
 
 def permitted(event: Mapping[str, Any], guard: NetworkGuard) -> bool:
     """Whether ``guard`` lets through what ``Fetch.requestPaused`` tells of."""
-    request, kind = event["request"], str(event.get("resourceType", "other")).lower()
+    request, kind = event["request"], kind_of(event)
     headers = request.get("headers", {})
     body = request.get("postData") if is_json(headers) else None
     announced = announced_by(request["method"], headers)

@@ -16,7 +16,7 @@ from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Reques
 from playwright.async_api import Error as PlaywrightError
 
 from adapters.browser.activity import Activity
-from adapters.browser.network import NetworkGuard, announced_by, answer, is_json, pause_requests, permitted
+from adapters.browser.network import NetworkGuard, announced_by, answer, is_json, kind_of, pause_requests, permitted
 from adapters.browser.scripts import WITHOUT_UNJUDGED
 
 
@@ -42,7 +42,8 @@ class Routing:
     async def _watch_redirects(self, session: CDPSession, guard: NetworkGuard, activity: Activity) -> None:
         async def judge(event: Mapping[str, Any]) -> None:
             permit = permitted(event, guard)
-            permit = permit and await guard.reaches(event["request"]["method"], event["request"]["url"])
+            request = event["request"]
+            permit = permit and await guard.reaches(request["method"], request["url"], kind_of(event))
             if permit and "redirectedRequestId" in event:  # routing has seen the first hop
                 await guard.lets_paused(event)
             await answer(session, event, permit)
@@ -61,7 +62,9 @@ class Routing:
                 if navigation:
                     guard.pop_up(request.method, request.url)
                 await route.abort("aborted")
-            elif self._permits(request, guard) and await guard.reaches(request.method, request.url):
+            elif self._permits(request, guard) and await guard.reaches(
+                request.method, request.url, request.resource_type
+            ):
                 await guard.lets(request.method, request.url.partition("#")[0], request.resource_type)
                 await route.continue_()
             else:

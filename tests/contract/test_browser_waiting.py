@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from adapters.ports import Browser
@@ -27,6 +30,10 @@ _SCRIPTS = {
     "fetch('/late', {signal: stop.signal}).catch(() => document.body.append('it came late'))",
     "after a preflight": "fetch(location.origin.replace('127.0.0.1', 'localhost') + '/late', {headers: {'X-Part': '1'}})"
     ".catch(() => document.body.append('it came late'))",
+    "after a late preflight": "fetch(location.origin.replace('127.0.0.1', 'localhost') + '/late-preflight', "
+    "{headers: {'X-Part': '1'}}).catch(() => document.body.append('it came late'))",
+    "after a preflight that the site refuses": "fetch(location.origin.replace('127.0.0.1', 'localhost') + '/refused-preflight', "
+    "{headers: {'X-Part': '1'}}).catch(() => document.body.append('it came late'))",
     "a frame": f"document.body.append(Object.assign(document.createElement('iframe'), {{srcdoc: `<script>{_FETCH}<\\/script>`}}))",
 }
 
@@ -38,5 +45,29 @@ async def test_what_a_script_asked_for_is_waited_for(browser: Browser, site: Pag
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
     assert "it came late" in outcome.observation.text
+    assert outcome.settled
+    await page.close()
+
+
+async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_waited_for(
+    browser: Browser, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken out: ``Activity.holding`` in ``NetworkGuard.reaches``."""
+    loop = asyncio.get_running_loop()
+    look_up = loop.getaddrinfo
+
+    async def slowly(host: str, port: int | None, **options: Any) -> Any:
+        if host == "slow.localhost":
+            await asyncio.sleep(1)
+        return await look_up("127.0.0.1", port, **options)
+
+    monkeypatch.setattr(loop, "getaddrinfo", slowly)
+    script = (
+        "fetch(location.origin.replace('127.0.0.1', 'slow.localhost')).catch(() => document.body.append('an answer'))"
+    )
+    site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
+    assert "an answer" in outcome.observation.text
     assert outcome.settled
     await page.close()

@@ -58,6 +58,10 @@ class PageServer:
             self.reached.append(f"{request.method} {request.path_qs}")
             self._news.set()
         if request.method == "OPTIONS":
+            if path in ("late-preflight", "refused-preflight"):
+                await asyncio.sleep(LATE_S)
+            if path == "refused-preflight":
+                return web.Response(status=403)
             names = ("Origin", "Methods", "Headers")
             return web.Response(headers={f"Access-Control-Allow-{name}": "*" for name in names})
         if request.path in self.extra:
