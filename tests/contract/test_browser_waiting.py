@@ -57,13 +57,13 @@ async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_
     look_up = loop.getaddrinfo
 
     async def slowly(host: str, port: int | None, **options: Any) -> Any:
-        if host == "slow.localhost":
+        if host == "slow.test":
             await asyncio.sleep(1)
         return await look_up("127.0.0.1", port, **options)
 
     monkeypatch.setattr(loop, "getaddrinfo", slowly)
     script = (
-        "fetch(location.origin.replace('127.0.0.1', 'slow.localhost')).catch(() => document.body.append('an answer'))"
+        "fetch(location.origin.replace('127.0.0.1', 'slow.test') + '/more').catch(() => document.body.append('an answer'))"
     )
     site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
     page = await (await browser.open(Profile(), GuardPolicy())).page()
