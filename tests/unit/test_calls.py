@@ -336,6 +336,19 @@ async def test_what_all_are_told_is_told_to_few_at_once_and_the_names_come_back_
     assert await anna.calls.tell("status", StatusAsk(), []) == ([], [])
 
 
+async def test_a_refresh_follows_every_peer_and_asks_it_for_our_grants(two: list[MemoryNode]) -> None:
+    anna, bruno = two
+    grants = parse_grants(["deltas:read"])
+    await bruno.changes.regrant(anna.id, lambda before: grants)
+    turn(bruno)
+    sent = watched(anna)
+    await anna.calls.refresh()
+    assert sent == ["keys/pull", "status"]
+    assert anna.peers.find("bruno").granted_us == grants
+    await bruno.stop()
+    await anna.calls.refresh()
+
+
 # --- a knock ---------------------------------------------------------------------------------------------------------
 
 
