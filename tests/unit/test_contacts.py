@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adapters.ports import PeerRecord
@@ -20,7 +22,7 @@ def contacts() -> Contacts:
     return Contacts(ManualClock())
 
 
-def refused(code: str, **detail: object) -> PeerError:
+def refused(code: str, **detail: Any) -> PeerError:
     return PeerError(code, "why", peer=PEER.node, **detail)
 
 

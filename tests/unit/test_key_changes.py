@@ -242,7 +242,7 @@ async def test_of_several_clocks_that_are_ahead_the_nearest_decides(two: tuple[K
 async def test_a_recovery_needs_its_key_and_not_the_current_one(two: tuple[Keys, MemoryNode], by_words: bool) -> None:
     anna, bruno = two
     own = anna.node.identity
-    given = {"words_file": str(anna.file)} if by_words else {"key_file": str(anna.file)}
+    given: dict[str, Any] = {"words_file": str(anna.file)} if by_words else {"key_file": str(anna.file)}
     found = await anna.keys.recover(RecoverParams(**given))
     assert found == RecoveredKey(**anna.result(), recovery_file="")
     assert own.log.since_s == anna.now_s
@@ -286,7 +286,7 @@ async def test_a_recovery_key_that_cannot_be_written_changes_nothing(
 @pytest.mark.parametrize("files", [(), ("key_file", "words_file")])
 async def test_the_recovery_key_is_given_in_one_way(two: tuple[Keys, MemoryNode], files: tuple[str, ...]) -> None:
     anna, _ = two
-    given = dict.fromkeys(files, str(anna.file))
+    given: dict[str, Any] = dict.fromkeys(files, str(anna.file))
     error = await refusal(anna.keys.recover(RecoverParams(**given)))
     assert (error.code, error.message) == (
         "input.invalid",

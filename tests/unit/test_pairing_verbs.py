@@ -79,7 +79,8 @@ async def both() -> AsyncIterator[tuple[Verbs, Verbs]]:
 
 async def paired(anna: Verbs, bruno: Verbs, *grants: str) -> MetNode:
     invited = await anna.ask("node.invite", InviteParams(grant=(READ, LEARN)))
-    return await bruno.ask("node.join", JoinParams(invite=invited.invite, grant=grants, ask=(READ,)))
+    met: MetNode = await bruno.ask("node.join", JoinParams(invite=invited.invite, grant=grants, ask=(READ,)))
+    return met
 
 
 async def test_who_joins_is_told_whom_it_will_trust_before_anything_is_sent(both: tuple[Verbs, Verbs]) -> None:
