@@ -144,10 +144,9 @@ async def test_nothing_is_sent_to_a_node_that_is_distrusted(desks: tuple[Desk, D
     assert (sent, len(bruno.found)) == ([], 1)
 
 
-async def test_the_end_of_a_node_withdraws_its_invites(desks: tuple[Desk, Desk]) -> None:
+async def test_the_end_of_a_node_withdraws_its_invites_also_those_of_this_moment(desks: tuple[Desk, Desk]) -> None:
     anna, bruno = desks
     texts = [await anna.invite() for _ in range(2)]
-    await asyncio.sleep(0)
     await anna.pairing.close()
     assert not anna.network.listening
     for text in texts:
