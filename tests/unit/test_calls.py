@@ -148,7 +148,6 @@ async def test_without_another_key_in_use_there_is_nothing_to_introduce(two: lis
 
 
 async def test_a_key_log_is_not_shown_again_within_half_a_minute(two: list[MemoryNode]) -> None:
-    """Guard: node/trust/calls.py, Calls._introduce."""
     anna, bruno = two
     clock = anna.calls._clock = SetClock()
     await bruno.ask("node.distrust", peer="anna")
@@ -359,7 +358,6 @@ async def knock(of: MemoryNode, at: MemoryNode, node: str = "") -> str:
 
 
 async def test_a_knock_tells_a_refusal_from_an_answer_and_from_no_answer(two: list[MemoryNode]) -> None:
-    """Guard: node/trust/calls.py, Calls.knock."""
     anna, bruno = two
     stranger = await anna.mesh.add("stranger")
     assert await knock(stranger, bruno) == "peer.refused_us"

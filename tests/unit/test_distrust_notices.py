@@ -143,7 +143,6 @@ async def test_a_revocation_is_passed_on_to_those_who_know_the_node_and_to_nobod
 
 
 async def test_interrupted_work_is_continued_when_the_node_starts(three: list[MemoryNode]) -> None:
-    """Guard: node/distrust/distrust.py, Distrust.start."""
     anna, bruno, _ = three
     await anna.changes.distrust(bruno.id, "")
     assert anna.peers.parting() == [bruno.id]

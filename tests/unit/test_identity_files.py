@@ -68,7 +68,6 @@ def test_two_identities_differ_and_a_log_says_which_recovery_key_was_meant(tmp_p
 
 
 def test_a_home_holds_one_node(tmp_path: Path) -> None:
-    """Guard: node/signing/identity.py, check_vacant."""
     identity.check_vacant(tmp_path)
     own, keys = made(tmp_path)
     error = refusal(identity.keep, tmp_path, own, keys)

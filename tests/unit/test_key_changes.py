@@ -121,7 +121,6 @@ async def refusal(call: Any) -> MeshError:
 async def test_a_rotation_is_stored_before_it_is_told_and_both_keys_are_kept_meanwhile(
     two: tuple[Keys, MemoryNode],
 ) -> None:
-    """Guard: node/trust/own_keys.py, OwnKeys._change."""
     anna, bruno = two
     own, old = anna.node.identity, anna.node.identity.public_key
     found = await anna.keys.rotate()
@@ -148,7 +147,6 @@ async def test_a_peer_that_is_away_is_named_and_hears_of_it_later(two: tuple[Key
 async def test_a_clock_that_is_ahead_of_those_of_all_peers_makes_no_key(
     two: tuple[Keys, MemoryNode], ahead_s: int, code: str
 ) -> None:
-    """Guard: node/trust/own_keys.py, OwnKeys._check_clock."""
     anna, bruno = two
     anna.node.calls.contacts.compare_clocks(bruno.id, -ahead_s * 1000)
     before = anna.node.identity.log.encode()
@@ -206,7 +204,6 @@ async def test_of_several_clocks_the_one_that_is_most_ahead_counts_and_it_is_ask
 async def test_a_key_begins_when_the_last_artefact_of_the_one_before_was_signed(
     two: tuple[Keys, MemoryNode], latest_s: int, behind_s: int, since_s: int | None
 ) -> None:
-    """Guard: node/trust/own_keys.py, OwnKeys._from_s."""
     anna, bruno = two
     own = anna.node.identity
     anna.node.calls.contacts.compare_clocks(bruno.id, behind_s * 1000)

@@ -53,7 +53,6 @@ async def test_number_and_size_are_those_of_the_head_that_was_shown(three: list[
 
 
 async def test_a_tag_is_found_whole_and_not_across_two_others(three: list[MemoryNode]) -> None:
-    """Guard: node/log/checkpoints.py, LogExchange._knows."""
     anna, bruno, carla = three
     exchange = anna.log_exchange
     tag = acquaintance(anna.id, bruno.id, carla.id)
@@ -211,7 +210,6 @@ async def test_what_counts_as_a_refusal_to_show_the_log(three: list[MemoryNode],
 
 
 async def test_an_artefact_of_a_later_log_is_demanded_after_a_sync(three: list[MemoryNode]) -> None:
-    """Guard: node/log/checkpoints.py, LogExchange.demand."""
     anna, bruno, _ = three
     await anna.log_exchange.sync(bruno.id)
     heard = counted_asks(bruno)

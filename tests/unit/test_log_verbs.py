@@ -187,7 +187,6 @@ async def test_a_bundle_is_proved_by_its_signer(two: list[MemoryNode], tmp_path:
 
 @pytest.mark.parametrize("wrong", ["digest", "signer", "kind"])
 async def test_a_proof_of_a_peer_must_be_of_what_was_asked(two: list[MemoryNode], wrong: str) -> None:
-    """Guard: node/log/verbs.py, Logs.prove."""
     anna, bruno = two
     made = await bruno.witness.artefact("session", "ses-1", b"x")
     other = await bruno.witness.artefact("session", "ses-2", b"y")

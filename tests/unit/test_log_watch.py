@@ -127,7 +127,6 @@ async def test_each_trouble_has_its_words(three: list[MemoryNode], shown: Shown,
 
 @pytest.mark.parametrize("shown", [True, False])
 async def test_a_log_is_old_a_moment_after_its_age(three: list[MemoryNode], shown: bool) -> None:
-    """Guard: node/log/log_watch.py, LogWatch.is_old."""
     anna, bruno, _ = three
     set_policy(anna, log_age_s=HOUR_S)
     record = anna.peers.record(bruno.id)
@@ -145,7 +144,6 @@ async def test_a_log_is_old_a_moment_after_its_age(three: list[MemoryNode], show
 
 
 async def test_by_policy_silence_freezes_and_a_head_ends_it(three: list[MemoryNode]) -> None:
-    """Guard: node/log/log_watch.py, LogWatch.weigh."""
     anna, bruno, carla = three
     await watch(anna).note(bruno.id, Shown.SILENT)
     assert anna.peers.frozen == {}, "by default the owner is told, and decides"

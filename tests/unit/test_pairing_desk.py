@@ -97,7 +97,6 @@ async def test_an_invite_that_nobody_used_closes_when_it_expires(desks: tuple[De
 
 
 async def test_an_invite_that_was_withdrawn_pairs_nobody(desks: tuple[Desk, Desk]) -> None:
-    """Guard: node/pairing/pairing_desk.py, PairingDesk.invite."""
     anna, bruno = desks
     text = await anna.invite()
     await anna.node.store.take_invite(token_hash(parse_invite(text, anna.now_s).token))
@@ -130,7 +129,6 @@ async def test_an_invite_that_would_be_too_long_is_not_left_open(desks: tuple[De
 
 
 async def test_nothing_is_sent_to_a_node_that_is_distrusted(desks: tuple[Desk, Desk]) -> None:
-    """Guard: node/pairing/pairing_desk.py, PairingDesk.join."""
     anna, bruno = desks
     await bruno.join(await anna.invite())
     await bruno.node.changes.distrust(anna.node.id, "")

@@ -163,7 +163,6 @@ async def test_what_a_node_cannot_continue_from_is_no_contradiction_while_nothin
 
 
 async def test_what_others_show_is_asked_about_and_settled(three: list[MemoryNode]) -> None:
-    """Guard: node/log/peer_logs.py, PeerLogs.settle_unconnected."""
     anna, bruno, _ = three
     small, middle, large = await grown(bruno, 2, 4, 6)
     await anna.log_exchange.sync(bruno.id)
@@ -232,7 +231,6 @@ async def test_what_others_show_of_whom_it_does_not_matter_is_ignored(three: lis
 
 
 async def test_another_root_at_a_size_that_is_held_is_a_proof_whoever_shows_it(three: list[MemoryNode]) -> None:
-    """Guard: node/log/peer_logs.py, PeerLogs.hear_from_others."""
     anna, bruno, _ = three
     await sign(bruno, 2)
     await anna.log_exchange.sync(bruno.id)
@@ -285,7 +283,6 @@ def _digest(node: MemoryNode) -> bytes:
 async def test_who_does_not_prove_what_others_saw_is_suspended_unless_it_cannot_help_it(
     three: list[MemoryNode], answer: str, code: str, words: str, frozen: bool
 ) -> None:
-    """Guard: node/log/peer_logs.py, PeerLogs._ask_link."""
     anna, bruno, _ = three
     small, _ = await grown(bruno, 2, 4)
     await anna.log_exchange.sync(bruno.id)
@@ -339,7 +336,6 @@ async def test_a_checkpoint_is_connected_with_what_is_held_of_that_log(three: li
 
 
 async def test_the_owner_ends_a_suspension_and_nothing_else(three: list[MemoryNode]) -> None:
-    """Guard: node/log/peer_logs.py, PeerLogs.accept."""
     anna, bruno, _ = three
     await sign(bruno, 2)
     await anna.log_exchange.sync(bruno.id)

@@ -133,7 +133,6 @@ async def test_a_distrusted_node_is_refused_by_its_name(anna: MemoryNode) -> Non
 
 
 async def test_a_scope_is_required_at_its_origin_and_not_of_a_frozen_peer(anna: MemoryNode) -> None:
-    """Guard: node/trust/peers.py, Peers.require."""
     bruno = peer(anna, "bruno", bytes([1]) * 32, grants=parse_grants(["branch:assign=https://shop.test"]))
     scope = Scope.BRANCH_ASSIGN
     assert anna.peers.require(bruno.node, "branch:assign", SITE).node == bruno.node

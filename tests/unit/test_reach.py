@@ -208,7 +208,6 @@ async def test_a_certificate_that_is_renewed_does_not_make_the_connection_younge
 
 
 async def test_a_peer_that_does_not_know_our_key_is_shown_our_key_log(two: list[MemoryNode]) -> None:
-    """Guard: node/trust/reach.py, Reach._keep."""
     anna, bruno = two
     turn(anna)
     assert bruno.peers.public_key(anna.id) != anna.identity.public_key

@@ -179,7 +179,6 @@ async def lose_polls(anna: Desk, *lost: bool) -> None:
 async def test_polls_that_are_lost_end_the_pairing_only_when_three_in_a_row_are(
     desks: tuple[Desk, Desk], lost: tuple[bool, ...], code: str
 ) -> None:
-    """Guard: node/pairing/sas_desk.py, _Joining.agree."""
     anna, bruno = desks
     ours, theirs = await meet(anna, bruno)
     await lose_polls(anna, *lost)

@@ -58,7 +58,6 @@ def clock() -> SetClock:
 
 
 async def test_a_peer_may_use_all_of_its_quota_and_no_byte_more(store: CountedStore, clock: SetClock) -> None:
-    """Guard: node/trust/usage.py, Usage.admit."""
     store.used = {PEER: 3 * limits.MIB - 10}
     usage = Usage(store, clock, 3 * limits.MIB)
     await usage.load()

@@ -108,7 +108,6 @@ FORKED = rotated(LOG, FIRST, THIRD, 2_000)
 async def test_a_key_log_that_is_new_is_kept_and_told_of(
     anna: MemoryNode, first: KeyLog, then: KeyLog, became: str, ended: bool
 ) -> None:
-    """Guard: node/trust/trust_changes.py, TrustChanges._learn."""
     told: list[str] = []
     anna.changes.ended = told.append
     await anna.changes.add(shown(first))
@@ -126,7 +125,6 @@ async def test_a_key_log_that_is_new_is_kept_and_told_of(
 
 
 async def test_a_first_key_log_begins_with_the_key_of_the_pairing(anna: MemoryNode) -> None:
-    """Guard: node/trust/trust_changes.py, TrustChanges._learn."""
     record = PeerRecord(node=LOG.node, name="bruno", public_key=public(SECOND), addresses=(), grants={}, paired_ms=1)
     anna.peers.use(record)
     with pytest.raises(MeshError, match="does not begin with the key") as caught:

@@ -197,7 +197,6 @@ async def test_two_sizes_of_a_log_are_linked_by_a_proof() -> None:
 
 
 async def test_a_proof_is_under_the_checkpoint_with_the_most_cosignatures_and_of_those_the_largest() -> None:
-    """Guard: node/signing/witness.py, Witness._best_checkpoint."""
     made = await opened()
     heads = [(await grow(made, 1), made.log.signed) for _ in range(4)]  # sizes 2 to 5
     leaves = await made._store.log_leaves(0)
@@ -236,7 +235,6 @@ async def test_a_proof_names_so_many_cosigners(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_what_others_hold_and_this_node_lost_is_kept_once_and_bounded(caplog: pytest.LogCaptureFixture) -> None:
-    """Guard: node/signing/witness.py, Witness.compare."""
     store = Spied()
     made = await opened(store)
     await made.compare(made.log.checkpoint, made.log.signed)
