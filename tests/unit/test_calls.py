@@ -189,7 +189,9 @@ async def test_only_peers_are_called(two: list[MemoryNode]) -> None:
         await anna.calls.call(stranger, "status", StatusAsk(), StatusTell)
     assert (caught.value.code, caught.value.detail) == ("peer.unknown", {"node": stranger})
     await anna.ask("node.distrust", peer="bruno")
-    assert await code_of(status(anna, bruno)) == "peer.distrusted"
+    anna.peers.freeze(bruno.id, "log.unproven")
+    for route in ("status", "reach/echo"):
+        assert await code_of(anna.calls.call(bruno.id, route, StatusAsk(), Done)) == "peer.distrusted"
     assert sent == []
 
 
