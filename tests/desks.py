@@ -80,4 +80,6 @@ async def two_desks() -> AsyncIterator[tuple[Desk, Desk]]:
         await desk.pairing.close()
         await desk.pairing.close()
         await desk.node.stop()
+    await asyncio.sleep(0)
+    assert not anna.sas._tasks | bruno.sas._tasks
     assert network.listening == {}

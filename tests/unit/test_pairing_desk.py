@@ -12,7 +12,7 @@ from adapters.ports import InviteRecord
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.keys import keylog
-from protocol.pairing.invite import parse_invite, token_hash
+from protocol.pairing.invite import make_invite, parse_invite, token_hash
 from protocol.trust.grants import parse_grants
 from tests.desks import FACTOR, LEARN, READ, Desk, two_desks
 from tests.key_logs import fresh_random
@@ -102,6 +102,21 @@ async def test_an_invite_that_was_withdrawn_pairs_nobody(desks: tuple[Desk, Desk
     await anna.node.store.take_invite(token_hash(parse_invite(text, anna.now_s).token))
     assert await code_of(bruno.join(text)) == "invite.refused"
     assert anna.peers() == bruno.peers() == []
+
+
+async def test_guesses_at_an_invite_close_it(desks: tuple[Desk, Desk]) -> None:
+    anna, bruno = desks
+    text = await anna.invite()
+    made = parse_invite(text, anna.now_s)
+    guess = make_invite(address=made.address, node=made.node, token=bytes(16), expires_s=made.expires_s)
+    for _ in range(limits.PAIRING_FAILURES_MAX):
+        await asyncio.sleep(1)
+        assert anna.network.listening
+        assert await code_of(bruno.join(guess)) == "invite.refused"
+    assert await code_of(bruno.join(text)) == "invite.refused"
+    await asyncio.sleep(1)
+    assert not anna.network.listening
+    assert anna.peers() == []
 
 
 async def test_so_many_invites_are_open_at_once(desks: tuple[Desk, Desk]) -> None:

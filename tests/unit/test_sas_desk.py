@@ -53,7 +53,9 @@ async def test_two_people_who_say_yes_make_peers_of_their_nodes(desks: tuple[Des
     assert (theirs.other.name, theirs.pinned) == ("anna", False)
     assert (len(ours.id), ours.id != theirs.id) == (16, True)
     assert anna.peers() == bruno.peers() == []
+    began_s = asyncio.get_running_loop().time()
     assert await answers(anna.sas.confirm(ours.id, True), bruno.sas.confirm(theirs.id, True)) == ["bruno", "anna"]
+    assert asyncio.get_running_loop().time() - began_s < 1, "nobody waits for what has arrived"
     assert (anna.peers(), bruno.peers()) == (["bruno"], ["anna"])
     assert anna.node.peers.find("bruno").grants == parse_grants([READ])
     assert bruno.node.peers.find("anna").grants == parse_grants([LEARN])
@@ -129,9 +131,11 @@ async def test_a_no_of_the_person_who_joined_reaches_the_window(desks: tuple[Des
     ours, theirs = await meet(anna, bruno)
     told = asyncio.create_task(code_of(anna.sas.confirm(ours.id, True)))
     assert await code_of(bruno.sas.confirm(theirs.id, False)) == "pairing.declined"
+    began_s = asyncio.get_running_loop().time()
     assert await told == "pairing.declined"
     assert anna.peers() == bruno.peers() == []
     assert not anna.network.listening
+    assert asyncio.get_running_loop().time() - began_s < 1, "the other side knows what it said itself"
 
 
 async def test_who_does_not_answer_in_time_is_not_waited_for(desks: tuple[Desk, Desk]) -> None:
@@ -247,12 +251,13 @@ async def test_after_a_yes_the_window_stays_open_until_the_joiner_has_heard_of_i
 
 async def test_the_end_of_a_node_declines_what_is_open(desks: tuple[Desk, Desk]) -> None:
     anna, bruno = desks
-    _, theirs = await meet(anna, bruno)
+    ours, theirs = await meet(anna, bruno)
     told = asyncio.create_task(code_of(bruno.sas.confirm(theirs.id, True)))
     await asyncio.sleep(0.1 / FACTOR)
     await anna.pairing.close()
     assert await told == "pairing.declined"
     assert not anna.network.listening
+    assert await code_of(anna.sas.confirm(ours.id, True)) == "input.not_found"
 
 
 @pytest.mark.parametrize("who", ["window", "joiner"])
