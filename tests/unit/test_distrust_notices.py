@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from node.verbs.distrust import Distrusted, NoticeList, ShownNotice, Trusted
-from protocol import ids
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_DISTRUST_NOTICE, DistrustNotice, Done, NoticePush
 from tests.key_logs import revoked
@@ -118,7 +118,7 @@ async def test_of_own_notices_the_last_about_each_node_is_in_force(three: list[M
 
 
 async def test_a_revocation_is_passed_on_to_those_who_know_the_node_and_to_nobody_else(
-    three: list[MemoryNode],
+    three: list[MemoryNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     anna, bruno, carla = three
     sent: list[tuple[str, str]] = []
@@ -140,6 +140,12 @@ async def test_a_revocation_is_passed_on_to_those_who_know_the_node_and_to_nobod
     await carla.changes.adopt(ended.encode())
     await until(lambda: not carla.peers.parting(), "carla has parted with it")
     assert sent == [(carla.id, anna.id)]
+    sent.clear()
+    size = len(ended.encode())
+    for bytes_max, told in ((size - 1, []), (size, [(carla.id, anna.id)])):
+        monkeypatch.setattr(limits, "KEY_LOG_BYTES_MAX", bytes_max)
+        await carla.distrust._pass_on(bruno.id)
+        assert sent == told, "no peer reads a longer one"
 
 
 async def test_interrupted_work_is_continued_when_the_node_starts(three: list[MemoryNode]) -> None:
