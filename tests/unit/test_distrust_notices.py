@@ -146,6 +146,8 @@ async def test_a_revocation_is_passed_on_to_those_who_know_the_node_and_to_nobod
         monkeypatch.setattr(limits, "KEY_LOG_BYTES_MAX", bytes_max)
         await carla.distrust._pass_on(bruno.id)
         assert sent == told, "no peer reads a longer one"
+    await carla.distrust._pass_on(anna.id)
+    assert sent == told, "of who has shown no key log there is none to pass on"
 
 
 async def test_interrupted_work_is_continued_when_the_node_starts(three: list[MemoryNode]) -> None:
