@@ -99,7 +99,7 @@ class Distrust:
         """Show the key log of ``node`` to the peers that know it."""
         keys = self._peers.key_log(node)
         knowing = [peer for peer in self._exchange.acquainted(node) if self._peers.acts(peer)]
-        if keys is None or not knowing:
+        if keys is None:
             return
         data = keys.encode()
         if len(data) <= limits.KEY_LOG_BYTES_MAX:

@@ -136,6 +136,8 @@ class PairingDesk:
     async def close(self) -> None:
         """Withdraw every open invite, decline every open pairing. A second call does nothing."""
         await self.sas.close()
+        # A task that is cancelled before its first step never comes to its ``finally``: the listener would stay open.
+        await asyncio.sleep(0)
         tasks = list(self._open.values())
         for task in tasks:
             task.cancel()

@@ -187,6 +187,8 @@ class SasDesk:
         """Decline every open pairing. A second call does nothing."""
         sides = list(self._meetings.values())
         self._meetings.clear()
+        # A decline that is cancelled before its first step would close nothing.
+        await asyncio.sleep(0)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, *(side.decline() for side in sides), return_exceptions=True)

@@ -86,7 +86,7 @@ class Calls:
         ``peer.refused_us``, ``peer.clock``, ``peer.protocol``, or the code the peer answered; ``envelope.time`` says which clock
         is ahead, and by how much.
         """
-        known = self._known(node)
+        self._known(node)
         if route not in VERSIONLESS and not self.peers.is_version_known(node) and node not in self.peers.frozen:
             # A peer that does not answer the version query is still called, and can refuse the call itself.
             with contextlib.suppress(PeerError):
@@ -98,7 +98,7 @@ class Calls:
         if not self._is_active(node):
             with contextlib.suppress(MeshError):
                 await self.follow(node)  # its owner may have recovered it in the meantime
-            known = self._active(node)
+        known = self._active(node)
         try:
             raw = await self._send(known, known.public_key, route, record)
         except MeshError as error:

@@ -108,7 +108,7 @@ class OwnAudit(msgspec.Struct, frozen=True, kw_only=True):
     sound: bool
     logs: tuple[LogAudit, ...]
     artefacts: int
-    """Number of this node's artefacts in its store that are in a log."""
+    """Number of this node's artefacts in its store; ``not_logged`` names those of them that are in no log."""
     not_kept: dict[str, int]
     """Entries, by kind, whose artefact is not in the store: the delta was dropped, or the node crashed before it was sent."""
     not_logged: tuple[str, ...]
