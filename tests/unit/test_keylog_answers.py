@@ -202,6 +202,15 @@ def test_a_recovery_that_thaws_a_log_is_proved_against_the_side_that_it_replaces
     assert thawed.fork == Fork(position=1, ours=thawed.events[1], theirs=OURS.events[1])
 
 
+def test_a_decided_contradiction_gives_way_to_a_later_one() -> None:
+    """Only an undecided one at an earlier position remains the proof."""
+    thawed = FROZEN.merge(recovered(LOG, THIRD, 3_000))
+    ours, theirs = rotated(thawed, THIRD, key(60), 4_000), recovered(thawed, key(61), 5_000)
+    later = ours.merge(theirs)
+    assert (later.active, later.key) == (True, public(key(61)))
+    assert later.fork == Fork(position=2, ours=theirs.events[2], theirs=ours.events[2])
+
+
 # --- making ----------------------------------------------------------------------------------------------------------
 
 

@@ -37,6 +37,11 @@ def test_a_proof_of_another_length_proves_nothing_even_if_its_hashes_lead_to_the
     assert not merkle.proves_inclusion(leaf, 1, 2, [one, two], merkle.node_hash(two, above))
     assert not merkle.proves_consistency(1, 2, leaf, merkle.node_hash(two, merkle.node_hash(leaf, one)), [one, two])
     assert not merkle.proves_consistency(1, 4, leaf, merkle.node_hash(leaf, one), [one])
+    # From three leaves to four, with one hash too many at the top of both.
+    old, new = merkle.node_hash(two, leaf), merkle.node_hash(two, merkle.node_hash(leaf, one))
+    assert merkle.proves_consistency(3, 4, old, new, [leaf, one, two])
+    above_old, above_new = merkle.node_hash(one, old), merkle.node_hash(one, new)
+    assert not merkle.proves_consistency(3, 4, above_old, above_new, [leaf, one, two, one])
 
 
 def test_sizes_that_need_no_proof_have_none() -> None:

@@ -13,7 +13,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from protocol import ids, limits
-from protocol.errors import MeshError
+from protocol.errors import CODES, MeshError
 from protocol.pairing.by_invite import (
     NONCE_BYTES,
     Inviter,
@@ -24,7 +24,6 @@ from protocol.pairing.by_invite import (
     read_description,
 )
 from protocol.pairing.invite import Invite, make_invite, parse_invite, token_hash
-from protocol.trust.grants import Grants
 from protocol.wire import cbor
 from tests.key_logs import FIRST, RECOVERY, SECOND, THIRD, log_of, public, revoked, rotated
 
@@ -98,6 +97,20 @@ def test_an_invite_has_exactly_its_fields_in_their_form(fields: dict[str, Any], 
         assert (found.key, found.token, found.node) == (fields.get("key", b""), TOKEN, NODE)
 
 
+def test_an_invite_that_is_not_decodable_is_refused_for_one_reason_and_keeps_the_cause() -> None:
+    for fields, reason in (
+        ({"more": [0] * 254}, "more than 256 items"),
+        ({"more": [0] * 253}, "Object contains unknown field `more`"),
+        ({"more": [[[0]]]}, "deeper than 3"),
+        ({"more": [[0]]}, "Object contains unknown field `more`"),
+        (FIELDS | {"more": 1}, "Object contains unknown field `more`"),
+    ):
+        assert cause(parse_invite, text_of(fields), NOW_S)[1] == reason
+    usual = CODES["invite.invalid"].meaning
+    for text in ("tmi1.!!!!", "tmi1.A", "tmi1" + invite()[5:], ""):
+        assert refusal(parse_invite, text, NOW_S)[1] == usual
+
+
 def test_an_invite_for_another_kind_of_address_is_refused() -> None:
     assert refusal(parse_invite, text_of(FIELDS | {"address": "http://a:1"}), NOW_S)[0] == "invite.url"
     assert refusal(invite, address="http://a:1")[0] == "invite.url"
@@ -130,25 +143,19 @@ def test_an_invite_is_read_up_to_its_greatest_length() -> None:
     assert refusal(parse_invite, text + "=", NOW_S)[0] == "invite.invalid"
 
 
-def test_an_invite_that_would_be_longer_is_not_made() -> None:
-    def lengths(count: int, last: int) -> Grants:
-        return {
-            "session:read": tuple(
-                sorted(f"https://{'a' * (last if place == 0 else 40)}{place:02}" for place in range(count))
-            )
-        }
+def test_an_invite_is_made_up_to_its_greatest_length() -> None:
+    """Origins of every length, so that one invite is exactly as long as it may be and the next is not made."""
 
-    made = [lengths(count, last) for count in range(1, 16) for last in range(1, 60)]
-    texts: list[int] = []
-    refused = 0
-    for grants in made:
-        try:
-            texts.append(len(invite(grants=grants)))
-        except MeshError as error:
-            assert error.code == "input.too_large"
-            refused += 1
-    assert max(texts) in (limits.INVITE_CHARS_MAX, limits.INVITE_CHARS_MAX - 1)
-    assert refused
+    def made(chars: int) -> str:
+        origins = sorted([*(f"https://{'a' * 40}{place:02}" for place in range(9)), f"https://{'b' * chars}"])
+        return invite(grants={"session:read": tuple(origins)})
+
+    lengths, chars = [0], 1
+    while lengths[-1] < limits.INVITE_CHARS_MAX and chars < 250:
+        lengths.append(len(made(chars)))
+        chars += 1
+    assert lengths[-1] == limits.INVITE_CHARS_MAX
+    assert refusal(made, chars)[0] == "input.too_large"
 
 
 def test_the_key_of_an_invite_is_the_one_it_names_or_that_of_its_node() -> None:

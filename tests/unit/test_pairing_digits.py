@@ -130,11 +130,13 @@ def test_a_no_before_both_agreed_stays_and_one_afterwards_is_not_heard() -> None
     opened.decide(True)
     assert (opened.settle(), opened.state) == (False, "waiting")
     assert bob.decided(ask(opened, bob.decide(True))) == "waiting"
-    assert (opened.settle(), opened.settle()) == (True, True)
+    assert opened.settle()
     assert bob.decided(ask(opened, bob.decide(False))) == "waiting"
     opened.store()
     opened.decide(False)
     assert (opened.state, bob.decided(ask(opened, bob.decide(True)))) == ("agreed", "agreed")
+    opened.decide(False)
+    assert opened.settle(), "what both have said stays said"
     opened, bob = window(), other()
     joined(opened, bob)
     assert bob.decided(ask(opened, bob.decide(False))) == "declined"
@@ -162,3 +164,13 @@ def test_digits_are_those_of_the_hash_with_leading_zeros() -> None:
     assert any(each.startswith("0") for each in shown)
     number = int.from_bytes(hashlib.sha256(b"trailmesh-sas-digits-v1\x00" + LEAF).digest()[:8], "big")
     assert sas.digits(LEAF) == f"{number % 10_000_000:07}"
+
+
+def test_a_party_that_cannot_describe_itself_is_not_made() -> None:
+    for changes, code in (
+        ({"name": " "}, "input.invalid"),
+        ({"addresses": ("http://a:1",)}, "invite.url"),
+        ({"grants": {"nothing": ("*",)}}, "message.invalid"),
+    ):
+        said: dict[str, Any] = {"name": "n", "addresses": (), "grants": {}, "asks": {}}
+        assert refusal(Party, FIRST, log=log_of(), **said | changes)[0] == code

@@ -191,6 +191,18 @@ def test_each_id_of_a_record_is_checked_wherever_it_stands(record: Whole, field:
         ids.check_ids(record)
 
 
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    """A record that can hold others of its kind."""
+
+    lease: LeaseId
+    below: tuple[Branch, ...] = ()
+
+
+def test_a_record_within_one_of_its_kind_needs_no_end() -> None:
+    ids.check_ids(Branch(lease=LEASE, below=(Branch(lease=LEASE),)))
+    assert refusal(ids.check_ids, Branch(lease=SEARCH))[0] == "message.invalid"
+
+
 def test_what_is_no_record_has_no_ids() -> None:
     ids.check_ids({"search": "no id"})
     assert cbor.decode_as(b"\x81\x00", list[int]) == [0]
