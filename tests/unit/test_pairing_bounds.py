@@ -318,7 +318,7 @@ def test_an_inviter_that_has_rotated_is_whom_the_invite_names_with_its_key() -> 
 
 
 def test_an_answer_under_a_former_key_of_the_inviter_is_refused() -> None:
-    """Guard: protocol/pairing/by_invite.py, Joiner.finish: node and key are both those of the invite."""
+    """Node and key are both held against the invite, in ``Joiner.finish``."""
     bob = Joiner(parse_invite(invite(key=public(THIRD)), NOW_S), SECOND, log=log_of(SECOND), name="b", nonce=NONCE)
     request = bob.request(public(THIRD), LEAF)
     former = inviter()
