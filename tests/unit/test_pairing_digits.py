@@ -92,8 +92,8 @@ def test_each_reason_of_a_refused_step_is_its_own() -> None:
     assert cause(ask, window(), large + b"\x00")[1] == "163841 bytes where 163840 are allowed"
     for fields, reason in (([0] * 16, "more than 16 items"), ([[[0]]], "deeper than 2")):
         assert cause(ask, window(), cbor.encode(fields))[1] == reason
-    for fields in ([0] * 15, [[0]]):
-        assert cause(ask, window(), cbor.encode(fields))[0] == "message.invalid"
+    for allowed in ([0] * 15, [[0]]):
+        assert cause(ask, window(), cbor.encode(allowed))[0] == "message.invalid"
 
 
 def test_a_commitment_in_place_of_another_counts_and_the_last_of_them_is_not_answered() -> None:

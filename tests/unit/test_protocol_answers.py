@@ -250,8 +250,10 @@ def test_a_notice_is_about_another_node_and_of_the_past_give_or_take_the_skew() 
     form = "a notice must name another node by its full id and give a reason of one line"
     for fields, reason in (
         ({"now_s": early_s - 1}, "the notice is from the future"),
+        ({"now_s": early_s, "issued_s": 1_001}, "the notice is from the future"),
         ({"now_s": early_s, "since_ms": 1_000_001}, "the notice is from the future"),
         ({"about": NODE}, form),
+        ({"about": OTHER.lower()}, "the field about does not contain a node id in its canonical form"),
         ({"reason": " space"}, form),
         ({"reason": "two\nlines"}, "the notice: a reason must be one line of at most 300 printable characters"),
     ):

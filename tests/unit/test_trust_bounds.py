@@ -254,7 +254,7 @@ def test_grants_are_told_by_the_names_of_whole_presets() -> None:
     assert in_words({}) == "status only"
     assert in_words(whole) == "explore"
     assert in_words(parse_grants(f"explore={A},session:read")) == f"explore={A}, session:read"
-    assert in_words(whole | {"branch:assign": (A,)}) == f"branch:accept, branch:assign={A}, deltas:read, deltas:write"
+    assert in_words({**whole, "branch:assign": (A,)}) == f"branch:accept, branch:assign={A}, deltas:read, deltas:write"
     assert in_words({name: whole[name] for name in list(whole)[1:]}) == "branch:assign, deltas:read, deltas:write"
     assert in_words(parse_grants("audit")) == "session:read"
     assert each_in_words({"deltas:read": ("*",), "session:read": (A, B)}) == ["deltas:read", f"session:read={A},{B}"]
