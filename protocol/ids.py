@@ -50,7 +50,7 @@ def node_id(public_key: bytes) -> str:
     """The id of the node whose genesis witness key (32 bytes, Ed25519) this is."""
     digest = hashlib.sha256(_NODE_DOMAIN + public_key).digest()
     text = base64.b32encode(digest).decode().rstrip("=")
-    parts = [text[i : i + 13] for i in range(0, 52, 13)]
+    parts = [text[i : i + 13] for i in range(0, len(text), 13)]
     checked = "".join(part + check_digit(part) for part in parts)
     return "-".join(checked[i : i + 7] for i in range(0, 56, 7))
 

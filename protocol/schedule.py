@@ -55,8 +55,6 @@ def delay_ms(schedule: str, due_ms: int, jitter_s: int) -> int:
 
     It follows from the id and the due time, so that a restart neither repeats nor forgets a due time whose delay was running.
     """
-    if not jitter_s:
-        return 0
     digest = hashlib.sha256(f"trailmesh-jitter-v1\x00{schedule}\x00{due_ms}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % (jitter_s * 1000 + 1)
 
@@ -76,6 +74,4 @@ def decide(
     last = ripe[-1]
     if now_ms - last.ripe_ms <= LATE_MS_MAX or misfire is Misfire.RUN_ONCE:
         decided[-1] = (last.due_ms, RunStatus.SKIPPED if running else RunStatus.RUNNING)
-    else:
-        decided[-1] = (last.due_ms, RunStatus.MISSED)
     return decided

@@ -126,7 +126,7 @@ def read_event(raw: bytes) -> KeyEvent:
             cbor.decode(payload, bytes_max=limits.KEY_EVENT_BYTES_MAX, items_max=32, depth_max=1), _STATEMENT
         )
     except MeshError as error:
-        raise error if error.code == "keylog.invalid" else _invalid(error.message) from error
+        raise _invalid(error.message) from error
     if accepted != isinstance(statement, Rotate | Recover):
         raise _invalid("the event must contain the new key's signature exactly if it adds a key")
     if isinstance(statement, Genesis) and ids.node_id(statement.key) != outer.header.issuer:

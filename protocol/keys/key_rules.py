@@ -81,8 +81,7 @@ def _step(history: History, event: KeyEvent) -> State:
     # Periods of validity are derived from issue times; they would overlap if time went back.
     if event.issued_s < last.event.issued_s:
         raise invalid("an event must not be older than the one before it")
-    by_recovery = False
-    signer = last.state.key
+    signer, by_recovery = last.state.key, False
     if not isinstance(statement, Rotate):
         signer, by_recovery = statement.by, is_recovery_key(statement.by, last.state.recovery)
         # A recovery needs the recovery key; a revocation may also be signed by the current witness key.
@@ -98,12 +97,12 @@ def _step(history: History, event: KeyEvent) -> State:
             _check_new_key(statement.key, last.state)
             periods = _close(last.state.periods, event.issued_s)
             periods += (Period(key=statement.key, from_s=event.issued_s),)
-            return State(periods=periods, recovery=last.state.recovery, by_recovery=False)
+            return State(periods=periods, recovery=last.state.recovery, by_recovery=by_recovery)
         case Recover():
             _check_new_key(statement.key, last.state)
             periods = _close(last.state.periods, statement.since_s - 1)
             periods += (Period(key=statement.key, from_s=event.issued_s),)
-            return State(periods=periods, recovery=statement.recovery, by_recovery=True)
+            return State(periods=periods, recovery=statement.recovery, by_recovery=by_recovery)
         case Revoke():
             return State(
                 periods=_close(last.state.periods, statement.since_s - 1),
@@ -139,9 +138,7 @@ def check_future(events: Sequence[KeyEvent], now_s: int | None) -> None:
 def _close(periods: tuple[Period, ...], until_s: int) -> tuple[Period, ...]:
     """``periods``, none of them longer than ``until_s``."""
     return tuple(
-        period
-        if period.until_s is not None and period.until_s <= until_s
-        else msgspec.structs.replace(period, until_s=until_s)
+        msgspec.structs.replace(period, until_s=until_s if period.until_s is None else min(period.until_s, until_s))
         for period in periods
     )
 

@@ -95,8 +95,6 @@ class KeyLog:
         check_future(events, now_s)
         count = len(said.events)
         log = cls(extend((), events[:count]))
-        if not said.other:
-            return log
         if not 0 <= said.parts_at < count:
             raise invalid("the other history branches off outside the log")
         # Decide between the two histories again, so that the sender cannot choose which one counts.
@@ -267,17 +265,12 @@ class KeyLog:
             raise invalid("the log is of another node")
         # Both histories of the other log are compared: each may contradict ours at a different position.
         merged = self._weigh(other._history, quiet=True)
-        if other._other:
-            merged = merged._weigh(other._history[: other._parts_at] + other._other, quiet=True)
-        return merged
+        return merged._weigh(other._history[: other._parts_at] + other._other, quiet=True)
 
     def _before(self, statement: Rotate | Recover | Revoke) -> History:
         """The known history the event follows. Errors: ``keylog.gap``."""
         # The event may continue either history: a recovery can follow the contradicting one.
-        known: list[History] = [self._history]
-        if self._other:
-            known.append(self._history[: self._parts_at] + self._other)
-        for history in known:
+        for history in (self._history, self._history[: self._parts_at] + self._other):
             if statement.position <= len(history):
                 before = history[: statement.position]
                 if before[-1].event.digest == statement.previous:

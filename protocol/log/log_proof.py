@@ -218,8 +218,9 @@ def _opened(text: str, signer: KeyOf) -> tuple[Checkpoint, Note]:
 
 def key_of(node: str, public_key: bytes, key_log: KeyLog | None) -> KeyOf:
     """A node and its key, with the key log if that is needed to show that it is one of its keys."""
-    needed = key_log is not None and ids.node_id(public_key) != node
-    return KeyOf(node=node, public_key=public_key, key_log=key_log.encode() if needed and key_log else b"")
+    if key_log is None or ids.node_id(public_key) == node:
+        return KeyOf(node=node, public_key=public_key)
+    return KeyOf(node=node, public_key=public_key, key_log=key_log.encode())
 
 
 def key_finder(named: KeyOf) -> KeyFinder:

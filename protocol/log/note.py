@@ -76,8 +76,8 @@ def parse(data: bytes) -> Note:
         raise _bad("not UTF-8") from error
     if any(char < " " and char != "\n" for char in whole):
         raise _bad("control characters")
-    text, separator, signed = whole.rpartition("\n\n")
-    if not separator or not text or not signed.endswith("\n"):
+    text, _, signed = whole.rpartition("\n\n")  # without an empty line there is no text
+    if not text or not signed.endswith("\n"):
         raise _bad("text, an empty line and signature lines are expected")
     lines = signed[:-1].split("\n")
     if len(lines) > limits.NOTE_SIGNATURES_MAX:

@@ -373,8 +373,6 @@ def _plausible(step: Step) -> bool:
         and len(step.snapshot) in (0, 32)
         and len(step.screenshot) in (0, 32)
         and 1 <= step.risk <= 7
-        and step.started_ms >= 0
-        and step.duration_ms >= 0
         and step.ok == (not step.error)
     )
 

@@ -71,4 +71,4 @@ def _piece(line: str, start: int, indent: int) -> str:
     whole = line[start:]
     cut = whole[: limits.DIFFERENCE_CHARS_MAX]
     shown = "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in cut)
-    return ("…" if start > indent and line else "") + shown + ("…" if len(whole) > len(cut) else "")
+    return ("…" if start > indent else "") + shown + ("…" if len(whole) > len(cut) else "")

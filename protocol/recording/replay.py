@@ -46,7 +46,7 @@ class Rebase(msgspec.Struct, frozen=True):
 
     def text_homeward(self, text: str) -> str:
         """What a page that names its own addresses would say on the recorded origin."""
-        if not self.active or not self.recorded:
+        if not self.recorded:
             return text
         # A longer host or port is another origin: example.com.evil.example, or port 8080 for 80.
         own = re.compile(rf"{re.escape(self.replayed)}(?![\w-]|[.:][\w-])")
@@ -55,7 +55,7 @@ class Rebase(msgspec.Struct, frozen=True):
 
 def _swap(url: str, old: str, new: str) -> str:
     found = _ORIGIN.match(url)
-    return new + url[found.end() :] if found and old and found[0].lower() == old else url
+    return new + url[found.end() :] if found and found[0].lower() == old else url
 
 
 def rebase(start_url: str, base_url: str) -> Rebase:

@@ -50,7 +50,7 @@ def origin_of(url: str) -> str:
 def parse_pattern(text: str) -> str:
     """``text`` as a pattern in its one form. Errors: ``input.invalid``."""
     wild = _WILD in text
-    plain = text.replace(_WILD, "://", 1) if wild else text
+    plain = text.replace(_WILD, "://")
     origin = origin_of(plain)
     if text == ANY:
         return ANY
@@ -61,7 +61,7 @@ def parse_pattern(text: str) -> str:
             "input.invalid",
             f"{text[:80]!r} names no origins: give https://host, https://host:port, https://*.domain or *",
         )
-    return origin.replace("://", _WILD, 1) if wild else origin
+    return origin.replace("://", _WILD) if wild else origin
 
 
 def fits(patterns: Iterable[str], origin: str) -> bool:

@@ -100,7 +100,7 @@ def seal(payload: bytes, *, kind: str, key: SigningKey, header: Header, binding:
     }
     protected = cbor2.dumps(fields, canonical=True)
     signature = key.sign(_to_be_signed(protected, binding, payload)).signature
-    return cbor2.dumps(cbor2.CBORTag(_TAG, [protected, {}, payload, signature]), canonical=True)
+    return cbor2.dumps(cbor2.CBORTag(_TAG, [protected, {}, payload, signature]))
 
 
 def _to_be_signed(protected: bytes, binding: bytes, payload: bytes) -> bytes:
