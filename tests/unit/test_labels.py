@@ -202,6 +202,7 @@ def goal(*bounds: Threshold) -> Goal:
         ((UNDER_25,), "over £10", "", -0.4),
         # which number it means, neither says: it fits all the same
         ((UNDER_25,), "under 25", "Colour", 1.0),
+        ((UNDER_25,), "under 25 euros", "Colour", 1.0),
         ((UNDER_25,), "under 25 stars", "Colour", 0.0),
         ((UNDER_25,), "Blue", "Price", 0.0),
         ((), "under 25", "Price", 0.0),
