@@ -52,6 +52,11 @@ def test_each_element_stands_once_where_it_is(observation: Observation, lines: t
     assert outline(observation, 7) == lines
 
 
+def test_an_observation_that_does_not_place_its_elements_has_no_outline() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        outline(msgspec.structs.replace(page("- a", 0, 0), lines=(0,)), 1)
+
+
 PAGE = Observation(
     url="http://shop.test/list",
     title="",

@@ -87,7 +87,15 @@ def test_a_token_is_long_in_one_part_and_mixes_letters_and_digits(text: str, is_
 
 @pytest.mark.parametrize(
     ("key", "secret"),
-    [("PIN", True), ("pin2", False), ("myToken", True), ("tokenize", True), ("userPass", True), ("passage", False)],
+    [
+        ("PIN", True),
+        ("xSRF", True),
+        ("pin2", False),
+        ("myToken", True),
+        ("tokenize", True),
+        ("userPass", True),
+        ("passage", False),
+    ],
 )
 def test_a_key_is_secret_by_a_whole_word_or_by_a_telling_part(key: str, secret: bool) -> None:
     assert secret_key(key) is secret
