@@ -150,6 +150,15 @@ def test_children_of_one_parent_are_counted_once_and_those_of_each_parent_apart(
     name(target, "alice", node("x"), epoch=2)
 
 
+def test_children_that_had_numbers_before_they_were_named_are_counted_too() -> None:
+    target = tree()
+    many = [node(str(number)) for number in range(limits.CANDIDATES_PER_STATE_MAX + 1)]
+    target.apply("alice", 1, make_update(stats={entry.key: Register(visits=1) for entry in many}))
+    said = refusal(target, "alice", nodes={entry.key: entry for entry in many})
+    assert said == ("delta.invalid", "too many children of one node")
+    name(target, "alice", *many[1:])
+
+
 def test_a_search_has_as_many_peers_and_nodes_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SEARCH_PARTICIPANTS_MAX", 2)
     monkeypatch.setattr(limits, "TREE_NODES_MAX", 4)
@@ -198,6 +207,8 @@ def test_the_arrays_grow_when_a_row_more_than_they_hold_is_needed() -> None:
     assert (target.totals.shape, target.lease_count.shape, target.depth.shape) == ((512, FIELDS), (512,), (512,))
     assert target.totals[256, VISITS] == 7
     assert int(target.totals.sum()) == 7
+    target.apply("bob", 1, make_update(stats={node(f"bob {number}").key: Register() for number in range(255)}))
+    assert (target.rows, len(target.totals), len(target.depth)) == (512, 512, 512)
     assert set(target.depth[1:].tolist()) == {-1}
 
 
