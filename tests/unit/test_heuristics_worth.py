@@ -122,6 +122,12 @@ def test_a_bound_is_met_by_three_cards_that_all_keep_it(prices: tuple[int, ...],
     assert demands(shelf(*prices)) == [met]
 
 
+def test_cards_that_are_silent_about_a_bound_do_not_meet_it() -> None:
+    lines = [f'- listitem\n  - link "Blue mug {place}"\n  - text: ★ 4' for place in range(3)]
+    links = (link(f"Blue mug {place}", f"/{place}") for place in range(3))
+    assert demands(read("a blue mug under 20", *links, text="\n".join(lines))) == [0.0]
+
+
 def test_a_page_about_one_thing_meets_the_bound_that_its_facts_keep() -> None:
     def one(price: int) -> list[float]:
         return demands(read("a blue mug under 20", title="Blue mug", text=f'- heading "Blue mug"\n- text: £{price}'))
@@ -186,6 +192,7 @@ PASSWORD = Element(ref="e1", role="textbox", name="Password", traits=Traits(inpu
         ((), {"text": "- text: " + "x" * 3_982 + " 0 results"}, False),
         ((PASSWORD,), {"title": "Sign in"}, True),
         ((PASSWORD,), {"title": "Blue"}, True),
+        ((PASSWORD,), {"title": "Blue", "text": "- text: mug"}, False),
         ((PASSWORD,), {"title": "Blue mug"}, False),
         ((link("Password"),), {"title": "Sign in"}, False),
     ],
@@ -253,6 +260,20 @@ def test_the_best_are_kept_and_of_those_that_need_an_approval_a_few() -> None:
     named = {name for name, _, _ in told(all_masked)}
     assert named == {f"Item {place}" for place in range(MASKED_SHOWN_MAX)}
     assert told(offered("blue mug", *many, link("Blue mug", "/last")))[0][0] == "Blue mug"
+
+
+def test_once_there_are_enough_to_try_no_worse_one_that_needs_an_approval_is_shown() -> None:
+    many = [link(f"Item {place}", f"/{place}") for place in range(limits.CANDIDATES_PER_STATE_MAX)]
+    last = link("Privacy", "/last")
+    assert all(item.selectable for item in offered("mug", *many, last, levels={"Privacy": 5}))
+    assert [item.risk for item in offered("mug", *many[1:], last, levels={"Privacy": 5})].count(5) == 1
+
+
+def test_one_that_is_hardly_likely_stands_before_those_that_need_an_approval() -> None:
+    hardly = link("Privacy", "/")
+    found = offered('blue mug "blue mug"', link("Blue mug"), hardly, link("A", "/a"), levels={"Privacy": 3, "A": 4})
+    assert [(name, risk) for name, _, risk in told(found)] == [("Blue mug", 1), ("Privacy", 3), ("A", 4)]
+    assert found[1].prior == 0.0
 
 
 def test_each_kind_of_control_gets_its_own_action_at_its_place() -> None:
