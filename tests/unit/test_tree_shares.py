@@ -67,6 +67,17 @@ def test_an_update_tells_the_rows_that_changed_and_no_others() -> None:
     assert keys(target, target.drop("bob")) == [A.key]
     assert keys(target, target.drop("bob")) == []
     assert keys(target, target.drop("nobody")) == []
+    assert keys(target, target.drop("alice")) == [b"", b"", b"", ROOT_KEY]
+
+
+def test_a_node_that_its_peer_names_again_is_gone_with_the_peer() -> None:
+    target = tree()
+    for prior in (0.1, 0.2, 0.2):
+        name(target, "alice", node("a", prior=prior))
+    assert target.node(row(target, A.key)).prior == 200_000
+    assert target.children(0) is target.children(0)
+    target.drop("alice")
+    assert (len(target), target.children(0).tolist()) == (1, [])
 
 
 def test_the_rows_of_a_replaced_epoch_have_changed_too() -> None:
@@ -198,18 +209,31 @@ def test_room_is_asked_for_exactly_what_is_new_before_anything_changes() -> None
 # --- growth ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_arrays_grow_when_a_row_more_than_they_hold_is_needed() -> None:
+def test_the_arrays_grow_when_a_row_more_than_they_hold_is_needed_and_keep_what_they_held() -> None:
     target = tree()
-    target.apply("alice", 1, make_update(stats={node(str(number)).key: Register() for number in range(255)}))
-    assert target.rows == 256
-    assert (target.totals.shape, target.lease_count.shape, target.depth.shape) == ((256, FIELDS), (256,), (256,))
+    name(target, "alice", A)
+    stats = {node(str(number)).key: Register(visits=1, state=b"s" * 16) for number in range(254)}
+    target.apply("alice", 1, make_update(stats=stats))
+    lend(target, "alice", A.key, lease(1))
+    assert (target.rows, target.totals.shape, target.lease_count.shape, target.depth.shape) == (
+        256,
+        (256, FIELDS),
+        (256,),
+        (256,),
+    )
     put(target, "alice", node("one more").key, Register(visits=7))
     assert (target.totals.shape, target.lease_count.shape, target.depth.shape) == ((512, FIELDS), (512,), (512,))
-    assert target.totals[256, VISITS] == 7
-    assert int(target.totals.sum()) == 7
+    assert target.totals[254:258, VISITS].tolist() == [1, 1, 7, 0]
+    assert target.depth[:3].tolist() == [0, 1, -1]
+    assert set(target.depth[2:].tolist()) == {-1}
+    assert target.lease_count[:3].tolist() == [1, 1, 0]
+    assert target.effort("alice").visits == 7
+    assert target.agreement(2) == StateVote(state=b"s" * 16, votes=1, peers=1)
     target.apply("bob", 1, make_update(stats={node(f"bob {number}").key: Register() for number in range(255)}))
     assert (target.rows, len(target.totals), len(target.depth)) == (512, 512, 512)
-    assert set(target.depth[1:].tolist()) == {-1}
+    target.drop("bob")
+    target.drop("alice")
+    assert target.digest() == tree().digest()
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -335,3 +359,5 @@ def test_equal_trees_have_equal_digests_and_any_difference_shows() -> None:
         built(term=2),
     ]
     assert len({same, *others}) == len(others) + 1
+    # On every machine the same.
+    assert same.hex() == "91e18f844ed9b9cc966f6e526c1869a5701348175ad61140409afe0165af9b5b"
