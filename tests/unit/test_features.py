@@ -65,6 +65,7 @@ def click(goal: str, item: Element, *others: Element, **more: Any) -> dict[str, 
         ('mug "Lamp"', link("Lamp"), {"slot": 1.0}),
         ('mug "Lamp"', link("Big lamp"), {"slot": 0.5}),
         ('mug "Lamp"', link(" LAMP "), {"slot": 1.0}),
+        ('mug "ox"', link("Oxen"), {"slot": 0.5}),
         ("mug #lamp", link("Lamp"), {"slot": 1.0}),
         ("mug 12", link("12"), {"slot": 1.0}),
         ("mug 12", link("123"), {}),
@@ -126,6 +127,7 @@ def test_a_control_that_is_clicked_has_the_features_it_shows(
 def test_what_the_page_says_already_is_known_and_neither_a_kind_nor_an_answer() -> None:
     assert click("mug", link("Mugs"), title="Mugs")["known"] == 1.0
     assert click("mug", link("Mugs"), title="All mugs")["known"] == 1.0
+    assert click("mug", link("Mugs"), title="Mugs", url=SITE + "/")["known"] == 1.0
     assert "known" not in click("mug", link("Blue mugs"), title="All mugs")
     assert "known" not in click("mug", link("Blue mugs"), title="Blue mugs")
     assert "kind" not in click("mug products", link("Products"), title="Products")

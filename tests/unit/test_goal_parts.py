@@ -72,6 +72,7 @@ def test_a_goal_exactly_as_long_as_allowed_is_read() -> None:
         ("mug no more than 3", {"thresholds": (high(3.0),), "words": ("mug",)}),
         ("mug not less than 3", {"thresholds": (low(3.0),), "words": ("mug",)}),
         ("mug more than 3", {"thresholds": (low(3.0, strict=True),), "words": ("mug",)}),
+        ("4+ mug", {"thresholds": (low(4.0),), "words": ("mug",)}),
         ("mug 4+", {"thresholds": (low(4.0),), "words": ("mug",)}),
         ("mug 4 stars and up", {"thresholds": (low(4.0, "rating"),), "words": ("mug",)}),
         ("mug 4 or less", {"thresholds": (high(4.0),), "words": ("mug",)}),

@@ -236,11 +236,18 @@ def test_the_arrays_grow_when_a_row_more_than_they_hold_is_needed_and_keep_what_
     assert target.digest() == tree().digest()
 
 
+def test_an_update_that_fills_twice_the_room_exactly_takes_no_more() -> None:
+    target = tree()
+    target.apply("alice", 1, make_update(stats={node(str(number)).key: Register() for number in range(511)}))
+    assert (target.rows, len(target.totals)) == (512, 512)
+
+
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_tree_without_peers_has_no_shares() -> None:
     target = tree()
+    assert (target.search_id, target.root_key, len(target)) == (SEARCH, ROOT_KEY, 1)
     assert (target.peers, target.contributions(np.arange(1)).shape) == ((), (0, 1, FIELDS))
     assert target.agreement(0) == StateVote(state=bytes(16), votes=0, peers=0)
     assert (target.leases(), target.effort("alice"), target.parent(0)) == ({}, Effort(visits=0, cost_ms=0), -1)
