@@ -26,6 +26,8 @@ SITE = "https://shop.example"
         ("/how-to-remove-stains", ""),
         ("/delete-my-account-now", "delete"),
         ("/delete-the-account-now", ""),
+        ("/delete-the-my-data", ""),
+        ("/delete-my-old-data", "delete"),
         ("/account-delete-my-data", ""),
         ("/delete-all-old-items", "delete"),
         ("/how-to-do-it/delete", "delete"),
