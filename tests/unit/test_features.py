@@ -162,13 +162,13 @@ def test_a_submit_is_ready_once_its_form_or_a_search_field_is_filled() -> None:
     assert not ready(control("textbox", "Name", value="mug", form_method="post", form_action="/find"))
     assert ready(control("textbox", "Name", value="Ann Lee", **FORM), goal="Mug of Ann Lee")
     # a choice
-    chosen = {"options": ("Blue", "Red"), "value": "Blue", "tokens": ("colour",), **FORM}
+    chosen: dict[str, Any] = {"options": ("Blue", "Red"), "value": "Blue", "tokens": ("colour",), **FORM}
     assert ready(control("combobox", "Colour", **chosen))
     assert not ready(control("combobox", "Colour", **(chosen | {"value": "Red"})))
     assert not ready(control("combobox", "Blue", **(chosen | {"value": ""})))
     assert not ready(control("combobox", "Colour", **chosen), url=HERE + "?colour=x")
     # a box
-    box = {"states": ("checked",), "tokens": ("colour",), **FORM}
+    box: dict[str, Any] = {"states": ("checked",), "tokens": ("colour",), **FORM}
     assert ready(control("checkbox", "Blue", **box))
     assert ready(control("radio", "Blue", **box))
     assert not ready(control("switch", "Blue", **box))

@@ -11,7 +11,7 @@ from protocol.errors import MeshError
 from protocol.search import tree as tree_module
 from protocol.search.entry import LeaseEntry, NodeEntry, Register, make_update
 from protocol.search.share import FIELDS, VISITS
-from protocol.search.tree import Effort, SearchTree, StateVote
+from protocol.search.tree import Effort, Rows, SearchTree, StateVote
 from tests.trees import ROOT_KEY, SEARCH, click, lease, node
 
 A, B = node("a"), node("b")
@@ -34,7 +34,7 @@ def lend(target: SearchTree, peer: str, key: bytes, entry: LeaseEntry) -> list[b
     return keys(target, target.apply(peer, 1, make_update(leases={key: entry})))
 
 
-def keys(target: SearchTree, rows: np.ndarray) -> list[bytes]:  # type: ignore[type-arg]
+def keys(target: SearchTree, rows: Rows) -> list[bytes]:
     """The keys of changed rows, sorted; empty for one that is free by now."""
     assert len(set(rows.tolist())) == len(rows)
     return sorted(target.key(int(row)) for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ ME = "alice"
 A, B = node("a"), node("b")
 
 
-def seen(visits: int, mean: float = 0.5, best: float | None = None, **more: int) -> Register:
+def seen(visits: int, mean: float = 0.5, best: float | None = None, **more: Any) -> Register:
     top = mean if best is None else best
     return Register(visits=visits, value_sum=round(visits * mean * SCALE), best=round(top * SCALE), **more)
 
@@ -88,7 +89,7 @@ def test_other_weights_stand_in_the_places_of_the_formula() -> None:
 
 def test_what_is_unnamed_unattached_closed_or_needs_an_approval_is_never_chosen() -> None:
     far, closed, risky = node("far", B.key), node("closed"), node("risky", risk=4)
-    tree, uct = grown(A, far, closed, risky, stats={closed.key: seen(1, closed=True), B.key: seen(1)})  # type: ignore[arg-type]
+    tree, uct = grown(A, far, closed, risky, stats={closed.key: seen(1, closed=True), B.key: seen(1)})
     chosen = [tree.key(place) for place in range(tree.rows) if np.isfinite(uct.base[place])]
     assert chosen == [A.key]
     assert uct.descend(0) == [0, row(tree, A.key)]
