@@ -165,9 +165,7 @@ def _aboutness(reading: Reading, item: Element) -> dict[str, float]:
         found["exact"] = len(hits) / len(words)
         # Not for the results of a list, which say more than what they have in common.
         found["known"] = float(hits == words and words <= reading.shown)
-    in_address = (
-        reading.coverage(url_stems(unquote_plus(item.url)) - url_stems(reading.observation.url)) if item.url else 0.0
-    )
+    in_address = reading.coverage(url_stems(unquote_plus(item.url)) - url_stems(reading.observation.url))
     found["address"] = max(0.0, in_address - found["words"] / 2)
     card = reading.card(item)
     if hits or in_address:

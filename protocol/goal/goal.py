@@ -66,9 +66,9 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def met_by(self, number: float) -> bool:
         """Whether ``number`` lies within the bound."""
-        if number == self.number:
-            return not self.strict
-        return number > self.number if self.bound == "min" else number < self.number
+        if self.strict:
+            return number > self.number if self.bound == "min" else number < self.number
+        return number >= self.number if self.bound == "min" else number <= self.number
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -101,8 +101,6 @@ def candidates(
 
 
 def _softmax(scores: list[float]) -> list[float]:
-    if not scores:
-        return []
     powers = [math.exp(score - max(scores)) for score in scores]
     return [round(power / sum(powers), PRIOR_DIGITS) for power in powers]
 

@@ -75,7 +75,7 @@ def sort_match(wanted: Sort, label: str, url: str) -> float:
     attribute, direction = sort_in(label)
     words = frozenset(tokens(label))
     key, by_url, url_direction = order_of(url)
-    if attribute != wanted.attribute and words & words_of(wanted.attribute):
+    if words & words_of(wanted.attribute):
         attribute = wanted.attribute
     if not attribute and by_url:
         attribute = wanted.attribute if by_url & words_of(wanted.attribute) else "other"

@@ -242,14 +242,14 @@ class Reading:
     @cached_property
     def leader(self) -> str:
         """The result that the goal's order puts first: first of a list in that order, else the extreme of the page."""
-        if not self.goal.sorts or not self.results:
+        if not self.goal.sorts:
             return ""
         wanted = self.goal.sorts[0]
         known = [card for card, stated in self.results.items() if wanted.attribute in stated]
         if not known or self.sorted_as_wanted:
             return known[0] if known else ""
-        sign = 1 if wanted.direction == "ascending" else -1
-        return min(known, key=lambda card: sign * self.results[card][wanted.attribute])
+        extreme = min if wanted.direction == "ascending" else max
+        return extreme(known, key=lambda card: self.results[card][wanted.attribute])
 
     @cached_property
     def shown(self) -> frozenset[str]:

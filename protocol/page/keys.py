@@ -61,7 +61,7 @@ def read_key(key: str) -> Stroke | None:
     name = _ALIASES.get(last, last)
     if len(name) != 1 and name not in _NAMED:
         return None
-    if len(name) == 1 and not name.isprintable():
+    if not name.isprintable():
         return None
     return Stroke(frozenset(_MODIFIERS[item] for item in held), name.lower() if len(name) == 1 else name)
 

@@ -118,12 +118,12 @@ def _redact_pairs(query: str) -> str:
     if len(query) > _QUERY_CHARS_MAX:
         return query[0] + REDACTED
     head, body = query[:1], query[1:]
-    return head + "&".join(_redact_pair(pair) for pair in body.split("&")) if query else ""
+    return head + "&".join(_redact_pair(pair) for pair in body.split("&"))
 
 
 def _redact_pair(pair: str) -> str:
-    key, equals, value = pair.partition("=")
-    if not equals or not value:
+    key, _, value = pair.partition("=")
+    if not value:
         return REDACTED if looks_like_token(key) else pair
     return f"{key}={REDACTED}" if secret_key(unquote_plus(key)) or _JWT.search(value) else pair
 

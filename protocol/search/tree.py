@@ -88,8 +88,7 @@ class SearchTree:
         # All checks come before the first change, so that a refused update leaves the tree as it was.
         self._reserve(self._check(current, share is None, update))
         if current is None:
-            if share is not None:
-                self._forest.touched.update(self.drop(peer).tolist())
+            self._forest.touched.update(self.drop(peer).tolist())
             current = self._shares[peer] = Share(epoch, len(self.totals))
         rows = self._write(current, update)
         self._fold(rows)
@@ -138,7 +137,7 @@ class SearchTree:
         known = current.fanout if current is not None else Counter[bytes]()
         if any(count + known[parent] > limits.CANDIDATES_PER_STATE_MAX for parent, count in fanout.items()):
             raise MeshError("delta.invalid", "too many children of one node")
-        if current is not None and len(update.stat_keys):
+        if current is not None:
             rows = np.fromiter((index.get(key, -1) for key in update.stat_keys), np.intp, len(update.stat_keys))
             old = current.table[rows[rows >= 0]]
             for column, name in enumerate(NAMES):

@@ -1,0 +1,109 @@
+"""Actions as data: what they aim at, how they are told to people, and the bounds of their fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from protocol import limits
+from protocol.page.action import (
+    Action,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Scroll,
+    Secret,
+    Select,
+    Wait,
+    describe,
+    target_of,
+    with_target,
+)
+
+FIELD = Locator(role="textbox", name="Name")
+SECOND = Locator(role="link", name="Mug", nth=1)
+CHOSEN = Locator(name="Mug", selectors=("css=a", "text=b"))
+
+TOLD: list[tuple[Action, str, Locator | None]] = [
+    (Goto(url="http://shop.test/"), "open http://shop.test/", None),
+    (Back(), "go back", None),
+    (Click(target=FIELD), "click textbox “Name”", FIELD),
+    (Click(target=SECOND), "click link “Mug” (number 2)", SECOND),
+    (Click(target=CHOSEN), "click css=a", CHOSEN),
+    (
+        Click(target=Locator(role="link", name="Mug", selectors=("css=a",))),
+        "click link “Mug”",
+        Locator(role="link", name="Mug", selectors=("css=a",)),
+    ),
+    (Click(target=Locator(name="Mug")), "click  “Mug”", Locator(name="Mug")),
+    (Fill(target=FIELD, value="Ann"), "fill textbox “Name” with “Ann”", FIELD),
+    (Fill(target=FIELD, value=Secret(secret="shop")), "fill textbox “Name” with the secret “shop”", FIELD),
+    (Select(target=FIELD, option="Blue"), "select “Blue” in textbox “Name”", FIELD),
+    (Check(target=FIELD), "check textbox “Name”", FIELD),
+    (Check(target=FIELD, checked=False), "uncheck textbox “Name”", FIELD),
+    (Press(key="Enter"), "press Enter", None),
+    (Press(key="Enter", target=FIELD), "press Enter in textbox “Name”", FIELD),
+    (Scroll(), "scroll down 600 px", None),
+    (Scroll(direction="up", amount_px=5), "scroll up 5 px", None),
+    (Wait(text="Done"), "wait for “Done”", None),
+    (Wait(), "wait until the page is still", None),
+    (Extract(name="price"), "extract “price”", None),
+    (Extract(name="price", target=FIELD), "extract “price” from textbox “Name”", FIELD),
+]
+
+
+@pytest.mark.parametrize(("action", "line", "target"), TOLD)
+def test_an_action_is_told_in_one_line_and_has_a_target_if_it_names_one(
+    action: Action, line: str, target: Locator | None
+) -> None:
+    assert describe(action) == line
+    assert target_of(action) == target
+    if target is not None:
+        moved = with_target(action, SECOND)
+        assert target_of(moved) == SECOND
+        assert with_target(moved, target) == action
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    assert msgspec.to_builtins(Wait()) == {"type": "wait"}
+    assert (Wait().timeout_ms, Scroll().direction, Scroll().amount_px) == (5_000, "down", 600)
+    assert (Check(target=FIELD).checked, Locator().nth, Locator().selectors) == (True, 0, ())
+
+
+TARGET = {"role": "link"}
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "made"),
+    [
+        (None, limits.OBSERVATION_ELEMENTS_MAX, lambda size: {"type": "click", "target": {"nth": size}}),
+        (1, 100_000, lambda size: {"type": "scroll", "amount_px": size}),
+        (1, 60_000, lambda size: {"type": "wait", "timeout_ms": size}),
+        (1, 32, lambda size: {"type": "press", "key": "x" * size}),
+        (1, 64, lambda size: {"type": "extract", "name": "x" * size}),
+        (None, 32, lambda size: {"type": "click", "target": {"frame": "x" * size}}),
+        (
+            None,
+            limits.LOCATOR_SELECTORS_MAX,
+            lambda size: {"type": "click", "target": {"selectors": ["x"] * size}},
+        ),
+        (1, 64, lambda size: {"type": "fill", "target": TARGET, "value": {"secret": "x" * size}}),
+        (None, limits.ACTION_TEXT_CHARS_MAX, lambda size: {"type": "wait", "text": "x" * size}),
+        (None, limits.URL_CHARS_MAX, lambda size: {"type": "goto", "url": "x" * size}),
+    ],
+)
+def test_fields_are_taken_up_to_their_bounds(least: int | None, most: int, made: Any) -> None:
+    for size in (least or 0, most):
+        msgspec.convert(made(size), Action)
+    for size in (most + 1, *(() if least is None else (least - 1,))):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(made(size), Action)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(made(most) | {"more": 1}, Action)

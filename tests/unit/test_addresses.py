@@ -1,0 +1,242 @@
+"""Destructive addresses word by word, files that a page loads, queries of GraphQL, and what a guard says of a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from protocol.risk.addresses import destructive_url, is_asset
+from protocol.risk.classes import GuardPolicy, judge_request
+from protocol.risk.destinations import judge_destination, literal_address
+from protocol.risk.graphql import is_query
+from protocol.risk.words import unreadable, words_of
+
+SITE = "https://shop.example"
+
+
+@pytest.mark.parametrize(
+    ("url", "word"),
+    [
+        ("/items/7/delete", "delete"),
+        ("/items/7/Delete", "delete"),
+        ("/items/deleteItem", "delete"),
+        ("/items/remove-it-now", "remove"),
+        ("/how-to-remove-stains", ""),
+        ("/delete-my-account-now", "delete"),
+        ("/delete-the-account-now", ""),
+        ("/delete-the-my-data", ""),
+        ("/delete-my-old-data", "delete"),
+        ("/account-delete-my-data", ""),
+        ("/delete-all-old-items", "delete"),
+        ("/how-to-do-it/delete", "delete"),
+        ("/close", "close"),
+        ("/close-up", ""),
+        ("/a/close/b", "close"),
+        ("/log-out", "log out"),
+        ("/please/cancel-my-order", ""),
+        ("/cancel-order", "cancel order"),
+        ("/account-close", "account close"),
+        ("/item.delete.php", "delete"),
+        ("/delete.php", "delete"),
+        ("/delete.html", "delete"),
+        ("/delete.do", "delete"),
+        ("/close.jsp", "close"),
+        ("/close.txt", ""),
+        ("/%64elete", "delete"),
+        ("/mugs", ""),
+        ("", ""),
+        ("/x?confirm=yes", "confirm"),
+        ("/x?confirm", "confirm"),
+        ("/x?confirm=no", ""),
+        ("/x?delete=7", "delete"),
+        ("/x?deleteItem=7", "delete item"),
+        ("/x?delete_after=7", ""),
+        ("/x?action=remove", "remove"),
+        ("/x?my_action=remove-it", "remove"),
+        ("/x?action=close", "close"),
+        ("/x?action=view", ""),
+        ("/x?q=remove", ""),
+        ("/x?q=1&do=drop", "drop"),
+        ("http://[broken", "nothing readable"),
+    ],
+)
+def test_an_address_that_may_destroy_is_told_by_its_word(url: str, word: str) -> None:
+    assert destructive_url(url) == word
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "asset"),
+    [
+        ("/icons/delete.svg", "image", True),
+        ("/icons/DELETE.PNG", "image", True),
+        ("/icons/delete.svg", "document", False),
+        ("/icons/delete.svg?x=1", "image", False),
+        ("/icons/delete", "image", False),
+        ("/a.js/delete", "script", False),
+        ("http://[broken.svg", "image", False),
+    ],
+)
+def test_a_file_of_a_page_is_named_and_asked_for_as_one(url: str, kind: str, asset: bool) -> None:
+    assert is_asset(url, kind) is asset
+
+
+def body(*queries: Any, **more: Any) -> str:
+    entries = [{"query": query} | more for query in queries]
+    return msgspec.json.encode(entries if len(entries) != 1 else entries[0]).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        (body("{a}"), True),
+        (body("query Q($a: Int) {a}"), True),
+        (body("# note\n{a}"), True),
+        (body("{a}", variables={}, operationName="Q", extensions={}), True),
+        (body("{a}", id=1), False),
+        (body("{a} mutation"), False),
+        (body("mutation {a}"), False),
+        (body('{a(b: "Subscription")}'), False),
+        (body("# mutation\n{a}"), False),
+        (body("{a"), False),
+        (body("queryX {a}"), False),
+        (body(7), False),
+        (body(None), False),
+        (body("{a}", "{b}"), True),
+        (body("{a}", "mutation {b}"), False),
+        (body(*["{a}"] * 64), True),
+        (body(*["{a}"] * 65), False),
+        ("[]", False),
+        ("[7]", False),
+        ("{}", False),
+        ("", False),
+        (None, False),
+        ("[" * 100_000, False),
+        ("\ud800", False),
+    ],
+)
+def test_a_body_is_a_query_if_each_of_its_documents_is(text: str | None, query: bool) -> None:
+    assert is_query(text) is query
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "unread"),
+    [
+        ("deleteItem-7", "delete item 7", False),
+        ("  A.B  ", "a b", False),
+        ("×", "", False),
+        ("🗑", "", True),
+        ("🗑 Bin", "bin", False),
+        ("Löschen", "l schen", True),
+        ("Ⓑ", "", True),
+        ("", "", False),
+    ],
+)
+def test_words_are_those_of_the_alphabet_and_other_letters_cannot_be_read(text: str, words: str, unread: bool) -> None:
+    assert words_of(text) == words
+    assert unreadable(text) is unread
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def judged(
+    method: str = "GET",
+    url: str = f"{SITE}/mugs",
+    kind: str = "fetch",
+    navigates: bool = False,
+    text: str | None = None,
+    announced: str = "",
+    **policy: Any,
+) -> str | None:
+    return judge_request(method, url, kind, navigates, text, GuardPolicy(**policy), announced=announced)
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ({}, None),
+        ({"method": "head"}, None),
+        ({"method": "POST"}, "method"),
+        ({"method": "OPTIONS"}, "method"),
+        ({"method": "POST", "read_only": False}, None),
+        ({"url": "data:text/html,delete"}, None),
+        ({"url": "BLOB:x"}, None),
+        ({"url": "about:blank"}, None),
+        ({"url": "about:srcdoc"}, None),
+        ({"url": "about:config"}, "scheme"),
+        ({"url": "blank:blank"}, "scheme"),
+        ({"url": "ftp://shop.example/"}, "scheme"),
+        ({"url": "HTTPS://shop.example/"}, None),
+        ({"url": "http://[broken", "read_only": False}, "address"),
+        ({"origins": ("https://other.example",)}, "origin"),
+        ({"origins": (SITE,)}, None),
+        ({"origins": ("https://other.example",), "read_only": False}, "origin"),
+        ({"url": "http://10.0.0.7/"}, None),
+        ({"url": "http://10.0.0.7/", "private": (), "read_only": False}, "private address"),
+        ({"url": "http://8.8.8.8/", "private": ()}, None),
+        ({"url": f"{SITE}/delete"}, "address: delete"),
+        ({"url": f"{SITE}/delete", "method": "HEAD"}, "address: delete"),
+        ({"url": f"{SITE}/delete", "read_only": False}, None),
+        ({"url": f"{SITE}/delete.svg"}, "address: delete"),
+        ({"url": f"{SITE}/delete.svg", "kind": "image"}, None),
+        # what is allowed
+        ({"method": "POST", "allow": (f"POST {SITE}/mugs",)}, None),
+        ({"method": "post", "allow": (f"post   {SITE}/mugs",)}, None),
+        ({"method": "POST", "url": f"{SITE}/mugs#a", "allow": (f"POST {SITE}/mugs",)}, None),
+        ({"method": "POST", "allow": (f"PUT {SITE}/mugs",)}, "method"),
+        ({"method": "POST", "allow": ("POST",)}, "method"),
+        ({"method": "POST", "allow": ("POST ",)}, "method"),
+        ({"method": "POST", "url": f"{SITE}/cups", "allow": (f"POST {SITE}/mugs", f"POST {SITE}/c*")}, None),
+        ({"url": f"{SITE}/delete", "allow": (f"GET {SITE}/*",)}, None),
+        # queries
+        ({"method": "POST", "text": body("{a}")}, None),
+        ({"method": "POST", "text": body("mutation {a}")}, "method"),
+        ({"method": "PUT", "text": body("{a}")}, "method"),
+        ({"method": "POST", "text": body("{a}"), "navigates": True}, "method"),
+        ({"method": "POST", "text": body("{a}"), "url": f"{SITE}/delete"}, "method"),
+        # preflights
+        ({"method": "OPTIONS", "announced": "POST"}, None),
+        ({"method": "OPTIONS", "announced": "post"}, None),
+        ({"method": "OPTIONS", "announced": "POST", "url": f"{SITE}/delete"}, "method"),
+        ({"method": "OPTIONS", "announced": "PUT"}, "method"),
+        ({"method": "OPTIONS", "announced": "GET"}, None),
+        ({"method": "OPTIONS", "announced": "GET", "url": f"{SITE}/delete"}, "address: delete"),
+        ({"method": "OPTIONS", "announced": "PUT", "allow": (f"PUT {SITE}/*",)}, None),
+    ],
+)
+def test_a_request_is_refused_for_the_first_reason_there_is(request_: dict[str, Any], said: str | None) -> None:
+    assert judged(**request_) == said
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://10.0.0.7:80/", "10.0.0.7"),
+        ("http://[::1]/", "::1"),
+        ("http://localhost/", "127.0.0.1"),
+        ("http://a.localhost./", "127.0.0.1"),
+        ("http://notlocalhost/", ""),
+        ("http://shop.example/", ""),
+        ("http:///", ""),
+    ],
+)
+def test_a_host_that_is_written_as_an_address_needs_no_resolver(url: str, address: str) -> None:
+    assert literal_address(url) == address
+
+
+@pytest.mark.parametrize(
+    ("url", "address", "private", "said"),
+    [
+        ("http://a.example/", "8.8.8.8", (), None),
+        ("http://a.example/", "10.0.0.7", (), "private address"),
+        ("http://a.example/", "10.0.0.7", ("http://a.example",), None),
+        ("http://a.example/", "10.0.0.7", ("*",), None),
+        ("http://a.example/", "10.0.0.7", ("https://a.example",), "private address"),
+    ],
+)
+def test_a_private_place_is_for_the_origins_that_are_named(
+    url: str, address: str, private: tuple[str, ...], said: str | None
+) -> None:
+    assert judge_destination(url, address, private) == said

@@ -1,0 +1,299 @@
+"""Class and reason of actions, branch by branch: what is decided first, and what is told about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
+from protocol.page.observation import Element, Observation, Traits
+from protocol.risk.classes import classify
+
+ANY = Locator()
+SITE = "https://shop.example"
+UNREADABLE = "its label is in letters or symbols that the word lists do not cover"
+
+
+def element(
+    role: str, name: str = "", *, options: tuple[str, ...] = (), states: tuple[str, ...] = (), **traits: Any
+) -> Element:
+    url = traits.pop("url", "")
+    return Element(ref="e1", role=role, name=name, options=options, states=states, url=url, traits=Traits(**traits))
+
+
+def judged(action: Action, item: Element | None = None, *others: Element) -> tuple[int, str]:
+    page = Observation(url=SITE, title="", text="", elements=others)
+    risk = classify(action, item, page)
+    return risk.level, risk.reason
+
+
+def clicked(role: str, name: str = "", **more: Any) -> tuple[int, str]:
+    return judged(Click(target=ANY), element(role, name, **more))
+
+
+def filled(role: str, name: str = "", **more: Any) -> tuple[int, str]:
+    return judged(Fill(target=ANY, value="x"), element(role, name, **more))
+
+
+def pressed(key: str, role: str = "", name: str = "", **more: Any) -> tuple[int, str]:
+    return judged(Press(key=key), element(role, name, **more) if role else None)
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (Goto(url=f"{SITE}/mugs"), (1, "opens a page")),
+        (Goto(url=f"{SITE}/items/7/delete"), (7, "address says delete")),
+        (Goto(url="http://[broken"), (7, "address says nothing readable")),
+        (Back(), (1, "goes back to a page")),
+        (Scroll(), (1, "reads the page")),
+        (Wait(), (1, "reads the page")),
+        (Extract(name="x"), (1, "reads the page")),
+        (Click(target=ANY), (4, "its element is unknown")),
+        (Fill(target=ANY, value=""), (4, "its element is unknown")),
+        (Check(target=ANY), (4, "its element is unknown")),
+        (Select(target=ANY, option=""), (4, "its element is unknown")),
+        (Press(key="Nonsense"), (4, "a key that is not known")),
+        (Press(key="Tab"), (1, "moves the focus or closes a view")),
+        (Press(key="Escape"), (1, "moves the focus or closes a view")),
+        (Press(key="End"), (1, "moves the focus or the view")),
+        (Press(key="Enter"), (4, "a key for an unknown element")),
+        (Press(key="Space"), (4, "a key for an unknown element")),
+        (Press(key="a"), (4, "a key for an unknown element")),
+    ],
+)
+def test_an_action_without_an_element_is_judged_by_what_it_is(action: Action, said: tuple[int, str]) -> None:
+    assert judged(action) == said
+
+
+@pytest.mark.parametrize(
+    ("action", "role", "said"),
+    [
+        (Fill(target=ANY, value=""), "textbox", (3, "typing")),
+        (Fill(target=ANY, value=""), "slider", (3, "typing")),
+        (Fill(target=ANY, value=""), "combobox", (3, "typing")),
+        (Fill(target=ANY, value=""), "option", (3, "typing")),
+        (Fill(target=ANY, value=""), "button", (4, "a button is no control of a form")),
+        (Fill(target=ANY, value=""), "checkbox", (4, "a checkbox is no control of a form")),
+        (Select(target=ANY, option="x"), "listbox", (3, "changes a form")),
+        (Select(target=ANY, option="delete"), "listbox", (7, "says “delete”")),
+        (Select(target=ANY, option="x"), "textbox", (4, "a textbox is no control of a form")),
+        (Check(target=ANY), "switch", (3, "changes a form")),
+        (Check(target=ANY), "menuitemradio", (3, "changes a form")),
+        (Check(target=ANY), "option", (4, "a option is no control of a form")),
+    ],
+)
+def test_only_its_own_kind_of_control_takes_an_action(action: Action, role: str, said: tuple[int, str]) -> None:
+    assert judged(action, element(role)) == said
+
+
+def test_what_is_no_control_of_a_form_keeps_the_worse_class_of_its_field() -> None:
+    assert filled("button", "Password", input_type="password") == (6, "a password or one-time code field")
+
+
+# --- fields ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "traits", "said"),
+    [
+        ("Name", {}, (3, "typing")),
+        ("Name", {"input_type": "password"}, (6, "a password or one-time code field")),
+        ("Name", {"autocomplete": "new-password"}, (6, "a password or one-time code field")),
+        ("Name", {"autocomplete": "one-time-code"}, (6, "a password or one-time code field")),
+        ("Name", {"autocomplete": "cc-number"}, (5, "a card field")),
+        ("Name", {"input_type": "email"}, (6, "a field of identity or access")),
+        ("Name", {"autocomplete": "email"}, (6, "a field of identity or access")),
+        ("E-mail", {}, (6, "a field of identity or access")),
+        ("Name", {"tokens": ("otp",)}, (6, "a field of identity or access")),
+        ("Card number", {}, (5, "a field of payment")),
+        ("Name", {"tokens": ("iban",)}, (5, "a field of payment")),
+        ("Имя", {}, (4, UNREADABLE)),
+        ("Имя", {"tag": "input", "input_type": "search"}, (1, "a search or filter field")),
+        ("Имя", {"tag": "div", "input_type": "search"}, (4, UNREADABLE)),
+        ("Имя", {"tag": "input", "input_type": "text"}, (4, UNREADABLE)),
+        ("Имя", {"form_method": "get", "form_action": "/find"}, (1, "a search or filter field")),
+        ("Имя", {"form_method": "get", "form_action": ""}, (4, UNREADABLE)),
+        ("Имя", {"form_method": "post", "form_action": "/find"}, (4, UNREADABLE)),
+        ("Имя", {"form_method": "get", "form_action": "/delete"}, (4, UNREADABLE)),
+        ("Search", {}, (1, "a search or filter field")),
+        ("Search", {"form_method": "post"}, (3, "typing")),
+        ("Name", {"tokens": ("q",)}, (1, "a search or filter field")),
+        ("Name", {"form_method": "get"}, (3, "typing")),
+        ("Name", {"form_method": "get", "form_action": "/find"}, (1, "a search or filter field")),
+        ("Name", {"input_type": "search", "form_method": "post"}, (1, "a search or filter field")),
+    ],
+)
+def test_typing_is_judged_by_type_then_words_then_form(
+    name: str, traits: dict[str, Any], said: tuple[int, str]
+) -> None:
+    assert filled("textbox", name, **traits) == said
+
+
+def test_a_search_box_searches_whatever_its_form() -> None:
+    assert filled("searchbox", "Name", form_method="post") == (1, "a search or filter field")
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "role", "more", "said"),
+    [
+        # moving
+        ("ArrowDown", "textbox", {}, (1, "moves the focus or the view")),
+        ("ArrowDown", "button", {}, (1, "moves the focus or the view")),
+        ("ArrowDown", "listbox", {}, (3, "changes a form")),
+        ("ArrowDown", "listbox", {"options": ("Blue", "Delete")}, (7, "says “delete”")),
+        ("ArrowDown", "listbox", {"name": "Sort by", "options": ("Blue",)}, (3, "chooses in a list")),
+        ("ArrowDown", "combobox", {"tag": "input"}, (1, "moves the focus or the view")),
+        ("ArrowDown", "combobox", {"tag": "textarea"}, (1, "moves the focus or the view")),
+        ("ArrowDown", "combobox", {"tag": "input", "options": ("Blue",)}, (3, "changes a form")),
+        ("ArrowDown", "combobox", {"tag": "select"}, (3, "changes a form")),
+        ("ArrowDown", "checkbox", {}, (1, "moves the focus or the view")),
+        ("ArrowDown", "switch", {}, (1, "moves the focus or the view")),
+        ("ArrowDown", "menuitemcheckbox", {}, (1, "moves the focus or the view")),
+        ("ArrowDown", "radio", {"name": "Sort by"}, (3, "chooses another one")),
+        ("ArrowDown", "menuitemradio", {"name": "Delete"}, (7, "says “delete”")),
+        ("ArrowDown", "slider", {"name": "Search"}, (3, "changes a value")),
+        ("ArrowDown", "spinbutton", {"name": "Card number"}, (5, "a field of payment")),
+        ("ArrowDown", "textbox", {"input_type": "date"}, (3, "typing")),
+        # Enter
+        ("Enter", "textbox", {}, (4, "submits a form that is not understood")),
+        ("Enter", "textbox", {"name": "Search"}, (1, "a search or filter field")),
+        ("Enter", "textbox", {"form_method": "get", "form_action": "/x"}, (1, "a search or filter field")),
+        ("Enter", "textbox", {"form_method": "dialog"}, (4, "answers a dialog")),
+        ("Enter", "textbox", {"form_method": "get", "form_action": "/delete"}, (7, "form address looks destructive")),
+        ("Enter", "textbox", {"name": "Password", "form_method": "post"}, (6, "a field of identity or access")),
+        ("Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
+        ("Control+Enter", "textbox", {"tag": "textarea"}, (4, "submits a form that is not understood")),
+        ("Shift+Enter", "textbox", {"tag": "textarea"}, (3, "typing")),
+        ("Enter", "checkbox", {}, (3, "changes a form")),
+        ("Enter", "checkbox", {"form_method": "post"}, (4, "submits a form that is not understood")),
+        ("Enter", "combobox", {"tag": "input", "name": "Find"}, (1, "a search or filter field")),
+        ("Enter", "combobox", {"tag": "textarea"}, (3, "typing")),
+        ("Enter", "combobox", {"tag": "select", "form_method": "post"}, (4, "submits a form that is not understood")),
+        ("Enter", "button", {"name": "Send", "form_method": "post"}, (4, "says “send”")),
+        ("Enter", "button", {"name": "Next", "form_method": "post"}, (1, "a control of the view")),
+        # typing and shortcuts
+        ("a", "textbox", {}, (3, "typing")),
+        ("Space", "textbox", {}, (3, "typing")),
+        ("Control+a", "textbox", {}, (3, "typing")),
+        ("Control+z", "textbox", {}, (3, "typing")),
+        ("Control+Backspace", "textbox", {}, (3, "typing")),
+        ("Control+b", "textbox", {}, (4, "a shortcut key")),
+        ("Alt+a", "textbox", {}, (4, "a shortcut key")),
+        ("Alt+Delete", "textbox", {}, (4, "a shortcut key")),
+        ("Shift+b", "textbox", {}, (3, "typing")),
+        ("Space", "button", {"name": "Send"}, (4, "says “send”")),
+        ("b", "listbox", {"options": ("Blue",)}, (3, "changes a form")),
+        ("Shift+b", "listbox", {"options": ("Blue",)}, (3, "changes a form")),
+        ("Control+b", "listbox", {"options": ("Blue",)}, (4, "a shortcut key")),
+        ("Delete", "listbox", {"options": ("Blue",)}, (4, "a shortcut key")),
+        ("b", "button", {}, (4, "a shortcut key")),
+    ],
+)
+def test_a_key_is_judged_by_what_it_sets_off(key: str, role: str, more: dict[str, Any], said: tuple[int, str]) -> None:
+    assert pressed(key, role, **more) == said
+
+
+def test_a_key_without_a_target_is_for_the_first_active_control_that_is_not_disabled() -> None:
+    others = (
+        element("button", "Next"),
+        element("generic", "Pay", states=("active",)),
+        element("button", "Delete", states=("active", "disabled")),
+        element("button", "Send", states=("active",)),
+        element("button", "Buy", states=("active",)),
+    )
+    assert judged(Press(key="Enter"), None, *others) == (4, "says “send”")
+    assert judged(Press(key="Enter"), None, *others[:3]) == (4, "a key for an unknown element")
+    assert judged(Press(key="Enter"), element("button", "Next"), *others) == (1, "a control of the view")
+
+
+# --- clicks ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "more", "said"),
+    [
+        ("slider", "Delete", {}, (7, "says “delete”")),
+        ("slider", "Price", {}, (3, "changes a form")),
+        ("textbox", "Delete", {}, (1, "sets the focus")),
+        ("textbox", "Имя", {"tag": "input"}, (1, "sets the focus")),
+        ("textbox", "Имя", {"tag": "textarea"}, (1, "sets the focus")),
+        ("textbox", "Имя", {"tag": "div"}, (4, UNREADABLE)),
+        ("checkbox", "Send", {}, (3, "changes a form")),
+        ("checkbox", "Pay", {}, (5, "says “pay”")),
+        ("checkbox", "Имя", {}, (4, UNREADABLE)),
+        ("checkbox", "Имя", {"form_method": "get", "form_action": "/x"}, (1, "sorts or filters")),
+        ("checkbox", "Filter", {}, (1, "sorts or filters")),
+        ("button", "Delete", {"tag": "button", "input_type": "reset"}, (1, "empties its form on the page")),
+        ("button", "Delete", {"tag": "input", "input_type": "reset"}, (1, "empties its form on the page")),
+        ("button", "Delete", {"tag": "div", "input_type": "reset"}, (7, "says “delete”")),
+        ("button", "Имя", {"tag": "button", "input_type": "reset"}, (4, UNREADABLE)),
+        # what acts
+        ("button", "Next", {"submits": True, "form_action": "/delete"}, (7, "form address says delete")),
+        ("button", "Next", {"submits": False, "form_action": "/delete"}, (1, "a control of the view")),
+        ("generic", "Next", {}, (4, "a generic only contains controls: act on one of them")),
+        ("generic", "Delete", {}, (7, "says “delete”")),
+        ("generic", "Next", {"tag": "summary"}, (1, "a generic")),
+        ("tab", "Send", {}, (1, "a tab")),
+        ("tab", "Delete", {}, (7, "says “delete”")),
+        ("columnheader", "Price", {}, (1, "a columnheader")),
+        ("button", "Apply filters", {}, (1, "a control of the view")),
+        ("button", "Find and send", {}, (4, "says “send”")),
+        ("button", "Search", {"submits": True, "form_method": "post"}, (1, "searches, sorts or filters")),
+        ("button", "Next", {"submits": True, "form_method": "post"}, (4, "submits a form that is not understood")),
+        ("button", "Next", {"submits": True, "form_method": "dialog"}, (4, "answers a dialog")),
+        ("button", "Blue", {"submits": True, "form_method": "get", "form_action": "/x"}, (1, "a form that only reads")),
+        ("button", "Blue", {"submits": True, "form_method": "get"}, (4, "submits a form that is not understood")),
+        ("button", "Blue", {"states": ("expanded",)}, (1, "a control of the view")),
+        ("button", "Blue", {}, (4, "not understood")),
+        ("button", "", {"tokens": ("chevron",)}, (1, "a control of the view, by its id, class or icon")),
+        ("button", "Blue", {"tokens": ("chevron",)}, (4, "not understood")),
+        ("button", "", {"tokens": ("send",)}, (4, "says “send”")),
+        ("button", "", {}, (4, "not understood")),
+        ("button", "Blue", {"tokens": ("remove",)}, (7, "its id, class or icon says “remove”")),
+        ("button", "Clear search", {"tokens": ("remove",)}, (1, "a control of the view")),
+        ("button", "Clear search", {"tokens": ("trash",)}, (7, "its id, class or icon says “trash”")),
+        ("button", "Save draft", {}, (3, "saves a draft")),
+        ("button", "Save draft ж", {}, (4, "says “save”")),
+        ("button", "Delete ж", {}, (7, "says “delete”")),
+        ("tab", "Pay ж", {}, (5, "says “pay”")),
+        ("tab", "ж", {}, (4, UNREADABLE)),
+    ],
+)
+def test_a_click_is_judged_by_what_the_control_is_and_says(
+    role: str, name: str, more: dict[str, Any], said: tuple[int, str]
+) -> None:
+    assert clicked(role, name, **more) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "said"),
+    [
+        ("Mugs", {}, (1, "a link")),
+        ("", {}, (1, "a link")),
+        ("Mugs", {"url": f"{SITE}/items/7/delete"}, (7, "link address says delete")),
+        ("Mugs", {"tokens": ("trash",)}, (7, "its id, class or icon says “trash”")),
+        ("Clear search", {"tokens": ("remove",)}, (1, "a link")),
+        ("Delete", {}, (7, "link says “delete”")),
+        ("Authorise app", {}, (6, "link says “authorise”")),
+        ("Pay now", {}, (5, "link says “pay”")),
+        ("How to pay", {}, (1, "a link")),
+        ("Send it", {}, (4, "link says “send”")),
+        ("", {"tokens": ("buy",)}, (5, "says “buy”")),
+        ("Mugs", {"tokens": ("buy",)}, (1, "a link")),
+        ("Mugs", {"url": "javascript:void(0)"}, (4, "not understood")),
+        ("Mugs", {"url": f"{SITE}/#"}, (4, "not understood")),
+        ("Mugs", {"url": f"{SITE}/#a"}, (1, "a link")),
+        ("Next", {"url": ""}, (1, "a control of the view")),
+        ("Mugs", {"url": ""}, (4, "not understood")),
+        ("Mugs", {"url": "http://[broken"}, (4, "its address cannot be read")),
+    ],
+)
+def test_a_link_is_judged_by_its_address_its_marks_and_its_command(
+    name: str, more: dict[str, Any], said: tuple[int, str]
+) -> None:
+    assert clicked("link", name, **({"url": f"{SITE}/mugs"} | more)) == said

@@ -1,0 +1,219 @@
+"""Which element a locator means, and what is said when it means none, several or another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocol.errors import MeshError
+from protocol.page import locator as page_locator
+from protocol.page.action import Locator
+from protocol.page.locator import confirm, locate, require_selector, resolve, unmatched
+from protocol.page.observation import Element, Observation
+
+
+def element(ref: str, role: str, name: str, frame: str = "") -> Element:
+    return Element(ref=ref, role=role, name=name, frame=frame)
+
+
+PAGE = Observation(
+    url="http://shop.test/",
+    title="",
+    text="",
+    elements=(
+        element("e1", "link", "Mugs"),
+        element("e2", "button", "Mugs"),
+        element("e3", "link", "mugs"),
+        element("e4", "link", "Mugs"),
+        element("e5", "textbox", "First name"),
+        element("e6", "textbox", "Last  Name"),
+        element("e7", "textbox", "Town"),
+        element("e8", "textbox", "Street"),
+        element("e9", "img", "Twice"),
+        element("e10", "heading", "Twice"),
+        element("f1e1", "link", "Mugs", "f1"),
+        element("f1e2", "link", "Terms", "f1"),
+        element("f1e3", "link", "", "f1"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ref"),
+    [
+        (Locator(role="link", name="Mugs"), "e1"),
+        (Locator(role="link", name="Mugs", nth=1), "e4"),
+        (Locator(role="button", name="Mugs"), "e2"),
+        (Locator(role="link", name="mugs"), "e3"),
+        (Locator(role="link", name="MUGS"), "e1"),
+        (Locator(role="link", name="MUGS", nth=2), "e4"),
+        (Locator(role="textbox", name="last name"), "e6"),
+        (Locator(role="textbox", name=" Last Name "), "e6"),
+        (Locator(role="link", name="Mugs", frame="f1"), "f1e1"),
+        (Locator(role="link", frame="f1"), "f1e3"),
+        # without a role
+        (Locator(name="Town"), "e7"),
+        (Locator(name="town"), "e7"),
+        (Locator(name="Mugs", nth=1), "e2"),
+        (Locator(name="Mugs", nth=2), "e4"),
+        (Locator(name="Mugs", frame="f1"), "f1e1"),
+    ],
+)
+def test_an_element_is_found_by_role_name_and_place_exactly_first(wanted: Locator, ref: str) -> None:
+    assert resolve(wanted, PAGE).ref == ref
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said", "near"),
+    [
+        (Locator(role="link", name="Mugs", nth=2), "no link “Mugs” number 3; there is “Mugs”, “mugs”", ["Mugs", "mugs"]),
+        (Locator(role="button", name="Cups"), "no button “Cups”; there is “Mugs”", ["Mugs"]),
+        (Locator(role="slider", name="Price"), "no slider “Price”", []),
+        (Locator(role="textbox", name="First nam"), "no textbox “First nam”; there is “First name”, “Last  Name”",
+         ["First name", "Last  Name"]),
+        (Locator(role="textbox", name="Zip"), "no textbox “Zip”", []),
+        (Locator(name="Terms"), "no element “Terms”", []),
+        (Locator(name="Streets"), "no element “Streets”; there is “Street”", ["Street"]),
+        (Locator(name="Zip"), "no element “Zip”", []),
+        (Locator(name="Town", nth=1), "no element “Town” number 2; there is “Town”", ["Town"]),
+        (Locator(role="link", name="x", frame="f1"), "no link “x”; there is “Mugs”, “Terms”", ["Mugs", "Terms"]),
+        (Locator(role="link", name="Mugs", frame="f2"), "no link “Mugs”", []),
+    ],
+)  # fmt: skip
+def test_an_element_that_is_missing_is_told_with_those_that_are_spelled_alike(
+    wanted: Locator, said: str, near: list[str]
+) -> None:
+    with pytest.raises(MeshError) as caught:
+        resolve(wanted, PAGE)
+    assert (caught.value.code, caught.value.message) == ("action.target_missing", said)
+    assert caught.value.detail == {"role": wanted.role, "name": wanted.name, "near": near}
+
+
+@pytest.mark.parametrize(("name", "count"), [("Mugs", 3), ("MUGS", 4), ("Twice", 2)])
+def test_a_name_alone_must_be_the_only_one(name: str, count: int) -> None:
+    with pytest.raises(MeshError) as caught:
+        resolve(Locator(name=name), PAGE)
+    assert (caught.value.code, caught.value.message) == (
+        "action.target_ambiguous",
+        f"“{name}” matches {count} elements",
+    )
+    assert caught.value.detail == {"name": name}
+
+
+def test_names_that_are_offered_are_cut_and_each_is_offered_once() -> None:
+    long = "A" * 61
+    page = Observation(
+        url="", title="", text="", elements=tuple(element(f"e{n}", "link", name) for n, name in enumerate((long, long, "")))
+    )  # fmt: skip
+    with pytest.raises(MeshError) as caught:
+        resolve(Locator(role="link", name="B"), page)
+    assert caught.value.detail["near"] == ["A" * 60]
+
+
+def test_few_names_are_all_offered_and_many_only_if_they_are_alike() -> None:
+    def near(*names: str) -> list[str]:
+        elements = tuple(element(f"e{number}", "link", name) for number, name in enumerate(names))
+        with pytest.raises(MeshError) as caught:
+            resolve(Locator(role="link", name="Zzz"), Observation(url="", title="", text="", elements=elements))
+        found: list[str] = caught.value.detail["near"]
+        return found
+
+    assert near("One", "Two", "Three") == ["One", "Two", "Three"]
+    assert near("One", "Two", "Three", "Four") == []
+    assert near("Zz1", "Zz2", "Zz3", "Zz4", "One") == ["Zz4", "Zz3", "Zz2"]
+    # As alike as half of all letters.
+    assert near("One", "Two", "Three", "Z") == ["Z"]
+    assert near("One", "Two", "Three", "Zoooo") == []
+
+
+def test_every_element_is_found_again_by_its_locator() -> None:
+    for item in PAGE.elements:
+        assert resolve(locate(item, PAGE), PAGE) is item
+    assert locate(PAGE.elements[3], PAGE, ("css=#mugs",)) == Locator(
+        role="link", name="Mugs", nth=1, selectors=("css=#mugs",)
+    )
+    assert locate(PAGE.elements[10], PAGE) == Locator(role="link", name="Mugs", frame="f1")
+
+
+# --- selectors -------------------------------------------------------------------------------------------------------
+
+MUGS = element("e1", "link", "Blue  Mugs")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reads"),
+    [
+        (Locator(role="link", name="blue mugs"), False),
+        (Locator(role="link"), False),
+        (Locator(name="Blue Mugs"), False),
+        (Locator(), False),
+        (Locator(role="link", name="Cups"), True),
+        (Locator(), True),
+    ],
+)
+def test_what_a_selector_finds_is_held_to_the_role_and_name_that_are_given(wanted: Locator, reads: bool) -> None:
+    confirm(wanted, MUGS, "css=a", reads=reads)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reads", "expected"),
+    [
+        (Locator(role="button", name="Blue Mugs"), False, "button “Blue Mugs”"),
+        (Locator(role="link", name="Cups"), False, "link “Cups”"),
+        (Locator(name="Cups"), False, "element “Cups”"),
+        (Locator(role="button", name="Blue Mugs"), True, "button “Blue Mugs”"),
+    ],
+)
+def test_another_element_than_the_one_that_is_named_is_refused(wanted: Locator, reads: bool, expected: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        confirm(wanted, MUGS, "css=a", reads=reads)
+    assert caught.value.code == "action.target_differs"
+    assert caught.value.message == f"expected {expected}, found link “Blue  Mugs” by css=a"
+    assert caught.value.detail == {
+        "selector": "css=a",
+        "found_role": "link",
+        "found_name": "Blue  Mugs",
+        "role": wanted.role,
+        "name": wanted.name,
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Locator(selectors=("css=a",)), "nothing matches css=a"),
+        (Locator(role="link", selectors=("css=a", "text=b")), "nothing matches css=a or text=b (expected link “”)"),
+        (Locator(name="Mugs", selectors=("css=a",)), "nothing matches css=a (expected element “Mugs”)"),
+    ],
+)
+def test_selectors_without_a_match_are_told_with_what_was_expected(wanted: Locator, said: str) -> None:
+    error = unmatched(wanted)
+    assert (error.code, error.message) == ("action.target_missing", said)
+    assert error.detail == {"selectors": list(wanted.selectors), "role": wanted.role, "name": wanted.name}
+
+
+@pytest.mark.parametrize("selector", ["css=a", "xpath=//a", "text=a"])
+def test_a_selector_has_one_of_three_forms(selector: str) -> None:
+    require_selector(selector)
+    with pytest.raises(MeshError) as caught:
+        require_selector(selector.partition("=")[2])
+    assert (caught.value.code, caught.value.message) == (
+        "action.target_missing",
+        "a selector must start with css=, xpath= or text=",
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "code", "said", "detail"),
+    [
+        ("several", (2,), "action.target_ambiguous", "css=a matches 2 visible elements", {"count": 2}),
+        ("hidden", (), "action.not_possible", "what css=a matches is not visible", {}),
+        ("unlisted", (), "action.not_possible", "what css=a matches is not an element in the observation", {}),
+    ],
+)
+def test_a_selector_that_cannot_be_used_is_told_why(
+    call: str, given: tuple[int, ...], code: str, said: str, detail: dict[str, Any]
+) -> None:
+    error = getattr(page_locator, call)("css=a", *given)
+    assert (error.code, error.message, error.detail) == (code, said, {"selector": "css=a"} | detail)
