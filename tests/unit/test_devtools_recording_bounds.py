@@ -256,7 +256,8 @@ def played(events: str) -> list[str]:
     keys, found = Keys(), list[str]()
     for event in events.split():
         if event == ".":
-            if reason := keys.interrupt():
+            reason = keys.interrupt()
+            if reason != "":
                 raise ValueError(reason)
             continue
         found += [press.key for press in (keys.down(event[1:]) if event[0] == "+" else keys.up(event[1:]))]
