@@ -304,6 +304,7 @@ async def test_failures_are_counted_until_one_run_succeeds(bench: Bench) -> None
     assert told[-1] == (Kind.SCHEDULE_PAUSED, "node")
     assert await run("browser.missing") == (most + 1, True, "schedule.failing")
     assert (await kinds(bench)).count(Kind.SCHEDULE_PAUSED) == 1
+    assert (await bench.room.pause(SCHEDULE)).reason == "schedule.failing"
     assert await run("") == (0, True, "schedule.failing")
 
 
@@ -374,3 +375,21 @@ async def test_who_waits_for_a_run_is_told_that_the_node_stopped(bench: Bench) -
     run = await waits
     assert await bench.room.runs(SCHEDULE, 5) == [run]
     assert (run.status, run.reason, run.ended_ms) == (RunStatus.INTERRUPTED, "node.stopped", START_MS + 1_000)
+
+
+async def test_a_schedule_can_be_run_by_hand_until_it_expires_and_says_what_its_search_tells(bench: Bench) -> None:
+    told: list[dict[str, Any]] = []
+
+    async def telling(record: ScheduleRecord, search: str, tell: Any) -> Ended:
+        tell({"visited": 1})
+        return Ended()
+
+    bench.searches.search = telling  # type: ignore[method-assign]
+    await bench.add(every_s=60, expires_s=START_MS // 1000 + 90)
+    bench.clock.advance(89_999)
+    assert (await bench.room.run_now(SCHEDULE, told.append)).status is RunStatus.DONE
+    assert told == [{"visited": 1}]
+    assert not (await bench.room.resume(SCHEDULE)).paused
+    bench.clock.advance(1)
+    for call in (by_hand(bench), bench.room.resume(SCHEDULE)):
+        assert await code_of(call) == "schedule.expired"
