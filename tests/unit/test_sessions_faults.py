@@ -298,3 +298,28 @@ async def test_a_step_that_differs_is_pictured_if_that_is_wanted_and_can_be_done
     assert told == [True, False, False]
     assert found.screenshots == ({2: b"png", 3: b"png"} if wanted and image else {})
     assert [difference.what for difference in found.differences] == ["title", "title"]
+
+
+async def test_a_replay_reports_what_the_guard_refused(bench: Bench) -> None:
+    buy = f"start: {ORIGIN}/\nsteps:\n- click: {{role: button, name: Buy now}}\n- scroll: down"
+    done = await bench.record(buy, approve_class=7)
+    assert done.blocked == ("POST /buy",)
+    replayed = await bench.call("replay", session=done.id, approve_class=7)
+    assert (replayed.report.blocked, replayed.report.matched) == (("POST /buy",), 3)
+    again = await bench.call("replay", session=done.id)
+    assert [match.error for match in again.report.steps] == ["", "risk.refused"]
+
+
+async def test_a_store_that_fails_amid_a_replay_ends_it(bench: Bench, done: RecordedSession) -> None:
+    mugs = bench.site.documents[f"{ORIGIN}/mugs"]
+    bench.site.documents[f"{ORIGIN}/mugs"] = msgspec.structs.replace(mugs, text=("4 mugs",))
+    blob = bench.store.blob
+
+    async def failing(digest: bytes) -> bytes:
+        if b"3 mugs" in await blob(digest):
+            raise MeshError("store.corrupt")
+        return await blob(digest)
+
+    bench.store.blob = failing  # type: ignore[method-assign]
+    assert (await bench.refused("replay", session=done.id)).code == "store.corrupt"
+    assert (bench.browsers.contexts, await bench.store.artefacts(kind=KIND_REPLAY_REPORT)) == (0, [])
