@@ -239,7 +239,7 @@ async def test_a_log_that_is_not_shown_or_was_opened_lately_is_a_warning(pair: P
         (now_ms, False, ["it has opened a new log"]),
         (now_ms - WEEK_MS, False, ["it has opened a new log"]),
         (now_ms - WEEK_MS - 1, False, []),
-        (now_ms, True, ["it has opened a new logbecause entries were lost: ask its owner"]),
+        (now_ms, True, ["it has opened a new log, because entries were lost: ask its owner"]),
     ):
         await pair.watch.change(pair.bruno.id, renewed_ms=renewed_ms, restored=restored)
         found = await told()

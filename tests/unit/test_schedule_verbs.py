@@ -190,7 +190,7 @@ async def test_the_state_of_a_schedule_and_as_many_times_and_runs_as_are_asked_f
     async def found(*given: Any) -> Ended:
         return Ended(session="ses-1", spend=spend)
 
-    bench.searches.search = found  # type: ignore[method-assign]
+    bench.searches.search = found  # type: ignore[method-assign,assignment]
     added = await desk.add(expires_s=START_S + 5 * 3_600)
     bench.room.start()
     await bench.clock.run(2 * HOUR_MS)
@@ -250,6 +250,12 @@ async def test_a_removed_schedule_is_due_no_more(desk: Desk) -> None:
         ("0-6", "0123456"),
         ("1-7", "0123456"),
         ("7", "0"),
+        ("0-7", "0123456"),
+        ("sun-7", "0123456"),
+        ("0-7/2", "0246"),
+        ("7-1", "01"),
+        ("7-7", "0"),
+        ("7-0", "0"),
         ("6-7", "06"),
         ("5-1", "0156"),
         ("fri-MON", "0156"),
