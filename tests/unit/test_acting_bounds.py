@@ -120,7 +120,8 @@ async def test_a_page_is_looked_at_only_where_the_action_depends_on_it() -> None
     assert driver.prepared is not None and driver.prepared.ref == "e1"
     with pytest.raises(MeshError):
         await driver.act(Click(target=Locator(role="link", name="Cups")))
-    assert (page.looked, driver.prepared) == (1, None)  # once more, as it may have changed
+    left: list[Any] = [page.looked, driver.prepared]
+    assert left == [1, None]  # once more, as it may have changed
     driver.observation = None
     await driver.act(Scroll())
     assert page.looked == 2

@@ -233,7 +233,7 @@ async def test_an_export_is_the_rows_and_the_signed_head(
         exported: Exported = await trail.call("export", out=str(out))
         *rows, end = out.read_bytes().splitlines()
         assert rows == [kept.line for kept in await trail.store.audit_lines()]
-        said = {"head": head.digest, "node": trail.node.node, "rows": 3}
+        said: dict[str, Any] = {"head": head.digest, "node": trail.node.node, "rows": 3}
         assert list(json.loads(end)) == ["head", "node", "rows", "signed"]
         assert json.loads(end) == {**said, "signed": exported.signed}
         assert exported == Exported(out=str(out), signed=exported.signed, **said)
@@ -258,7 +258,7 @@ async def test_a_node_that_signs_nothing_exports_its_trail_without_a_signature(t
     async def broken(*given: Any) -> Any:
         raise MeshError("store.full")
 
-    trail.node.witness.artefact = broken  # type: ignore[method-assign]
+    trail.node.witness.artefact = broken  # type: ignore[method-assign,assignment]
     assert (await trail.refused("export", out=str(tmp_path / "more"))).code == "store.full"
     assert os.listdir(tmp_path) == ["trail"]
 

@@ -11,7 +11,7 @@ from node.sessions.devtools_keys import Keys
 from node.sessions.devtools_recording import DevtoolsRecording, parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Scroll, Secret, Wait
 from protocol.recording.session import Profile
 from tests.unit.test_devtools_recording import HOME, NAVIGATE, TOP, VIEWPORT, A, arriving, key
 
@@ -309,7 +309,16 @@ def test_what_cannot_be_a_press_is_refused_with_its_key(events: str, words: str)
 
 
 def test_which_press_a_key_that_is_released_has_ended() -> None:
-    ends = [(Press(key="a"), "a"), (Press(key="Control+a"), "a"), (Press(key="Control"), "Control")]
-    ends_not = [(Press(key="a"), "b"), (Press(key="ba"), "a"), (Press(key="a+b"), "a"), (Goto(url="a"), "a")]
+    ends: list[tuple[Action, str]] = [
+        (Press(key="a"), "a"),
+        (Press(key="Control+a"), "a"),
+        (Press(key="Control"), "Control"),
+    ]
+    ends_not: list[tuple[Action, str]] = [
+        (Press(key="a"), "b"),
+        (Press(key="ba"), "a"),
+        (Press(key="a+b"), "a"),
+        (Goto(url="a"), "a"),
+    ]
     assert all(Keys.ended(action, released) for action, released in ends)
     assert not any(Keys.ended(action, released) for action, released in ends_not)

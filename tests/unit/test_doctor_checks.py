@@ -130,7 +130,14 @@ async def test_the_witness_log_is_told_with_who_cosigned_it_as_it_is_now(
 ) -> None:
     store, log = MemoryStore(), SimpleNamespace(checkpoint=SimpleNamespace(number=2, size=size))
     for number, of in enumerate(logs):
-        made = {"public_key": b"", "key_log": b"", "size": 1, "checkpoint": b"", "line": "", "time_s": 1}
+        made: dict[str, Any] = {
+            "public_key": b"",
+            "key_log": b"",
+            "size": 1,
+            "checkpoint": b"",
+            "line": "",
+            "time_s": 1,
+        }
         await store.put_cosigned(CosignedRecord(witness=f"W{number}", log=of, **made))
     seen = rooms(witness=SimpleNamespace(log=log, rollback=None), store=store)
     assert await doctor._witness_log(seen) == [check("witness log", "ok", words)]
@@ -295,11 +302,11 @@ def test_what_helps_a_browser_depends_on_how_it_is_configured(monkeypatch: pytes
     assert told("browser.missing", executable="/opt/c") == own
     assert told("browser.launch", {"reason": "directory"}) == f"TMPDIR=/tmp trailmesh node serve {AT_HOME}"
     for user, sandbox in ((0, False), (1, True), (1, False)):
-        monkeypatch.setattr(remedies.os, "geteuid", lambda user=user: user)
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         started = "chromium --headless --dump-dom about:blank"
         assert told("browser.launch", {"reason": "other"}, sandbox=sandbox) == started
         assert told("browser.crashed", sandbox=True) == started
-    monkeypatch.setattr(remedies.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert told("browser.launch", sandbox=True).startswith("run it as another user, or disable the sandbox")
     assert told("browser.unreachable", cdp_url="http://127.0.0.1").endswith("--remote-debugging-port=9222")
     assert told("browser.unreachable", cdp_url="http://127.0.0.1:5").endswith("--remote-debugging-port=5")

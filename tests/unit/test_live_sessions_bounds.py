@@ -43,7 +43,7 @@ def session_of(bench: Bench, opened: Opened) -> live_session.LiveSession:
 
 @pytest.mark.parametrize(("given", "last_ms", "reason"), [({"ttl": 50}, 50_000, "ttl"), ({"idle": 50}, 50_000, "idle")])
 async def test_it_is_open_until_the_last_millisecond_of_its_time(
-    bench: Bench, given: dict[str, int], last_ms: int, reason: str
+    bench: Bench, given: dict[str, Any], last_ms: int, reason: str
 ) -> None:
     opened = await bench.open(**given)
     assert opened.ends_ms == START_MS + given.get("ttl", 1_800) * 1000
@@ -62,7 +62,8 @@ async def test_it_is_open_until_the_last_millisecond_of_its_time(
 
 async def test_every_call_starts_the_idle_time_again_also_one_that_fails(bench: Bench) -> None:
     opened = await bench.open(idle=50)
-    for name, params in (("snapshot", {}), ("press", {"key": "Nothing"}), ("screenshot", {})):
+    calls: list[tuple[str, dict[str, Any]]] = [("snapshot", {}), ("press", {"key": "Nothing"}), ("screenshot", {})]
+    for name, params in calls:
         bench.clock.advance(49_999)
         if name == "press":
             await bench.refused(name, opened.session, **params)
@@ -286,7 +287,7 @@ async def test_what_cannot_be_signed_is_kept_as_interrupted(bench: Bench, caplog
     async def unable(*given: Any) -> Any:
         raise MeshError("store.full")
 
-    bench.witness.artefact = unable  # type: ignore[method-assign]
+    bench.witness.artefact = unable  # type: ignore[method-assign,assignment]
     closed: LiveClosed = await bench.call("close", opened.session)
     assert [(each.verdict, each.steps) for each in closed.recorded] == [(Verdict.INTERRUPTED, 1)] * 2
     assert caplog.text.count("cannot be signed: store.full") == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -39,6 +40,8 @@ async def test_typing_takes_a_text_or_a_secret_and_choosing_takes_one_option(ben
     opened = await bench.open()
     both = await bench.refused("type", opened.session, ref="s1e2", text="a", secret="word")
     assert both.code == "input.invalid"
+    none = await bench.refused("select", opened.session, ref="s1e4", values=[])
+    assert (none.code, none.message) == ("input.invalid", "exactly one option can be chosen")
     assert (await bench.refused("type", opened.session, ref="s1e2", secret="word")).code.startswith("action.secret")
     missing = await bench.refused("select", opened.session, ref="s1e4", values=["Weight"])
     assert missing.code == "action.not_possible"
@@ -82,7 +85,7 @@ async def test_a_page_is_closed_by_its_index_and_the_current_one_stays_current(b
         assert [(page.index, page.current, page.title) for page in before] == [
             (index, index == 2, name) for index, name in enumerate(names)
         ]
-        given = {} if closed is None else {"index": closed}
+        given: dict[str, Any] = {} if closed is None else {"index": closed}
         listed: PageList = await bench.call("pages", opened.session, action="close", **given)
         current = 2 if closed in (3, 2, None) else 1
         assert [page.recorded for page in listed.pages] == [before[index].recorded for index in left]

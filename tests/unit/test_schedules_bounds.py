@@ -213,7 +213,7 @@ async def test_a_search_that_breaks_in_an_unforeseen_way_fails_its_run(
     async def broken(*given: Any) -> Ended:
         raise ZeroDivisionError
 
-    bench.searches.search = broken  # type: ignore[method-assign]
+    bench.searches.search = broken  # type: ignore[method-assign,assignment]
     run = await by_hand(bench)
     assert (run.status, run.reason) == (RunStatus.FAILED, "internal.fault")
     assert f"defect in a run of {SCHEDULE}" in caplog.text
@@ -384,7 +384,7 @@ async def test_a_schedule_can_be_run_by_hand_until_it_expires_and_says_what_its_
         tell({"visited": 1})
         return Ended()
 
-    bench.searches.search = telling  # type: ignore[method-assign]
+    bench.searches.search = telling  # type: ignore[method-assign,assignment]
     await bench.add(every_s=60, expires_s=START_MS // 1000 + 90)
     bench.clock.advance(89_999)
     assert (await bench.room.run_now(SCHEDULE, told.append)).status is RunStatus.DONE

@@ -236,7 +236,7 @@ async def test_the_action_that_failed_is_named_unless_the_error_names_one(bench:
     async def named(*given: Any) -> Any:
         raise MeshError("browser.timeout", step=7, action="wait")
 
-    recorder.perform = named  # type: ignore[method-assign]
+    recorder.perform = named  # type: ignore[method-assign,assignment]
     with pytest.raises(MeshError) as refused:
         await record_actions(recorder, [HOME])
     assert code_and_detail(refused.value) == ("browser.timeout", {"step": 7, "action": "wait"})

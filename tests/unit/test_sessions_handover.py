@@ -70,7 +70,7 @@ async def test_a_session_and_its_bundle_are_verified_to_the_same_facts(
 ) -> None:
     out = tmp_path / "mugs.tmsession"
     shown: Shown = await bench.call("show", session=done.id)
-    said = {
+    said: dict[str, Any] = {
         "id": done.id,
         "session": done.id,
         "signer": bench.node,
