@@ -272,6 +272,7 @@ async def test_a_node_that_stops_leaves_a_call_in_progress_alone_and_says_so(
     async with session_of(bench, busy).turn():
         await bench.live.close()
         assert f"{busy.session} was left open: its call does not end" in caplog.text
+    assert bench.clock.sleepers == 0  # nobody watches any more
     assert idle.session not in caplog.text
     assert bench.live._open == {}
     reasons = {each.session: each.reason for each in (await bench.call("list", all=True)).sessions}

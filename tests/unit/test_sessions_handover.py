@@ -120,7 +120,6 @@ async def test_a_file_that_exists_is_replaced_only_if_asked_and_a_failed_export_
 async def test_a_bundle_of_a_peer_is_stored_once_with_all_it_holds(
     bench: Bench, done: RecordedSession, tmp_path: Path
 ) -> None:
-    """Guard: node/sessions/handover.py, import_bundle."""
     out = tmp_path / "mugs"
     await bench.call("export", session=done.id, out=str(out))
     other = await node_of(OTHER)
@@ -277,7 +276,6 @@ PASSWORD = f"start: {ORIGIN}/\nsteps:\n- fill: {{role: textbox, name: Password, 
 async def test_a_secret_is_for_where_the_replay_begins_and_only_if_this_node_chose_that(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """Guard: node/sessions/sessions.py, own_start."""
     word = as_params(word="hunter2!")
     done = await bench.record(PASSWORD, secrets=word, approve_class=7)
     assert (await bench.refused("replay", session=done.id)).code == "action.secret_missing"
