@@ -60,6 +60,18 @@ async def test_it_is_open_until_the_last_millisecond_of_its_time(
     assert told.sessions == (recorded.id,)
 
 
+async def test_a_call_that_waited_for_the_one_that_ended_it_changes_nothing(bench: Bench) -> None:
+    opened = await bench.open()
+    session = session_of(bench, opened)
+    await bench.call("close", opened.session)
+    before = session.record
+    bench.clock.advance(10_000_000)
+    with pytest.raises(MeshError) as refused:
+        async with session.turn():
+            raise AssertionError("it has ended")
+    assert (refused.value.detail["reason"], session.record) == ("closed", before)
+
+
 async def test_every_call_starts_the_idle_time_again_also_one_that_fails(bench: Bench) -> None:
     opened = await bench.open(idle=50)
     calls: list[tuple[str, dict[str, Any]]] = [("snapshot", {}), ("press", {"key": "Nothing"}), ("screenshot", {})]
