@@ -103,6 +103,13 @@ async def test_an_end_names_the_last_recording_if_there_is_one(bench: Bench) -> 
             assert error.detail == {"reason": reason, "live": opened.session, **detail}
 
 
+async def test_an_error_names_no_recording_if_there_is_none(bench: Bench) -> None:
+    refused = await bench.refused("open", url="http://shop.test\\@bank.test/other")
+    (left,) = (await bench.call("list", all=True)).sessions
+    assert (refused.code, refused.detail.get("live"), left.reason) == ("browser.scheme", left.session, "failed")
+    assert "session" not in refused.detail
+
+
 async def test_so_many_bytes_are_recorded_and_no_more(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live_session._STEP_BYTES_MAX == limits.SCREENSHOT_BYTES_MAX + limits.SNAPSHOT_BYTES_MAX
     opened = await bench.open()
