@@ -18,9 +18,10 @@ from node.verbs.caller import Caller, CallerKind, called_by
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Goto, Scroll, Wait
+from protocol.page.observation import Element, Traits
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
-from tests.twins.browser import Document, MemoryBrowser, MemoryContext, MemoryPage, MemorySite
+from tests.twins.browser import Control, Document, MemoryBrowser, MemoryContext, MemoryPage, MemorySite
 from tests.unit.test_browser_pool import HOME, Started, code, opened, title
 
 pytestmark = pytest.mark.virtual_time
@@ -178,6 +179,26 @@ async def test_a_page_may_take_as_long_as_is_configured_unless_the_caller_says_o
     assert Timed.asked[-2:] == [limits.NAVIGATION_TIMEOUT_MS, limits.STEP_TIMEOUT_MS]
     await browsers.close()
     await usual.close()
+
+
+async def test_a_page_of_the_pool_does_all_that_a_page_does() -> None:
+    sizes = Element(ref="", role="combobox", name="Size", options=("Small",), traits=Traits(tag="select"))
+    lists = Control(element=sizes, selectors=("css=select",), values=(("Small", "s"),))
+
+    async def start() -> Browser:
+        return MemoryBrowser(MemorySite({HOME: Document(title="Shop", controls=(lists,))}))
+
+    browsers = Browsers(start)
+    async with browsers.page(Profile(), GuardPolicy()) as page:
+        await page.perform(Goto(url=HOME))
+        assert (await page.observe()).title == "Shop"
+        ref = await page.find("css=select")
+        assert (ref, await page.find("css=a")) == ("e1", None)
+        assert await page.option_label("e1", "s") == "Small"
+        assert (await page.screenshot()).startswith(b"\x89PNG")
+        await page.close()
+        assert await code(page.observe()) == "browser.crashed"
+    await browsers.close()
 
 
 async def test_the_pages_of_a_context_are_the_same_as_long_as_they_are_open() -> None:

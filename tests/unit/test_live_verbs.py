@@ -90,6 +90,7 @@ async def test_a_page_is_closed_by_its_index_and_the_current_one_stays_current(b
         current = 2 if closed in (3, 2, None) else 1
         assert [page.recorded for page in listed.pages] == [before[index].recorded for index in left]
         assert [page.current for page in listed.pages] == [index == current for index in range(3)]
+        assert len(bench.started[-1]._contexts[-1].pages) == 3  # it is closed in the browser too
         assert listed.observation is not None and listed.observation.page == current
         await bench.call("close", opened.session)
 
