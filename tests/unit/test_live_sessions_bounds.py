@@ -250,6 +250,12 @@ async def test_an_agent_that_opens_many_at_once_gets_as_many_as_one_after_the_ot
     assert (await bench.refused("open", by=ANNA, url=f"{ORIGIN}/")).code == "live.busy"
 
 
+async def test_a_node_that_signs_nothing_opens_none(bench: Bench) -> None:
+    bench.witness._lost.append(bench.witness.log.signed.encode())
+    assert (await bench.refused("open", url=f"{ORIGIN}/")).code == "log.rollback"
+    assert (bench.started, await bench.store.lives()) == ([], [])
+
+
 async def test_the_owner_opens_as_many_as_there_are_places(bench: Bench) -> None:
     for _ in range(limits.LIVE_PER_CALLER_MAX + 1):
         await bench.open()

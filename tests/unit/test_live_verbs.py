@@ -11,7 +11,8 @@ import pytest
 
 from node.verbs.live import Acted, PageList, Pictured
 from protocol.errors import MeshError
-from protocol.page.action import Locator
+from protocol.page.action import Fill, Locator, Scroll
+from protocol.page.observation import Traits
 from protocol.recording.session import Verdict
 from tests.twins.browser import Effect
 from tests.unit.test_live_sessions import ORIGIN, Bench, control
@@ -34,6 +35,20 @@ async def test_an_action_of_several_steps_says_what_all_of_them_did(bench: Bench
     assert (extracted.did, extracted.extracted) == (("extract “link” from link “Mugs”",), "Mugs")
     gone: Acted = await bench.call("navigate", opened.session, url=f"{ORIGIN}/mugs")
     assert (gone.extracted, gone.did) == ("", (f"open {ORIGIN}/mugs",))
+
+
+async def test_several_actions_have_the_highest_of_their_classes(bench: Bench) -> None:
+    home = bench.site.documents[f"{ORIGIN}/"]
+    traits = Traits(tag="input", form_method="post", form_action="/save")
+    note = control("textbox", "Note", traits=traits)
+    bench.site.documents[f"{ORIGIN}/"] = msgspec.structs.replace(home, controls=(note, *home.controls))
+    opened = await bench.open(approve_class=7)
+    session = bench.live._open[opened.session]
+    write = Fill(target=Locator(role="textbox", name="Note"), value="x")
+    for actions in ((write, Scroll()), (Scroll(), write)):
+        acted = await session.act(actions, by_ref=False)
+        assert (acted.risk, len(acted.did)) == (3, 2)
+    assert (await session.act((Scroll(),), by_ref=False)).risk == 1
 
 
 async def test_typing_takes_a_text_or_a_secret_and_choosing_takes_one_option(bench: Bench) -> None:
