@@ -12,7 +12,7 @@ from node.live import live_session
 from node.live.live_session import ENDINGS, ended
 from node.verbs.caller import OWNER, Caller, CallerKind
 from node.verbs.live import Acted, LiveClosed, LiveShown, LiveSummary, Opened, PageList
-from protocol import limits
+from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.redaction import redact_url
 from protocol.recording.session import Profile, Verdict
@@ -282,6 +282,8 @@ async def test_another_kind_of_caller_owns_nothing_of_an_agent(bench: Bench) -> 
         refused = await bench.refused("show", opened.session, by=caller)
         assert (refused.code, refused.detail) == ("live.not_found", {"live": opened.session})
     assert (await bench.call("show", opened.session, by=OWNER)).live.caller == "agent:anna"
+    unknown = ids.make_id("liv", bytes(ids.ID_RANDOM_BYTES))
+    assert (await bench.refused("show", unknown)).code == "live.not_found"
 
 
 # --- the end of the node ---------------------------------------------------------------------------------------------
