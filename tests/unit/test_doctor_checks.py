@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from nacl.signing import SigningKey
 
 from adapters.log_records import CosignedRecord
 from adapters.schedule_records import ScheduleRecord
@@ -22,12 +23,12 @@ from node.rooms import Rooms
 from node.signing import identity
 from node.verbs.node import Check
 from protocol import ids, limits
-from protocol.errors import MeshError
+from protocol.errors import MeshError, PeerError
 from protocol.recording.session import BrowserInfo
 from tests.schedules import HOUR_MS, SCHEDULE, Bench
 from tests.session_samples import sample_session, sample_steps
 from tests.twins.browser import MemoryBrowser, MemorySite
-from tests.twins.clock import START_MS
+from tests.twins.clock import START_MS, ManualClock
 from tests.twins.storage import MemoryStore
 
 HOME = Path("/data of/node")
@@ -311,6 +312,51 @@ def test_what_helps_a_browser_depends_on_how_it_is_configured(monkeypatch: pytes
     assert told("browser.unreachable", cdp_url="http://127.0.0.1").endswith("--remote-debugging-port=9222")
     assert told("browser.unreachable", cdp_url="http://127.0.0.1:5").endswith("--remote-debugging-port=5")
     assert told("store.full") == "df -h"
+
+
+@pytest.mark.parametrize(
+    ("code", "here", "there"),
+    [
+        (
+            "keylog.revoked",
+            f"trailmesh node distrust bruno {AT_HOME}",
+            "on the machine of bruno: trailmesh node doctor",
+        ),
+        (
+            "keylog.invalid",
+            f"trailmesh log audit --peer bruno {AT_HOME}",
+            "on the machine of bruno: trailmesh node doctor",
+        ),
+        ("store.full", "on the machine of bruno: df -h", "on the machine of bruno: df -h"),
+        ("envelope.time", CLOCKS, CLOCKS),
+        ("cbor.invalid", remedies.SAME_VERSION, remedies.SAME_VERSION),
+    ],
+)
+def test_what_a_peer_answered_is_mended_where_the_peer_is(code: str, here: str, there: str) -> None:
+    assert remedies.for_peer(rooms(), "bruno", MeshError(code)) == here
+    assert remedies.for_peer(rooms(), "bruno", PeerError(code, peer="BRUNO")) == there
+
+
+def test_what_does_not_open_is_recovered_only_where_its_key_alone_is_gone(tmp_path: Path) -> None:
+    def told(code: str, home: Path = HOME) -> str:
+        return remedies.for_opening(home, MeshError(code))
+
+    terminal = f"in a terminal, where the passphrase can be typed: trailmesh node serve {AT_HOME}"
+    assert told("key.locked") == told("key.passphrase") == terminal
+    assert told("key.keyring") == f"unlock the keyring of this user, then: trailmesh node id {AT_HOME}"
+    assert told("store.full") == "df -h"
+    assert told("store.unwritable") == "ls -ld '/data of/node' '/data of/node'/*"
+    assert told("store.newer") == "pip install --upgrade trailmesh"
+    moved = f"mv {tmp_path} {tmp_path}.damaged, and put a backup in its place"
+    assert told("store.corrupt", tmp_path) == moved
+    (tmp_path / identity.LOG_FILE).write_bytes(b"no log")
+    assert told("store.corrupt", tmp_path) == moved
+    log = identity.Identity(SigningKey(bytes(32)), ManualClock()).log
+    (tmp_path / identity.LOG_FILE).write_bytes(log.encode())
+    key_file = tmp_path.parent / f"{tmp_path.name}-recovery-{ids.short(log.node)}.txt"
+    assert told("store.corrupt", tmp_path) == f"trailmesh node recover --key-file {key_file} --home {tmp_path}"
+    (tmp_path / identity.KEY_FILE).write_bytes(b"key")
+    assert told("store.corrupt", tmp_path) == moved
 
 
 def test_a_node_that_has_not_ended_needs_no_remedy_after_its_end() -> None:
