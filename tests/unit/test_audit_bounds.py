@@ -281,6 +281,22 @@ async def test_an_export_that_was_changed_says_where(trail: Trail, tmp_path: Pat
     assert await broken(*rows, b"x\n", end) == (False, 6, 5, 1)
 
 
+async def test_the_first_line_of_an_export_that_does_not_match_says_what_is_wrong(trail: Trail, tmp_path: Path) -> None:
+    out = tmp_path / "trail"
+    await trail.grow(2)
+    await trail.call("export", out=str(out))
+    first, second, *more = out.read_bytes().splitlines(keepends=True)
+    for changed, broken, fault in (
+        (second.replace(b"owner", b"other"), 3, "its hash of the previous row does not match that row"),
+        (b"", 2, "row 2 is missing: row 3 is in its place"),
+        (b"{}\n", 2, "not a row of the trail"),
+    ):
+        out.write_bytes(b"".join([first, changed, *more]))
+        found = await verified(trail, str(out))
+        assert (found.sound, found.broken, found.anchors) == (False, broken, 0)
+        assert found.fault.startswith(fault)
+
+
 async def test_a_line_of_an_export_has_so_many_bytes_and_an_end(trail: Trail, tmp_path: Path) -> None:
     out = tmp_path / "trail"
     await trail.call("export", out=str(out))
