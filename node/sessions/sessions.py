@@ -335,7 +335,7 @@ class Sessions:
             unreached=unreached(report.steps),
         )
 
-    async def export(self, session_id: str, out: str, *, force: bool = False) -> Verified:
+    async def export(self, session_id: str, out: str, *, force: bool) -> Verified:
         """Write the bundle of a session to ``out`` atomically; an existing file is replaced only with ``force``.
 
         Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
