@@ -383,3 +383,9 @@ def test_the_disk_of_peers_is_told_of_those_that_take_most() -> None:
     assert metrics.short("others") == "others"
     assert metrics.short("agent:helper") == "agent:helper"
     assert metrics.short(NODE) == ids.short(NODE)
+
+
+def test_the_peers_that_are_frozen_are_counted() -> None:
+    gauges = {name: value for name, _, value in metrics._GAUGES}
+    for frozen in ({}, {"A": "log.silent", "B": "log.silent"}):
+        assert gauges["trailmesh_peers_frozen"](rooms(peers=SimpleNamespace(frozen=frozen))) == len(frozen)
