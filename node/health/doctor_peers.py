@@ -38,7 +38,7 @@ def _log(rooms: Rooms, peer: str, name: str) -> list[Check]:
     known = watch.of(peer)
     if not known.renewed_ms or rooms.clock.now_ms() - known.renewed_ms > _RENEWAL_TOLD_MS:
         return []
-    lost = "because entries were lost: ask its owner" if known.restored else ""
+    lost = ", because entries were lost: ask its owner" if known.restored else ""
     return [Check(name=title, status="warn", finding=f"it has opened a new log{lost}", remedy=remedy)]
 
 

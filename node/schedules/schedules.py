@@ -370,7 +370,8 @@ class Schedules:
             return await asyncio.shield(running.task)
         except asyncio.CancelledError:
             me = asyncio.current_task()
-            if me is not None and me.cancelling():
+            assert me is not None, "this is a coroutine"
+            if me.cancelling():
                 await self._withdraw(record.id, "internal.cancelled")
                 raise
             raise MeshError("node.stopped", "the node stopped during the run") from None

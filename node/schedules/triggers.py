@@ -99,7 +99,7 @@ def _weekday(text: str) -> int:
     if text in _DAYS:
         return _DAYS.index(text)
     if text.isascii() and text.isdigit() and int(text) <= 7:
-        return int(text) % 7
+        return int(text)
     raise MeshError("input.invalid", f"no weekday {text[:20]!r}: 0 to 7 (0 and 7 are Sunday) or sun, mon, tue …")
 
 

@@ -15,7 +15,8 @@ class Keys:
 
     def __init__(self) -> None:
         self._held: list[str] = []
-        self._used = True
+        self._used: bool
+        """Whether one of them was pressed with another key; set with the first."""
         self._down: set[str] = set()
         self._over: set[str] = set()
 
@@ -54,7 +55,6 @@ class Keys:
         if self._held:
             return f"it is performed with “{self._held[0]}” held down, which is supported for keys only"
         self._over |= self._down
-        self._down.clear()
         return ""
 
     @staticmethod

@@ -304,10 +304,11 @@ class _Reader:
             head, mark, rest = chain[-1].partition("/")
             if head == "aria" and mark:
                 found = _ARIA.fullmatch(rest)
-                tests = found["tests"] if found else ""
+                assert found is not None, "a name may be any text"
+                tests = found["tests"]
                 tested = _ARIA_ROLE.fullmatch(tests)
                 # Only the role attribute is supported. Ignoring any other attribute could find the wrong element.
-                if len(chain) == 1 and found and not name and (tested or not tests):
+                if len(chain) == 1 and not name and (tested or not tests):
                     name, role = found["name"], tested[1] if tested else ""
                 continue
             selector = _selector(chain)

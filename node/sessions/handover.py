@@ -16,8 +16,8 @@ from protocol.wire import cbor
 from protocol.wire.envelope import KeyFinder, peek
 
 
-async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
-    """Write the bundle of a session to ``out`` with one element in memory at a time. Returns SHA-256 of its manifest.
+async def export_session(store: Store, session_id: str, out: BinaryIO) -> None:
+    """Write the bundle of a session to ``out`` with one element in memory at a time.
 
     The same session always gives the same bytes.
     Errors: ``input.not_found``, ``session.not_committed``, ``blob.missing``, ``bundle.element`` when the store was
@@ -32,7 +32,6 @@ async def export_session(store: Store, session_id: str, out: BinaryIO) -> bytes:
             raise MeshError("bundle.element", f"step {index} is not in the store", element=element.path, index=index)
         writer.add(cbor.encode(steps[index - 1]) if index else await store.blob(element.sha256))
     writer.finish()
-    return digest
 
 
 async def import_bundle(store: Store, file: BinaryIO, find_key: KeyFinder, feed: Feed) -> Bundle:

@@ -249,7 +249,7 @@ class Sessions:
                 reports.append(open_report(artefact.envelope, self._peers.find_key, recorded))
             except MeshError as error:
                 by = artefact.issuer
-                refused.append(RefusedReport(node=by, name=self._name(by), code=error.code))
+                refused.append(RefusedReport(node=by, name=self._peers.name_of(by), code=error.code))
         return Shown(
             session=session,
             steps=tuple(steps),
@@ -305,7 +305,7 @@ class Sessions:
             id=bundle.session.id,
             session=bundle.session.id,
             signer=bundle.header.issuer,
-            signer_name=self._name(bundle.header.issuer),
+            signer_name=self._peers.name_of(bundle.header.issuer),
             issued_s=bundle.header.issued_s,
             manifest=bundle.manifest_digest.hex(),
             steps=bundle.session.steps,
@@ -324,7 +324,7 @@ class Sessions:
             id=report.id,
             session=session_id,
             signer=report.node,
-            signer_name=self._name(report.node),
+            signer_name=self._peers.name_of(report.node),
             issued_s=claimed.header.issued_s,
             manifest=report.manifest.hex(),
             steps=len(report.steps),
@@ -335,12 +335,7 @@ class Sessions:
             unreached=unreached(report.steps),
         )
 
-    def _name(self, node: str) -> str:
-        if node == self._witness.node:
-            return self._config.name
-        return self._peers.name_of(node)
-
-    async def export(self, session_id: str, out: str, *, force: bool = False) -> Verified:
+    async def export(self, session_id: str, out: str, *, force: bool) -> Verified:
         """Write the bundle of a session to ``out`` atomically; an existing file is replaced only with ``force``.
 
         Errors: ``input.invalid``, ``session.not_committed``, ``blob.missing``, …
