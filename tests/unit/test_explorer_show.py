@@ -380,6 +380,7 @@ async def test_searches_are_listed_shown_and_removed(tmp_path: Path) -> None:
             id=first.id, status="done", coordinator=anna.id, created_ms=first.created_ms, caller="owner"
         )
         assert (await door.ask(verbs.SHOW, search=first.id)) == await show_search(_parts(anna), first.id, "")
+        assert (await door.ask(verbs.REMOVE, search=second)).freed == []
         used = (await anna.store.usage())[bruno.id]
         removed = await door.ask(verbs.REMOVE, search=first.id)
         left = (await anna.store.usage()).get(bruno.id, 0)
@@ -387,5 +388,4 @@ async def test_searches_are_listed_shown_and_removed(tmp_path: Path) -> None:
         assert removed == Removed(
             search=first.id, status="done", freed=[Freed(node=bruno.id, name="bruno", bytes=used - left)]
         )
-        assert (await door.ask(verbs.REMOVE, search=second)).freed == []
         assert (await door.ask(verbs.LIST)).searches == []
