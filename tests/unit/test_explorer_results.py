@@ -38,8 +38,10 @@ async def test_a_result_ends_its_lease_is_kept_and_the_worker_gets_the_next_bran
         assert (record.status, record.spend, bool(record.result)) == ("done", spend, True)
         assert leading.progress.leases_empty == {bruno.id: 1}
         assert leading.demanded == [bruno.id]
+        began_ms = leading.clock.now_ms()
         second = await leading.lease_of(bruno)
         assert second.id != lease.id
+        assert leading.clock.now_ms() - began_ms < 150, "it does not wait for the next turn"
         assert (leading.progress.claims, leading.replayed) == (0, [])
         before = await leading.stored(lease)
         await leading.take(bruno, lease, spend=Spend(steps=9))
@@ -129,7 +131,9 @@ async def test_impossible_costs_end_the_lease_and_are_not_counted_but_those_of_a
         record = await leading.stored(lease)
         assert (record.status, record.spend, record.result) == ("revoked", Spend(), b"")
         assert leading.progress.leases_empty == {bruno.id: 1}
+        began_ms = leading.clock.now_ms()
         second = await leading.lease_of(bruno)
+        assert leading.clock.now_ms() - began_ms < 150, "it does not wait for the next turn"
         claim = {"outcome": "claim", "claim": (b"\xff",), "spend": Spend(steps=4)}
         assert await _refused(leading.take(bruno, second, **claim)) == "claim.invalid"
         record = await leading.stored(second)
