@@ -9,7 +9,9 @@ import pytest
 
 from node.explorer.open_searches import DECLINED, Open
 from protocol.errors import MeshError
+from protocol.goal.heuristics import Candidate
 from protocol.messages import KIND_ASSIGNMENT, BranchAssign, Done
+from protocol.page.action import Click, Locator
 from protocol.trust.grants import parse_grants
 from tests.mesh_memory import NEVER, MemoryNode, Script, memory_mesh, until
 from tests.mesh_searches import has_status, leases_of, scripted, search_of
@@ -202,6 +204,10 @@ async def test_parting_from_a_peer_ends_the_work_for_it_and_its_leases_and_nothi
     async with memory_mesh("anna", "bruno", "carla", lease_seconds=600, workers=0) as (anna, bruno, carla):
         scripted(anna), scripted(carla)
         task, search = await _begun(bruno)
+        replica = _opened(bruno, search).replica
+        actions = [Click(target=Locator(role="link", name=name)) for name in ("one", "two")]
+        replica.own.add_children(replica.root, [Candidate(action=each, prior=0.5, risk=1) for each in actions])
+        await replica.flush()
         await until(lambda: leases_of(bruno, search, anna, "live"), "a lease of anna's")
         await until(lambda: leases_of(bruno, search, carla, "live"), "a lease of carla's")
         spec = await _open(anna, bruno)
