@@ -317,7 +317,7 @@ async def test_a_lease_that_ends_while_it_is_signed_is_not_sent() -> None:
                 await table.desk.end(lease.id, Event.REVOKE)
             return await signs(*named)
 
-        table.anna.witness.artefact = slowly  # type: ignore[method-assign]
+        table.anna.witness.artefact = slowly  # type: ignore[method-assign, assignment]
         assert await table.deal() == []
         assert (script.got, table.progress.branches) == ([], 1)
 

@@ -336,7 +336,7 @@ async def test_while_a_proof_is_owed_for_too_long_nothing_is_taken_of_its_peer()
 async def test_a_proof_that_cannot_be_had_is_demanded_again_after_pauses_that_double_up_to_eight_seconds() -> None:
     asked, tasks = Asked(*["peer.unreachable"] * 100), Tasks()
     asked.deltas.sample(BRUNO, [b"0"], tasks)
-    times = []
+    times: list[int] = []
     for second in range(32):
         await asked.clock.run(1_000 if second else 0)
         if len(asked.demanded) > len(times):

@@ -95,7 +95,7 @@ async def _stopped_and_removed(node: MemoryNode, search: str) -> Any:
 
 @pytest.mark.parametrize("scope", ["branch:assign", "branch:accept", "deltas:read", "deltas:write"])
 async def test_each_message_needs_its_scope(scope: str) -> None:
-    wanted = {
+    wanted: dict[str, tuple[str, Any, Any]] = {
         "branch/revoke": ("branch:assign", BranchRevoke(search="", lease="lea-AAAAAAAAAAAAAAAAAAAB6"), Done),
         "deltas/push": ("deltas:write", DeltaPush(search="", deltas=()), DeltaHave),
         "deltas/show": ("deltas:read", DeltaShow(search="", writer="", epoch=1, seq=1), DeltaShown),

@@ -181,7 +181,7 @@ async def test_a_peer_that_is_put_out_while_another_lease_is_signed_gets_no_bran
             table.replica.expelled[carla.id] = "delta.invalid"
             return await signs(*named)
 
-        table.anna.witness.artefact = and_then_put_out  # type: ignore[method-assign]
+        table.anna.witness.artefact = and_then_put_out  # type: ignore[method-assign, assignment]
         assert [worker for worker, _ in await table.deal()] == [bruno.id]
         assert scripts[carla.id].got == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from protocol import limits
 from protocol.audit import read
 from protocol.errors import MeshError
 from protocol.messages import ShareHead
-from protocol.search.delta import decode_delta, encode_delta
+from protocol.search.delta import KIND, decode_delta, encode_delta
 from protocol.search.entry import Register, make_update, root_key
 from protocol.wire import envelope
 from tests.trees import lease, node
@@ -69,9 +70,7 @@ async def test_a_search_begins_with_an_epoch_in_which_nothing_is_said(replica: R
     assert (await _own(replica), replica.seq, replica.have(me)) == ([(1, 1)], 1, (1, 1))
     assert replica.changed.is_set()
     (record,) = await replica._store.deltas(replica.spec.id)
-    opened = envelope.verify(
-        record.envelope, kinds=frozenset({replica_module.KIND}), find_key=_finder(replica._witness.identity)
-    )
+    opened = envelope.verify(record.envelope, kinds=frozenset({KIND}), find_key=_finder(replica._witness.identity))
     assert (decode_delta(opened.payload).epoch, decode_delta(opened.payload).seq) == (1, 1)
 
 
@@ -114,7 +113,7 @@ async def test_a_full_epoch_is_followed_by_the_next_one(replica: Replica, monkey
 async def test_a_hole_in_the_own_share_ends_the_opening_of_a_search(replica: Replica) -> None:
     await _visit(replica)
     me = replica._witness.identity
-    junk = me.artefact(replica_module.KIND, replica.spec.id, b"junk").envelope
+    junk = me.artefact(KIND, replica.spec.id, b"junk").envelope
     await replica._store.append_delta(DeltaRecord(search=replica.spec.id, peer=me.node, epoch=1, seq=2, envelope=junk))
     assert await _code(_load(_again(replica))) == "delta.invalid"
 
@@ -242,13 +241,13 @@ async def test_a_small_chunk_is_decoded_here_and_a_large_one_elsewhere(monkeypat
     update = make_update(stats={root_key(writer.search): Register(visits=1)})
     (delta,) = writer.tree.flush(update)
     elsewhere: list[int] = []
-    to_thread = replica_module.asyncio.to_thread
+    to_thread = asyncio.to_thread
 
     async def noted(work: Any, chunk: bytes, may_lease: bool) -> Any:
         elsewhere.append(len(chunk))
         return await to_thread(work, chunk, may_lease=may_lease)
 
-    monkeypatch.setattr(replica_module.asyncio, "to_thread", noted)
+    monkeypatch.setattr(asyncio, "to_thread", noted)
     monkeypatch.setattr(replica_module, "_DECODED_HERE_BYTES_MAX", len(delta.chunk))
     here = await _decoded(delta.chunk, may_lease=False)
     assert elsewhere == []

@@ -199,7 +199,7 @@ async def test_after_the_end_of_a_search_no_lease_is_live() -> None:
     async with lead("bruno", seconds=1, lease_seconds=600) as (leading, bruno):
         task = leading.begin()
         lease = await leading.lease_of(bruno)
-        leading.coordinator._desk.end = _nothing  # type: ignore[method-assign]
+        leading.coordinator._desk.end = _nothing
         await task
         assert await _renew(leading, bruno, lease) == BranchRenewed(live=False)
         await leading.take(bruno, lease, outcome="claim")
@@ -221,15 +221,15 @@ async def test_dropping_a_worker_revokes_its_leases_tells_it_and_leaves_the_othe
             await desk.keep(lease, b"")
         assert await leading.coordinator.drop(bruno.id) == [first.id]
         assert [lease.id for lease in desk.live()] == [second.id]
-        assert [(name, ask.lease) for name, ask in scripts[bruno.id].got] == [("branch/revoke", first.id)]
+        assert [ask.lease for ask in scripts[bruno.id].of("branch/revoke")] == [first.id]
         assert scripts[carla.id].got == []
         assert await leading.coordinator.drop(bruno.id) == []
         own = desk.grant(root, leading.anna.id, 1_000, 1_000)
         await desk.keep(own, b"")
         await leading.coordinator.dismiss()
         assert desk.live() == []
-        assert [(name, ask.search, ask.lease) for name, ask in scripts[carla.id].got] == [
-            ("branch/revoke", leading.spec.id, second.id)
+        assert [(ask.search, ask.lease) for ask in scripts[carla.id].of("branch/revoke")] == [
+            (leading.spec.id, second.id)
         ]
         assert len(scripts[bruno.id].got) == 1
         tree = leading.replica.tree
@@ -310,7 +310,8 @@ async def test_a_claim_of_a_worker_that_is_put_out_meanwhile_does_not_end_the_se
 
         async def and_then_put_out(path: tuple[bytes, ...], worker: str) -> Verified | None:
             leading.replica.expelled[worker] = "delta.invalid"
-            return await verify(path, worker)
+            assert await verify(path, worker) is not None
+            return Verified(session="ses", path=(), claimed_by=worker)
 
         leading.coordinator._claims._verify = and_then_put_out
         await leading.take(bruno, lease, outcome="claim")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def link(url: str, name: str = "", **more: Any) -> Control:
     return Control(element=Element(ref="", role="link", name=name or url, url=url), **more)
 
 
-def site_of(links: dict[str, tuple[str, ...]] | None = None) -> MemorySite:
+def site_of(links: Mapping[str, tuple[str, ...]] | None = None) -> MemorySite:
     documents = {
         ORIGIN + path: Document(title=f"Page {path}", controls=tuple(link(url) for url in below))
         for path, below in (links or LINKS).items()

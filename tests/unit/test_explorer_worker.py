@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -70,7 +70,7 @@ class Work:
 
 
 async def _work(
-    condition: Condition = NEVER, links: dict[str, tuple[str, ...]] | None = None, goal: str = "g", **more: Any
+    condition: Condition = NEVER, links: Mapping[str, tuple[str, ...]] | None = None, goal: str = "g", **more: Any
 ) -> Work:
     replica = await new_replica()
     replica.spec = type(replica.spec)(
@@ -122,7 +122,7 @@ async def test_a_goal_at_the_end_of_a_long_way_is_worth_half_at_least() -> None:
     ],
     ids=str,
 )
-async def test_work_ends_with_the_iteration_that_uses_up_a_limit(bounds: dict[str, int], iterations: int) -> None:
+async def test_work_ends_with_the_iteration_that_uses_up_a_limit(bounds: dict[str, Any], iterations: int) -> None:
     links = {"/": ("/n",), "/n": ("/nn",), "/nn": ("/nnn",), "/nnn": ("/nnnn",)}
     work = await _work(links=links, rollout_steps=0)
     done = await work.on(**bounds)  # each iteration goes one link further

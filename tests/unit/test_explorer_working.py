@@ -240,7 +240,7 @@ async def test_a_disk_that_is_full_at_the_end_does_not_keep_work_from_ending() -
                 raise MeshError("store.full")
             await put(lease, **more)
 
-        worker.bruno.store.put_lease = full  # type: ignore[method-assign, assignment]
+        worker.bruno.store.put_lease = full  # type: ignore[method-assign]
         await worker.work.close()
         assert worker.work.working == 0
         statuses = {each.id: each.status for each in await worker.bruno.store.leases(worker.spec.id)}
