@@ -125,6 +125,11 @@ def test_a_winning_node_is_drawn_without_visits_and_without_room() -> None:
     assert _drawn(draw(root, shown_max=3)) == ["a", "start", "won"]
 
 
+def test_below_a_winning_node_without_visits_what_was_visited_is_drawn() -> None:
+    won = _node("won", _node("below", visits=3), visits=0, winning=True)
+    assert _drawn(draw(_node("start", won, winning=True))) == ["below", "start", "won"]
+
+
 def test_peers_beyond_the_colours_share_them() -> None:
     names = [f"peer {number}" for number in range(10)]
     root = TreeNode(label="start", visits=10, shares=tuple((name, 1) for name in names))

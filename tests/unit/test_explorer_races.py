@@ -222,6 +222,19 @@ async def test_parting_from_a_peer_ends_the_work_for_it_and_its_leases_and_nothi
         await _ended(task)
 
 
+async def test_a_lease_that_was_granted_between_parting_and_expelling_ends_too() -> None:
+    async with memory_mesh("anna", "bruno", workers=0, lease_seconds=600) as (anna, bruno):
+        scripted(bruno)
+        task, search = await _begun(anna)
+        await until(lambda: leases_of(anna, search, bruno, "live"), "a lease")
+        found = await anna.store.search(search)
+        assert found is not None
+        assert await anna.explorer._searches.drop_peer(found, bruno.id, "peer.unknown")
+        assert await leases_of(anna, search, bruno, "live") == []
+        assert _opened(anna, search).exchange.pushes_to == frozenset()
+        await _ended(task)
+
+
 async def test_freezing_a_peer_changes_nothing_in_searches_without_it() -> None:
     async with memory_mesh("anna", "bruno", "carla", workers=0) as (anna, bruno, carla):
         scripted(bruno)

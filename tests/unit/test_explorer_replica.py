@@ -190,6 +190,12 @@ async def test_who_is_put_out_hears_the_first_reason_and_its_share_is_gone_from_
     assert await _code(_receive(replica, writer, second)) == "peer.unknown"
 
 
+async def test_nothing_is_looked_at_again_for_a_peer_that_has_said_nothing(replica: Replica) -> None:
+    await _visit(replica)
+    assert list(replica._forgetting("NOBODY")) == []
+    assert list(replica._forgetting(replica._witness.node)) != []
+
+
 async def test_deltas_of_who_was_expelled_that_a_crash_left_are_removed_at_the_next_opening(replica: Replica) -> None:
     writer = Writer(replica.spec.id)
     (sealed,) = writer.deltas(5)

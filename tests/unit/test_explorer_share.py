@@ -12,7 +12,15 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
 from protocol.page.action import Click, Goto, Locator
-from protocol.search.entry import STATE_UNKNOWN, NodeEntry, Register, encode_action, make_update, unpack_registers
+from protocol.search.entry import (
+    STATE_UNKNOWN,
+    NodeEntry,
+    Register,
+    TreeUpdate,
+    encode_action,
+    make_update,
+    unpack_registers,
+)
 from tests.trees import ROOT_KEY, click, lease, node
 
 ONE, OTHER = b"\x01" * 16, b"\x02" * 16
@@ -216,6 +224,12 @@ def test_what_was_told_before_a_restart_is_taken_back_and_not_told_as_new() -> N
     assert (share.nodes, share.registers, share.children, share.live_leases()) == ({}, {}, {}, {})
     share.renew()
     assert _said(share) == []
+
+
+def test_an_update_with_more_keys_than_registers_is_no_update() -> None:
+    share = OwnShare(ROOT_KEY)
+    with pytest.raises(ValueError, match="shorter"):
+        share.recall(TreeUpdate(stat_keys=PATH, stats=unpack_registers([OLD.pack()])))
 
 
 def test_the_state_of_a_node_that_was_not_seen_is_unknown() -> None:
