@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from node.explorer.open_searches import DECLINED, Open
+from node.explorer.sharing.replica import Replica
 from protocol.errors import MeshError
 from protocol.goal.heuristics import Candidate
-from protocol.messages import KIND_ASSIGNMENT, BranchAssign, Done
+from protocol.messages import KIND_ASSIGNMENT, BranchAssign, Done, SearchSpec
 from protocol.page.action import Click, Locator
 from protocol.trust.grants import parse_grants
 from tests.mesh_memory import NEVER, MemoryNode, Script, memory_mesh, until
@@ -233,6 +234,24 @@ async def test_a_lease_that_was_granted_between_parting_and_expelling_ends_too()
         assert await leases_of(anna, search, bruno, "live") == []
         assert _opened(anna, search).exchange.pushes_to == frozenset()
         await _ended(task)
+
+
+async def test_a_peer_that_is_frozen_while_a_search_is_loaded_is_set_aside_once_it_is_open() -> None:
+    async with memory_mesh("anna", "bruno") as (anna, bruno):
+        spec = await _open(anna, bruno)
+        searches, found = bruno.explorer._searches, await bruno.store.search(spec.id)
+        assert found is not None
+        await searches.leave(_opened(bruno, spec.id))
+        bruno.peers.standing_changed = lambda node: None
+        load = searches._loaded
+
+        async def and_then_frozen(of: SearchSpec) -> Replica:
+            loaded = await load(of)
+            bruno.peers.freeze(anna.id, "log.unproven")
+            return loaded
+
+        searches._loaded = and_then_frozen  # type: ignore[method-assign, assignment]
+        assert (await searches.enter(found)).replica.aside == {anna.id: "log.unproven"}
 
 
 async def test_freezing_a_peer_changes_nothing_in_searches_without_it() -> None:

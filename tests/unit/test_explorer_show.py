@@ -14,7 +14,7 @@ from node.base import Serving
 from node.explorer import ExploreVerbs, Parts, show_search
 from node.explorer.progress import Progress
 from node.explorer.showing.report import MeshNode, ReportInput, SpendRow
-from node.explorer.showing.show import _name, _report, _signed_row, _summary, summarise
+from node.explorer.showing.show import _name, _report, _signed, _signed_row, _summary, summarise
 from node.sessions import Sessions
 from node.verbs import explore as verbs
 from node.verbs.explore import Freed, Listed, PeerSpend, Removed, Summary
@@ -222,10 +222,14 @@ async def test_in_the_tree_of_a_report_every_node_says_what_is_known_of_it() -> 
 @LOOP
 async def test_the_report_of_a_search_without_success_has_no_session_and_says_so() -> None:
     async with memory_mesh("anna") as (anna,):
-        _, report = await _report_of(anna, await _stopped(anna))
+        search = await _stopped(anna)
+        sealed = (await anna.store.searches())[0].spec
+        summary, report = await _report_of(anna, search)
         assert (report.success, report.session, list(report.steps), report.screenshots) == (False, None, [], {})
         assert report.outcome == "Not reached: the search is stopped."
         assert [row.artefact for row in report.signed][:1] == ["the search"]
+        await anna.store.remove_search(search)
+        assert await _signed(_parts(anna), (await anna.explorer._searches.read(sealed)).spec, summary) == ()
 
 
 @LOOP
