@@ -191,7 +191,8 @@ async def test_who_is_put_out_hears_the_first_reason_and_its_share_is_gone_from_
 
 
 async def test_nothing_is_looked_at_again_for_a_peer_that_has_said_nothing(replica: Replica) -> None:
-    await _visit(replica)
+    replica.own.record(Visit(path=(), value=0.5, cost_ms=3, states={replica.root: b"\x01" * 16}))
+    await replica.flush()
     assert list(replica._forgetting("NOBODY")) == []
     assert list(replica._forgetting(replica._witness.node)) != []
 
