@@ -214,7 +214,7 @@ class Explorer:
         search.stopped = True
         await self._searches.leave(search)
         found = await self._mark_stopped(found.id)
-        if search.coordinator is not None and found.status == "stopped":
+        if search.coordinator is not None:
             await search.coordinator.dismiss()
         return found
 

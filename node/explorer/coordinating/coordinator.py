@@ -164,7 +164,7 @@ class Coordinator:
             self.progress.reassigned += 1
             await self._end(lease.id, Event.EXPIRE)
         for record in await self._store.leases(self.spec.id):
-            if record.result and record.id not in self.progress.claims_checked:
+            if record.result:
                 result = cbor.decode_as(envelope.peek(record.result).payload, BranchResult)
                 if result.outcome == "claim":
                     self._claims.open += 1
@@ -367,7 +367,7 @@ class Coordinator:
 
     async def _judge(self, worker: str, result: BranchResult) -> None:
         try:
-            while not self._finished and worker not in self.replica.expelled:
+            while worker not in self.replica.expelled:
                 try:
                     verified = await self._claims.judge(worker, result)
                 except MeshError:

@@ -129,7 +129,7 @@ def _summary(
 async def _report(
     parts: Parts, summary: Summary, spec: SearchSpec, progress: Progress, replica: Replica
 ) -> ReportInput:
-    session = await parts.store.session(summary.session) if summary.session else None
+    session = await parts.store.session(summary.session)
     steps = await parts.store.steps(summary.session) if session else []
     screenshots = {}
     for step in steps:

@@ -121,10 +121,8 @@ def _choose(root: TreeNode, shown_max: int) -> set[int]:
     chosen = {id(root)} | {id(node) for node in _walk(root) if node.winning}
     order = 0
     waiting: list[tuple[int, int, TreeNode]] = [(0, 0, root)]
-    while waiting and (len(chosen) < shown_max or any(entry[2].winning for entry in waiting)):
+    while waiting and len(chosen) < shown_max:
         _, _, node = heapq.heappop(waiting)
-        if id(node) not in chosen and len(chosen) >= shown_max:
-            continue
         chosen.add(id(node))
         for child in node.children:
             if child.visits > 0 or child.winning:

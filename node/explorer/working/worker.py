@@ -136,8 +136,8 @@ class Worker:
                     path=broken,
                     value=0.0,
                     cost_ms=self._clock.now_ms() - began_ms,
-                    failed=bool(broken),
-                    closed=bool(broken) and error.code in _LOOKS_CLOSED,
+                    failed=True,
+                    closed=error.code in _LOOKS_CLOSED,
                 )
             )
             return None, False
@@ -167,7 +167,7 @@ class Worker:
                 value=best,
                 cost_ms=self._clock.now_ms() - began_ms,
                 success=reached,
-                closed=dead and bool(path),
+                closed=dead,
                 states=states,
             )
         )
