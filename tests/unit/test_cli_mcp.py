@@ -99,7 +99,7 @@ def test_a_secret_for_no_site_is_refused_because_a_model_chooses_where_to_begin(
 @pytest.mark.parametrize(
     ("ends", "code", "said"),
     [
-        (MeshError("node.not_serving", "no node"), 3, "[node.not_serving]"),
+        (MeshError("node.not_serving", "no node"), 2, "[node.not_serving]"),
         (KeyboardInterrupt(), 130, "interrupted; committed work is kept"),
     ],
 )
