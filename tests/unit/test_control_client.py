@@ -229,6 +229,21 @@ async def test_half_a_node_is_examined_and_no_node_is_not(home: Path, missing: s
     assert await code_of(examine(home, prompt, browser=False)) == "node.not_initialised"
 
 
+async def test_the_doctor_examines_apart_only_what_does_not_open_for_its_key_or_its_store(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = ""
+
+    def opened(*given: Any) -> Any:
+        raise MeshError(code)
+
+    monkeypatch.setattr("node.process.wiring.open_node", opened)
+    told = {}
+    for code in ("key.locked", "keylog.revoked", "log.invalid", "store.corrupt", "node.locked", "browser.missing"):
+        told[code] = await code_of(examine(home, prompt, browser=False))
+    assert told == dict.fromkeys(told, "") | {"node.locked": "node.locked", "browser.missing": "browser.missing"}
+
+
 async def test_the_doctor_of_a_node_that_runs_is_the_node(home: Path) -> None:
     feed = Feed({"healthy": True}, MeshError("store.corrupt"), MeshError("config.invalid"))
     server = serving(home, feed)  # type: ignore[arg-type]
