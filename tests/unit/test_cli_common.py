@@ -164,9 +164,7 @@ def asks_as(monkeypatch: pytest.MonkeyPatch, words: list[str], **environment: st
     return done.exit_code, seen[0]
 
 
-def test_a_command_asks_as_the_agent_whose_token_file_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_command_asks_as_the_agent_whose_token_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Guard: node/cli/common.py, acting_as."""
     from protocol.trust.agent_token import make_token
 

@@ -56,7 +56,11 @@ def test_a_search_needs_a_goal_a_start_and_a_condition_unless_it_is_resumed(left
     ("words", "events", "again"),
     [
         (RUN, [], ""),
-        (RUN, [{"visits": {}, "seconds": 0, "of_seconds": 1, "live_leases": 0, "nodes": 0, "best": 0, "claims": 0}], ""),
+        (
+            RUN,
+            [{"visits": {}, "seconds": 0, "of_seconds": 1, "live_leases": 0, "nodes": 0, "best": 0, "claims": 0}],
+            "",
+        ),
         (RUN, [{"search": "sea-7", "participants": []}, {"claim_refused": 1, "peer": "X", "search": "?"}], "sea-7"),
         (("explore", "run", "--resume", "sea-1"), [], "sea-1"),
     ],

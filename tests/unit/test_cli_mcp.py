@@ -72,9 +72,7 @@ def test_all_that_opens_a_session_but_its_address_is_fixed_by_the_person(
     assert bridge.answer == (Path("/h"), "node.whoami", {}, None)
 
 
-def test_a_client_calls_as_the_agent_whose_token_file_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_client_calls_as_the_agent_whose_token_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     token = make_token("shopper", bytes(32))
     (tmp_path / "t").write_text(token)
     bridge = Bridge()

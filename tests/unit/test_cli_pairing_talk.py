@@ -114,7 +114,9 @@ def test_an_invite_is_shown_while_the_nodes_talk_and_the_peer_at_the_end() -> No
     ]
 
 
-@pytest.mark.parametrize(("words", "seconds"), [((), PAIRING_WINDOW_S), (("--minutes", "1"), 60), (("--minutes", "3"), 180)])
+@pytest.mark.parametrize(
+    ("words", "seconds"), [((), PAIRING_WINDOW_S), (("--minutes", "1"), 60), (("--minutes", "3"), 180)]
+)
 def test_a_node_waits_as_many_minutes_as_it_is_told(words: tuple[str, ...], seconds: int) -> None:
     node = pairing_node()
     waiting = {"short": "ANNAABC", "fingerprint": "our words", "expires_s": 1, "address": ADDRESS}

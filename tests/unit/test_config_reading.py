@@ -167,9 +167,7 @@ def test_values_are_nested_as_deeply_as_allowed_and_no_deeper() -> None:
     for number, opened, closed in ((depth, "[", "]"), (depth, "{a: ", "}")):
         assert load_yaml(opened * number + "x" + closed * number).plain()
         error = refused(load_yaml, opened * (number + 1) + "x" + closed * (number + 1))
-        assert error.message == (
-            f"line 1: nested deeper than {depth}, or more than {limits.YAML_NODES_MAX} values"
-        )
+        assert error.message == (f"line 1: nested deeper than {depth}, or more than {limits.YAML_NODES_MAX} values")
     many = "[" + ", ".join(["[]"] * depth * 2) + "]"
     assert len(load_yaml(many).plain()) == 2 * depth, "one beside the other is not one in the other"
 

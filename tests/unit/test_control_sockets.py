@@ -134,15 +134,20 @@ async def test_a_body_that_does_not_come_whole_is_waited_for_no_longer_than_its_
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
+def modes_below(directory: Path) -> dict[str, int]:
+    """Every name below it, with its mode."""
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.rglob("*")}
+
+
 async def test_what_a_server_puts_up_is_private_and_taken_down_at_its_end(tmp_path: Path) -> None:
     server = serving(tmp_path, Behind())  # type: ignore[arg-type]
     await server.start()
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    modes = modes_below(tmp_path)
     assert modes == {CONTROL_FILE: 0o600, SOCKET_FILE: 0o600, AGENTS_DIRECTORY: 0o700, AGENTS_SOCKET_FILE: 0o600}
     info = control_info(tmp_path)
     assert info is not None and info.pid == os.getpid() and len(bytes.fromhex(info.token)) == limits.CONTROL_TOKEN_BYTES
     await server.close()
-    assert [path.name for path in tmp_path.rglob("*")] == [AGENTS_DIRECTORY]
+    assert list(modes_below(tmp_path)) == [AGENTS_DIRECTORY]
     await server.close()
 
 
@@ -169,9 +174,7 @@ def test_a_directory_is_trusted_if_only_this_user_can_write_to_it(tmp_path: Path
         with pytest.raises(MeshError) as refused:
             _trusted(directory)
         assert refused.value.code == "config.invalid"
-        assert refused.value.message.endswith(
-            "must belong to the user of the node and must not be writable for others"
-        )
+        assert refused.value.message.endswith("must belong to the user of the node and must not be writable for others")
 
 
 def test_a_directory_of_another_user_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,19 +365,24 @@ async def test_a_metrics_server_that_closes_waits_for_nobody() -> None:
     await until(lambda: not server._tasks, "its place is free")
 
 
-async def test_who_does_not_read_the_metrics_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "BODY_TIMEOUT_S", 0.01)
+async def large() -> bytes:
+    return b"x" * 8_000_000
+
+
+@pytest.mark.parametrize(("body_s", "dropped"), [(0.01, True), (30.0, False)])
+async def test_who_does_not_read_the_metrics_in_time_is_dropped(
+    monkeypatch: pytest.MonkeyPatch, body_s: float, dropped: bool
+) -> None:
+    monkeypatch.setattr(limits, "BODY_TIMEOUT_S", body_s)
     monkeypatch.setattr("node.api.metrics_server._CLOSE_TIMEOUT_S", 0.01)
-
-    async def large() -> bytes:
-        return b"x" * 8_000_000
-
     server = MetricsServer("127.0.0.1", 0, large, "text/x")
     await server.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", server._port)
     reader._transport.pause_reading()  # type: ignore[attr-defined]
     writer.write(GET.format(f"127.0.0.1:{server._port}").encode())
     await until(lambda: len(server._tasks) == 1, "it is let in")
-    await until(lambda: not server._tasks, "it is dropped")
+    (task,) = server._tasks
+    await asyncio.wait([task], timeout=5 if dropped else 0.1)
+    assert task.done() is dropped
     writer.close()
     await server.close()

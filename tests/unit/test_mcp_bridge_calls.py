@@ -320,8 +320,9 @@ async def test_a_client_is_greeted_offered_tools_and_answered_until_it_ends() ->
         await streams.end()
         async with asyncio.timeout(10):
             await task
-    assert found[1]["result"]["serverInfo"] | {"name": "trailmesh", "version": __version__} == (
-        found[1]["result"]["serverInfo"]
+    assert (
+        found[1]["result"]["serverInfo"] | {"name": "trailmesh", "version": __version__}
+        == (found[1]["result"]["serverInfo"])
     )
     assert found[1]["result"]["instructions"].startswith("A browser whose work is recorded")
     assert [tool["name"] for tool in found[2]["result"]["tools"]] == ["browser_navigate"]

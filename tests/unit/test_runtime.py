@@ -89,7 +89,9 @@ async def test_a_node_that_serves_is_open_to_peers_and_commands_until_it_is_stop
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_port("127.0.0.1")
-    (home / "config.yaml").write_text((home / "config.yaml").read_text().replace("metrics:\n  port: 0", f"metrics:\n  port: {port}"))
+    (home / "config.yaml").write_text(
+        (home / "config.yaml").read_text().replace("metrics:\n  port: 0", f"metrics:\n  port: {port}")
+    )
     rooms: list[Rooms] = []
     anchored: list[bool] = []
 

@@ -117,7 +117,7 @@ def test_hosts_that_are_every_interface_or_this_machine_alone(host: str, everywh
 
 def test_peers_are_given_the_address_that_is_advertised_or_else_listened_at() -> None:
     two = ("https://one.example:7443", "https://two.example:7443")
-    assert advertised_host(Listen(host="0.0.0.0", advertise=two)) == "one.example"  # noqa: S104 (what it is about)
+    assert advertised_host(Listen(host="0.0.0.0", advertise=two)) == "one.example"
     assert advertised_host(Listen(host="192.168.1.2")) == "192.168.1.2"
     error = refused(advertised_host, Listen(host="::"))
     assert (error.code, error.message) == (
@@ -262,7 +262,11 @@ def test_nothing_is_made_of_what_could_not_be_read_again(tmp_path: Path) -> None
 def test_a_node_that_was_not_made_leaves_no_recovery_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Guard: node/process/setup.py, init_home."""
     kept = tmp_path / "r"
-    for failure, code in ((MeshError("key.keyring"), "key.keyring"), (OSError(28, "full"), "store.full"), (OSError(13, "no"), "input.invalid")):
+    for failure, code in (
+        (MeshError("key.keyring"), "key.keyring"),
+        (OSError(28, "full"), "store.full"),
+        (OSError(13, "no"), "input.invalid"),
+    ):
 
         def keep(*given: Any, fails: Exception = failure) -> None:
             assert kept.exists()
