@@ -125,7 +125,7 @@ async def test_removing_nobody_changes_and_tells_nothing(place: Place) -> None:
     ],
 )
 async def test_a_budget_is_used_up_when_all_of_it_is(
-    place: Place, limits_given: dict[str, int], used: dict[str, int], state: str
+    place: Place, limits_given: dict[str, Any], used: dict[str, int], state: str
 ) -> None:
     await used_up(place, await place.add(**limits_given), **used)
     found = await shown(place)
@@ -220,6 +220,21 @@ async def test_each_wrong_token_counts_and_a_right_one_does_not(place: Place, ba
     assert await code_of(asyncio.wait_for(place.agents.authenticate(made.token), 1)) == "", "it was right before"
     place.clock.advance(PAUSE_MS)
     assert await asyncio.wait_for(task, 1) == "control.unauthorised"
+
+
+async def test_an_agent_that_the_store_confuses_with_another_is_not_let_in(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: node/api/agents.py, Agents._authenticate."""
+    made = await place.add()
+    (kept,) = await place.store.agents()
+
+    async def confused(token_hash: bytes) -> Any:
+        return msgspec.structs.replace(kept, token_hash=bytes(32))
+
+    monkeypatch.setattr(place.store, "agent", confused)
+    assert await code_of(place.agents.authenticate(made.token)) == "control.unauthorised"
+    assert place.agents._known == set()
 
 
 async def test_a_removed_agent_waits_like_anybody(place: Place) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from node.base import loop_watch
 from node.base.control_file import socket_path
 from node.base.files import write_atomic, write_private
 from node.base.loop_watch import LoopWatch
@@ -112,8 +112,9 @@ def test_an_error_of_another_process_is_built_again() -> None:
         assert (found.code, found.message, found.detail) == ("input.not_found", "no such", {"of": "x"})
     bare = from_dict({"code": "input.not_found", "detail": "x"})
     assert (bare.code, bare.detail) == ("input.not_found", {})
-    for value in (None, [], "x", {}, {"code": "no.such"}, {"message": "x"}):
-        assert (from_dict(value).code, from_dict(value).message) == (
+    wrong: list[object] = [None, [], "x", {}, {"code": "no.such"}, {"message": "x"}]
+    for each in wrong:
+        assert (from_dict(each).code, from_dict(each).message) == (
             "internal.fault",
             "an error of unknown form was reported",
         )
@@ -305,7 +306,7 @@ async def test_a_timer_that_comes_early_is_no_block_and_the_next_is_a_twentieth_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now_s = 100.0
-    monkeypatch.setattr(loop_watch.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
     watch = LoopWatch()
     watch.start()
     assert (watch._due_s, watch._window_ends_s) == (100.05, 160.0)

@@ -141,7 +141,7 @@ def test_a_node_waits_for_no_other_number_of_minutes(minutes: int) -> None:
 
 # --- invites ---------------------------------------------------------------------------------------------------------
 
-INVITED = {"invite": "tmi1." + "a" * 100, "expires_s": 1, "unasked": []}
+INVITED: dict[str, Any] = {"invite": "tmi1." + "a" * 100, "expires_s": 1, "unasked": []}
 
 
 def test_an_invite_is_one_line_of_output_and_the_rest_is_for_the_person(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,6 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from node.api import control_socket
 from node.api.control import ControlServer, _trusted
 from node.api.control_socket import ControlSocket, _bound, _user_of
 from node.api.metrics_server import MetricsServer
@@ -205,7 +204,7 @@ def test_a_socket_that_cannot_be_made_leaves_nothing_open(tmp_path: Path, monkey
             super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(control_socket.socket, "socket", Watched)
+    monkeypatch.setattr(socket, "socket", Watched)
     with pytest.raises(MeshError) as refused:
         _bound(tmp_path / "none" / "s", 0o600, tmp_path)
     assert refused.value.code == "config.invalid"

@@ -191,7 +191,7 @@ async def test_a_peer_under_a_new_key_is_heard_once_and_a_stranger_never(door: D
         learned.append(log.node)
         return await learn(log)
 
-    door.bruno.changes.learn = watched  # type: ignore[method-assign]
+    door.bruno.changes.learn = watched  # type: ignore[method-assign,assignment]
     assert cbor.decode_as(await door.api.handle("", INTRODUCE, body), Done) == Done()
     assert await door.code(INTRODUCE, body, "") == "envelope.replayed"
     stranger = await door.bruno.mesh.add("dora")

@@ -123,7 +123,7 @@ async def test_a_peer_is_told_the_state_of_this_node_and_what_it_says_of_our_gra
         now_ms=told.now_ms,
         grants=grants,
     )
-    rooms.changes.heard_grants = hears  # type: ignore[method-assign]
+    rooms.changes.heard_grants = hears  # type: ignore[method-assign,assignment]
     assert await node._on_grants("PEER", GrantsPush(grants=grants)) == Done()
     assert heard == [("PEER", grants)]
     assert rooms.browsers.metering is node.agents

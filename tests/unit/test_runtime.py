@@ -26,7 +26,7 @@ from protocol.errors import MeshError
 from tests.mesh_memory import until
 
 
-class Scheduler(AsyncIOScheduler):
+class Scheduler(AsyncIOScheduler):  # type: ignore[misc]  # it has no annotations
     """The scheduler, with its jobs as they were added."""
 
     last: Scheduler
@@ -58,7 +58,7 @@ async def serving(home: Path) -> AsyncIterator[dict[str, Any]]:
     ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(home, ready.set_result))
     async with asyncio.timeout(20):
-        await asyncio.wait([ready, task], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([asyncio.ensure_future(each) for each in (ready, task)], return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()
     try:
