@@ -38,6 +38,8 @@ def end(home: str | None, how: str, as_json: bool) -> None:
             raise MeshError("live.ended", "over", session="ses-A")
         case "exit":
             raise SystemExit(7)
+        case "left":
+            click.get_current_context().exit(5)
         case "refused":
             raise MeshError("peer.unknown", "no")
     click.echo(f"{how} {home} {as_json}")
@@ -82,7 +84,7 @@ def test_who_aborts_a_question_is_told_so_in_the_form_that_was_asked_for() -> No
 
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_an_exit_code_stays_as_it_is(words: tuple[str, ...]) -> None:
-    assert ended("end", "exit", *words)[0] == 7
+    assert (ended("end", "exit", *words)[0], ended("end", "left", *words)[0]) == (7, 5)
     assert ended("end", "x", "--home", "/h", *words)[:2] == (0, f"x /h {bool(words)}\n")
 
 
