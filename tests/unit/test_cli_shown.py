@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+import msgspec
 import pytest
 
-from node.cli import agent, audit, live, node, schedule  # noqa: F401 (held)
+from node.cli import agent, audit, live, main, node, schedule  # noqa: F401 (held)
+from node.verbs import Verb
+from node.verbs.catalogue import CATALOGUE
 from tests.commands import Answers
 
 AGENT: dict[str, Any] = {
@@ -197,3 +201,25 @@ def test_a_status_begins_with_who_the_node_is_and_ends_with_what_it_refused() ->
         "disk of a peer    NODEABC 1.5 MiB",
     ]
     assert done.err == ["a peer holds a later state of this log: nothing is signed until `trailmesh log renew`"]
+
+
+REQUIRED = [
+    (verb, item.name)
+    for verb in CATALOGUE.values()
+    for item in msgspec.structs.fields(verb.takes)
+    if verb.command and item.required
+]
+
+
+@pytest.mark.parametrize(("verb", "name"), REQUIRED, ids=lambda each: str(getattr(each, "name", each)))
+def test_a_command_without_what_its_verb_needs_is_refused_before_the_node_is_asked(verb: Verb, name: str) -> None:
+    command: Any = main
+    for word in verb.command.split():
+        command = command.get_command(click.Context(command), word)
+    (parameter,) = [each for each in command.params if each.name == name]
+    assert parameter.required
+    others = [each for each in command.params if each.required and each is not parameter]
+    words = [word for each in others if isinstance(each, click.Option) for word in (each.opts[0], "1")]
+    words += ["1" for each in others if isinstance(each, click.Argument)]
+    done = Answers().run(*verb.command.split(), *words)
+    assert (done.code, done.asked) == (2, [])
