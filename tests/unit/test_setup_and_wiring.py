@@ -18,11 +18,16 @@ from adapters.transport.signed_server import SignedServer
 from node.config import Config
 from node.config.settings import BrowserConfig, Listen
 from node.config.settings import read as read_config
+from node.distrust import Notices
+from node.live import LiveSessions
+from node.log import LogExchange
 from node.process import setup, wiring
 from node.process.setup import _host_name, _listen, free_port, init_home
 from node.process.wiring import _is_everywhere, _is_loopback, advertised_host, browser_settings, new_key_store
 from node.rooms import open_browsers
-from node.signing import identity
+from node.schedules import Schedules
+from node.signing import Witness, identity
+from node.trust import ClockMark, Peers, RefusalBook
 from protocol.errors import MeshError
 from protocol.keys import recovery
 
@@ -305,3 +310,27 @@ async def test_a_node_is_open_for_one_and_its_doctor_too(tmp_path: Path, monkeyp
             assert locked.value.code == "node.locked"
     found = await wiring.examine_apart(home, broken, lambda: b"", browser=False)
     assert [check.status for check in found.checks if check.name == "node"] == ["fault"]
+
+
+async def test_what_is_stored_is_loaded_when_a_node_opens_the_witness_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: node/process/wiring.py, open_node."""
+    loaded: list[str] = []
+
+    def watched(room: Any) -> None:
+        load = room.load
+
+        async def loads(self: Any) -> None:
+            loaded.append(room.__name__)
+            await load(self)
+
+        monkeypatch.setattr(room, "load", loads)
+
+    made(tmp_path / "h")
+    for room in (Witness, Peers, ClockMark, RefusalBook, LogExchange, Notices, LiveSessions, Schedules):
+        watched(room)
+    async with wiring.open_node(tmp_path / "h"):
+        assert loaded == [
+            "Witness", "Peers", "ClockMark", "RefusalBook", "LogExchange", "Notices", "LiveSessions", "Schedules",
+        ]  # fmt: skip
