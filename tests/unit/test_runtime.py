@@ -16,11 +16,18 @@ from typing import Any
 import pytest
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from adapters.transport.server import MeshServer
+from node.api import ControlServer
+from node.distrust import Distrust
+from node.explorer import Explorer
+from node.log import LogExchange
 from node.process import runtime
 from node.process.client import call, control_info
 from node.process.runtime import _anchor, _announce, serve
 from node.process.setup import free_port, init_home
 from node.rooms import Rooms
+from node.schedules import Schedules
+from node.trust import ClockMark, Reach
 from protocol import ids, limits
 from protocol.errors import MeshError
 from tests.mesh_memory import until
@@ -234,3 +241,32 @@ async def test_a_node_announces_itself_if_it_is_configured_to(
     async with serving(home) as info:
         assert said == ([info["address"]] if announces else [])
     assert logging.getLogger("apscheduler").level == logging.WARNING
+
+
+async def test_doors_open_after_what_must_be_known_before_and_close_after_what_is_told_of_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guard: node/process/runtime.py, _doors_open."""
+    did: list[str] = []
+
+    def watched(kind: Any, name: str) -> None:
+        work = getattr(kind, name)
+
+        def noted(self: Any, *given: Any) -> Any:
+            did.append(f"{kind.__name__}.{name}")
+            return work(self, *given)
+
+        monkeypatch.setattr(kind, name, noted)
+
+    opens = (
+        (LogExchange, "round"), (Distrust, "start"), (Explorer, "start"), (ClockMark, "settle"), (MeshServer, "start"),
+        (Reach, "start"), (ControlServer, "start"), (Schedules, "start"),
+    )  # fmt: skip
+    closes = ((Schedules, "close"), (Explorer, "close"), (ControlServer, "close"))
+    for kind, name in (*opens, *closes):
+        watched(kind, name)
+    async with serving(home):
+        assert did[: len(opens)] == [f"{kind.__name__}.{name}" for kind, name in opens]
+        did.clear()
+    found = [each for each in did if each.endswith(".close")]
+    assert found[:3] == [f"{kind.__name__}.{name}" for kind, name in closes]
