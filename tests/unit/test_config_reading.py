@@ -148,7 +148,7 @@ def test_every_value_stays_text_and_knows_its_line() -> None:
         ("a: 1\nb: !!str 1\n", 2, "tags are not allowed"),
         ("- !x []\n", 1, "tags are not allowed"),
         ("- !x {}\n", 1, "tags are not allowed"),
-        ("a: 1\n[b]: 2\n", 1, "a key must be text"),
+        ("a: 1\n[b]: 2\n", 2, "a key must be text"),
         ("a: 1\nb: 2\na: 3\n", 3, "the key “a” occurs twice"),
         (f"{'k' * 50}: 1\n{'k' * 50}: 2\n", 2, f"the key “{'k' * 40}” occurs twice"),
         ("a: 1\n b: 2\n", 2, "mapping values are not allowed in this context"),
