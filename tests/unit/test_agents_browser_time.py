@@ -93,7 +93,6 @@ async def test_a_removed_agent_loses_its_call_and_its_run(place: Place) -> None:
 
 
 async def test_only_agents_are_checked_and_they_while_they_may_go_on(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents.check."""
     made = await place.add(browser_seconds=1)
     for who in (OWNER, NODE):
         with called_by(who):
@@ -113,7 +112,6 @@ async def test_only_agents_are_checked_and_they_while_they_may_go_on(place: Plac
 
 
 async def test_work_of_an_agent_outside_its_calls_is_metered_while_one_goes_on(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._calls_now."""
     made = await place.add()
     with called_by(agent()):
         error = await refusal(place.agents.check())

@@ -178,7 +178,6 @@ PAUSE_MS = limits.CONTROL_FAILURE_PAUSE_MS
 
 
 async def test_who_may_be_guessing_waits_so_long_and_within_a_minute_only(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._pause."""
     made = await place.add()
     await wrong(place, limits.CONTROL_FAILURES_PER_MINUTE - 1)
     began_ms = place.clock.now_ms()
@@ -225,7 +224,6 @@ async def test_each_wrong_token_counts_and_a_right_one_does_not(place: Place, ba
 async def test_an_agent_that_the_store_confuses_with_another_is_not_let_in(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/api/agents.py, Agents._authenticate."""
     made = await place.add()
     (kept,) = await place.store.agents()
 
@@ -328,7 +326,6 @@ async def test_a_store_that_fails_is_no_removed_agent(place: Place, monkeypatch:
 
 
 async def test_a_call_is_ended_at_the_millisecond_at_which_its_token_expires(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents._watch."""
     made = await place.add(expires_s=2 * 3_600 + 1)
     call = asyncio.create_task(refusal(place.call(made.token, forever)))
     await turns()

@@ -42,7 +42,6 @@ def test_a_file_is_written_whole_with_its_mode_and_its_directories(tmp_path: Pat
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/base/files.py, write_atomic."""
     path = tmp_path / "file"
     write_atomic(path, b"old")
 

@@ -109,7 +109,6 @@ def test_a_wrong_call_without_a_command_has_no_help_to_name(capsys: pytest.Captu
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_cancels_what_runs_once_and_lets_it_clean_up(number: int) -> None:
-    """Guard: node/cli/common.py, run_async."""
     cleaned = []
 
     async def work() -> None:
@@ -167,7 +166,6 @@ def asks_as(monkeypatch: pytest.MonkeyPatch, words: list[str], **environment: st
 
 
 def test_a_command_asks_as_the_agent_whose_token_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Guard: node/cli/common.py, acting_as."""
     from protocol.trust.agent_token import make_token
 
     tokens = {name: make_token(name, bytes(32)) for name in ("typed", "set")}

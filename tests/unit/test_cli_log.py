@@ -99,7 +99,6 @@ def test_a_proof_that_shows_nothing_or_is_too_long_is_refused(tmp_path: Path) ->
 
 
 def test_a_bundle_is_the_one_that_a_proof_is_about_or_is_refused(tmp_path: Path) -> None:
-    """Guard: node/cli/log.py, check_bundle."""
     bundle = tmp_path / "s.tmsession"
     proof = proof_of(sample_bundle(), bundle)
     file = written(tmp_path, "p", log_proof.encode(proof))

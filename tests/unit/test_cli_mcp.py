@@ -83,7 +83,6 @@ def test_a_client_calls_as_the_agent_whose_token_file_is_named(monkeypatch: pyte
 def test_a_secret_for_no_site_is_refused_because_a_model_chooses_where_to_begin(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Guard: node/cli/mcp.py, _require_sites."""
     (tmp_path / "word").write_text("hunter2")
     bridge = Bridge()
     done = run(monkeypatch, bridge, "--secret", f"shop=@{tmp_path / 'word'}")

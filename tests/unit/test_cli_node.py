@@ -237,7 +237,6 @@ def test_a_recovery_needs_the_recovery_key_in_one_form(home: Path, words: list[s
 
 
 def test_a_node_whose_key_is_lost_is_recovered_with_its_recovery_key(home: Path) -> None:
-    """Guard: node/process/client.py, recover."""
     key = home / "witness.key"
     lost = key.read_bytes()
     key.unlink()

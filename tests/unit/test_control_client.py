@@ -195,7 +195,6 @@ async def test_a_client_is_answered_by_the_node_that_serves_only(home: Path) -> 
     ],
 )
 async def test_a_node_is_recovered_while_it_has_its_key_log(home: Path, missing: tuple[str, ...], code: str) -> None:
-    """Guard: node/process/client.py, recover."""
     for name in missing:
         (home / name).unlink()
     params = {"key_file": str(home.parent / "r.txt")}
@@ -299,7 +298,6 @@ async def followers() -> AsyncIterator[list[Follower]]:
 
 
 async def test_a_follower_goes_on_where_it_was_also_after_a_restart(home: Path, followers: list[Follower]) -> None:
-    """Guard: node/process/client.py, follow."""
     followers.append(follower := Follower(home, since=4))
     await follower.until(follower.away)
     await follower.until(follower.away)  # again and again, while no node runs

@@ -163,7 +163,6 @@ async def test_a_directory_of_an_older_node_gets_the_mode_of_the_configuration(t
     ("mode", "trusted"), [(0o700, True), (0o755, True), (0o1755, True), (0o720, False), (0o702, False), (0o777, False)]
 )
 def test_a_directory_is_trusted_if_only_this_user_can_write_to_it(tmp_path: Path, mode: int, trusted: bool) -> None:
-    """Guard: node/api/control.py, _trusted."""
     directory = tmp_path / "d"
     directory.mkdir()
     directory.chmod(mode)

@@ -55,7 +55,6 @@ async def door() -> AsyncIterator[Door]:
 
 
 async def test_a_request_is_answered_by_its_handler_on_behalf_of_its_caller(door: Door) -> None:
-    """Guard: node/api/federation.py, FederationApi._answer."""
     seen: list[Any] = []
 
     async def handler(caller: str, record: Any) -> Done:
@@ -136,7 +135,6 @@ async def test_a_message_is_heard_while_it_is_fresh(door: Door, late_ms: int, co
 
 
 async def test_what_is_kept_or_privileged_is_charged_to_its_caller(door: Door) -> None:
-    """Guard: node/api/federation.py, FederationApi._charge."""
 
     async def handler(caller: str, record: Any) -> Done:
         return Done()
@@ -182,7 +180,6 @@ def introduced(door: Door, sender: MemoryNode) -> bytes:
 
 
 async def test_a_peer_under_a_new_key_is_heard_once_and_a_stranger_never(door: Door) -> None:
-    """Guard: node/api/federation.py, FederationApi._introduced."""
     body = introduced(door, door.anna)
     learned: list[str] = []
     learn = door.bruno.changes.learn

@@ -39,7 +39,6 @@ async def refused(node: Node, verb: str, body: bytes = b"{}", caller: Caller = O
 
 
 async def test_a_call_is_checked_in_order_and_each_refusal_counted(node: Node) -> None:
-    """Guard: node/api/node.py, Node.dispatch."""
     error = await refused(node, "x" * 70, b"{")
     assert (error.code, error.message) == ("input.invalid", f"no verb {'x' * 64}")
     error = await refused(node, "node.rotate", b"{", HELPER)
@@ -160,7 +159,6 @@ def test_a_caller_is_written_in_one_way() -> None:
 def test_what_was_begun_belongs_to_who_began_it_under_its_name_and_to_the_owner(
     caller: Caller, whose: str, at_ms: int | None, owns: bool
 ) -> None:
-    """Guard: node/verbs/caller.py, Caller.owns."""
     assert caller.owns(whose, at_ms) is owns
 
 

@@ -246,7 +246,6 @@ async def test_a_node_announces_itself_if_it_is_configured_to(
 async def test_doors_open_after_what_must_be_known_before_and_close_after_what_is_told_of_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/process/runtime.py, _doors_open."""
     did: list[str] = []
 
     def watched(kind: Any, name: str) -> None:

@@ -265,7 +265,6 @@ def test_nothing_is_made_of_what_could_not_be_read_again(tmp_path: Path) -> None
 
 
 def test_a_node_that_was_not_made_leaves_no_recovery_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guard: node/process/setup.py, init_home."""
     kept = tmp_path / "r"
     for failure, code in (
         (MeshError("key.keyring"), "key.keyring"),
@@ -315,7 +314,6 @@ async def test_a_node_is_open_for_one_and_its_doctor_too(tmp_path: Path, monkeyp
 async def test_what_is_stored_is_loaded_when_a_node_opens_the_witness_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guard: node/process/wiring.py, open_node."""
     loaded: list[str] = []
 
     def watched(room: Any) -> None:
