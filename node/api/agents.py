@@ -158,15 +158,13 @@ class Agents:
             raise
 
     async def _authenticate(self, token: str) -> AgentRecord:
-        known = False
         try:
             digest = token_hash(token)
-            known = digest in self._known
         except MeshError:
             await self._pause()
             self._failed_ms.append(self._clock.now_ms())
             raise
-        if not known:
+        if digest not in self._known:
             await self._pause()
         agent = await self._store.agent(digest)
         # The lookup by hash may reveal timing of the hash, but not of the token. compare_digest is a second safeguard.

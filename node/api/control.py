@@ -164,7 +164,6 @@ class ControlServer:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        await response.write_eof()
         return response
 
 

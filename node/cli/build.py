@@ -153,7 +153,7 @@ class _Field:
 
     def decorate(self, command: Any, *, text: str = "") -> Any:
         """Add this argument or option to ``command``."""
-        text = text or self._meta.description or ""
+        told = text or self._meta.description
         metavar = self._extra.get("metavar") or None
         if self._extra.get("argument"):
             usual = {} if self._many or self.required else {"default": self._default}
@@ -168,7 +168,7 @@ class _Field:
         if self._type is bool:
             on = bool(self._default)  # a flag whose default is true can only be given as its opposite
             return click.option(
-                flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=text
+                flag, self.name, is_flag=True, flag_value=not on, default=on, show_default=False, help=told
             )(command)
         kind, reads = self._kind(), self._extra.get("reads")
         shown = self._default not in (None, "", 0, msgspec.NODEFAULT, ()) and not self._many
@@ -183,7 +183,7 @@ class _Field:
             multiple=self._many,
             required=self.required,
             show_default=shown,
-            help=text,
+            help=told,
             **(
                 {} if self.required else {("default"): default}
             ),  # click treats an argument with a default as optional, even if the default is None

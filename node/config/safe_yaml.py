@@ -86,7 +86,7 @@ def _plain(node: yaml.Node) -> YamlValue:
             pairs: dict[str, YamlValue] = {}
             for key, item in node.value:
                 if not isinstance(key, yaml.ScalarNode):
-                    raise _bad(line, "a key must be text")
+                    raise _bad(key.start_mark.line + 1, "a key must be text")
                 if key.value in pairs:
                     raise _bad(key.start_mark.line + 1, f"the key “{key.value[:40]}” occurs twice")
                 pairs[key.value] = _plain(item)
