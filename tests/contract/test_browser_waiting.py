@@ -62,9 +62,7 @@ async def test_what_a_script_asks_of_a_host_whose_name_takes_long_to_look_up_is_
         return await look_up("127.0.0.1", port, **options)
 
     monkeypatch.setattr(loop, "getaddrinfo", slowly)
-    script = (
-        "fetch(location.origin.replace('127.0.0.1', 'slow.test') + '/more').catch(() => document.body.append('an answer'))"
-    )
+    script = "fetch(location.origin.replace('127.0.0.1', 'slow.test') + '/more').catch(() => document.body.append('an answer'))"
     site.extra["/asks.html"] = f"<h1>Asks</h1><script>{script}</script>"
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     outcome = await page.perform(Goto(url=f"{site.origin}/asks.html"))
