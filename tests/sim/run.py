@@ -69,6 +69,7 @@ def run_seed(seed: int, *, aloud: bool = False) -> Outcome:
     world = World(seed, loop, home, aloud=aloud)
     defects = _Defects(world, aloud=aloud)
     root = logging.getLogger()
+    level_before = root.level
     root.setLevel(defects.level)
     root.addHandler(defects)
     loop.set_exception_handler(
@@ -95,6 +96,7 @@ def run_seed(seed: int, *, aloud: bool = False) -> Outcome:
         )
     finally:
         root.removeHandler(defects)
+        root.setLevel(level_before)
         loop.set_exception_handler(lambda _, context: None)
         _bury(loop)
         shutil.rmtree(home, ignore_errors=True)
