@@ -39,6 +39,13 @@ async def test_a_search_that_has_tried_everything_ends_before_its_time() -> None
         assert (await anna.explorer.view(found.id))[2].error == "search.exhausted"
 
 
+async def test_a_search_from_a_page_on_which_nothing_can_be_done_ends_after_it_was_looked_at() -> None:
+    async with memory_mesh("anna", site=shop_site(fanout=0, depth=0)) as (anna,):
+        found = await anna.run(NEVER, seconds=60)
+        view = (await anna.explorer.view(found.id))[2]
+        assert (view.error, len(await leases_of(anna, found.id, anna))) == ("search.exhausted", 1)
+
+
 async def test_a_search_whose_time_is_up_does_not_say_that_all_was_tried() -> None:
     async with memory_mesh("anna") as (anna,):
         found = await anna.run(NEVER, seconds=1)

@@ -135,8 +135,14 @@ class Dealing:
         for depth in range(min(2, len(way)), 0, -1):
             if way[depth - 1] not in leased:
                 return way[depth - 1]
-        if not way and not self._replica.view.expanded(self._replica.root) and self._replica.root not in leased:
-            return self._replica.root
+        root = self._replica.root
+        # A start page on which nothing can be done is closed and has no children: another look would end the same.
+        if (
+            not way
+            and root not in leased
+            and not (self._replica.view.expanded(root) or self._replica.view.closed(root))
+        ):
+            return root
         return next((key for key in way if key not in leased), None)
 
     def anything_left(self) -> bool:
