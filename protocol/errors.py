@@ -56,6 +56,12 @@ CODES: dict[str, Code] = {
         "List what is stored and copy the id from there: `trailmesh session ls`, `trailmesh explore show`,"
         " `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
+    "input.no_file": Code(
+        _C,
+        False,
+        "The file cannot be read.",
+        "Check the path and that you may read the file, then repeat the command.",
+    ),
     "config.invalid": Code(
         _C,
         False,
@@ -317,7 +323,7 @@ CODES: dict[str, Code] = {
     "invite.refused": Code(
         _P,
         False,
-        "The inviting node refused the invite: it was used or withdrawn, or the proof is wrong.",
+        "The inviting node refused the invite: it was used or withdrawn a moment ago, or the proof is wrong. Later nobody answers (`peer.unreachable`).",
         "Ask the other owner for a new one: `trailmesh node invite`.",
     ),
     "invite.url": Code(
@@ -582,7 +588,7 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The action's risk class needs the approval of a person.",
-        "To approve it for one run, add `--approve-class` to `session record` or `session replay`. docs/risk.md explains the classes.",
+        "Only the owner can approve it. For one run, add `--approve-class` to `session record` or `session replay`; docs/risk.md explains the classes. An agent cannot approve: ask the owner.",
     ),
     "replay.diverged": Code(
         _O,
