@@ -23,7 +23,7 @@ from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound
 from node.verbs import audit as verbs
-from node.verbs.audit import End, Exported, Listed, ListParams, Verified
+from node.verbs.audit import End, Exported, Listed, ListParams, Unfinished, Verified
 from protocol import audit, limits
 from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
 from protocol.errors import MeshError
@@ -259,6 +259,7 @@ class _Walk:
 
     def found(self, node: str, heads: int, lost: tuple[int, ...]) -> Verified:
         """The result of the check. heads: the number of signed heads whose content is known."""
+        unfinished = tuple(Unfinished(row=row, what=what) for row, what in self._open.items())
         beyond = max((*self._anchors, *lost), default=0)
         if not self.fault and beyond > self.head.number:
             self.broken = self.head.number + 1
@@ -275,9 +276,7 @@ class _Walk:
             anchors=self._fitting,
             heads=heads,
             anchors_lost=len(lost),
-            unfinished=tuple(Unfinished(row=row, what=what) for row, what in self._open.items())[
-                -limits.AUDIT_NOTES_MAX :
-            ],
+            unfinished=unfinished[-limits.AUDIT_NOTES_MAX :],
         )
 
 
