@@ -11,7 +11,8 @@ from node.cli.common import Result, moment, table
 from node.verbs import agent as verbs
 
 _PUBLIC: Final = "public sites"
-_EVERYWHERE: Final = "every public site that the configuration allows, and private and loopback addresses only where an origin names them"
+_NAMED: Final = "private and loopback addresses only where an origin names them"
+_EVERYWHERE: Final = f"every public site that the configuration allows, and {_NAMED}"
 """Where an agent without origins may go."""
 
 

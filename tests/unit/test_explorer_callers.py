@@ -11,6 +11,7 @@ import pytest
 from node.config import PolicyConfig
 from node.live import guard_for
 from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
+from node.verbs.explore import RUN, RunParams
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -44,6 +45,24 @@ async def test_a_search_and_its_leases_name_who_asked_on_either_side() -> None:
         assert found is not None and found.caller == "owner", "whoever takes it up answers for it"
         await anna.explorer.stop(search)
         await again
+
+
+@pytest.mark.parametrize(
+    ("caller", "named", "row"),
+    [
+        (OWNER, None, "all"),
+        (OWNER, [], "none"),
+        (OWNER, ["bruno", "carla"], "bruno, carla"),
+        (agent(), None, "none"),
+        (agent(), ["bruno"], "bruno"),
+        (agent(ORIGIN), None, "none"),
+    ],
+)
+def test_the_audit_trail_tells_all_peers_from_none(caller: Caller, named: list[str] | None, row: str) -> None:
+    given = RunParams(goal="g", start=f"{ORIGIN}/", until={"title": "x"}, peers=named)
+    assert RUN.row is not None
+    with called_by(caller):
+        assert RUN.row.note(given)["peers"] == row
 
 
 async def test_who_may_visit_some_origins_only_searches_without_peers() -> None:
