@@ -249,7 +249,8 @@ CODES: dict[str, Code] = {
         _E,
         True,
         "The peer does not answer at any known address.",
-        "Check that it runs (`trailmesh node status` on its machine) and that this machine can reach its address.",
+        "Check that it runs (`trailmesh node status` on its machine) and that this machine can reach its address."
+        " For an invite that has ended, ask for a new one: `trailmesh node invite`.",
     ),
     "peer.failed": Code(
         _P,
@@ -323,7 +324,7 @@ CODES: dict[str, Code] = {
     "invite.refused": Code(
         _P,
         False,
-        "The inviting node refused the invite: it was used or withdrawn a moment ago, or the proof is wrong. Later nobody answers (`peer.unreachable`).",
+        "The inviting node refused the invite: it was used or withdrawn just now, or the proof is wrong.",
         "Ask the other owner for a new one: `trailmesh node invite`.",
     ),
     "invite.url": Code(

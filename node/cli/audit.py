@@ -45,7 +45,7 @@ def _show_exported(r: Result) -> None:
 
 def _show_verified(r: Result) -> None:
     click.echo(f"node  {r['node']}\nrows  {r['rows']}\nhead  {r['head']}")
-    click.echo(f"{r['anchors']} of {counted(r['heads'], 'signed head')} match" if r["heads"] else "no signed head yet")
+    click.echo(f"{r['anchors']} of {r['heads']} signed heads match" if r["heads"] else "no signed head yet")
     if lost := r["anchors_lost"]:
         click.echo(f"in the witness log, but its content not stored or not accepted: {counted(lost, 'head')}")
     if r["unfinished"]:

@@ -89,7 +89,7 @@ def test_the_audit_trail_is_sound_or_not_in_words_and_in_the_exit_code(
 
 @pytest.mark.parametrize(
     ("anchors", "heads", "told"),
-    [(0, 0, "no signed head yet"), (1, 1, "1 of 1 signed head match"), (0, 2, "0 of 2 signed heads match")],
+    [(0, 0, "no signed head yet"), (1, 1, "1 of 1 signed heads match"), (0, 2, "0 of 2 signed heads match")],
 )
 def test_the_signed_heads_that_match_are_counted_among_all(anchors: int, heads: int, told: str) -> None:
     done = Answers(audit_verify=[VERIFIED | {"anchors": anchors, "heads": heads}]).run("audit", "verify")
