@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from node.config import PolicyConfig
-from node.live import guard_for
+from node.live import guard_for, may_open
 from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
 from node.verbs.explore import RUN, RunParams
 from protocol.errors import MeshError
@@ -238,3 +238,21 @@ def test_nothing_in_common_is_refused_and_never_everything() -> None:
     with pytest.raises(MeshError) as refused:
         guard_for(PolicyConfig(origins=("https://a.test",)), within=("https://b.test",))
     assert refused.value.code == "policy.refused"
+
+
+@pytest.mark.parametrize(
+    ("caller", "policy", "url", "may"),
+    [
+        (agent(), (), "https://shop.example/", True),
+        (agent(), (), "http://10.0.0.7/", False),
+        (agent(), ("http://10.0.0.7",), "http://10.0.0.7/", True),
+        (agent(), ("https://shop.example",), "https://else.example/", False),
+        (agent("https://shop.example"), ("https://else.example",), "https://shop.example/", False),
+        (OWNER, (), "http://10.0.0.7/", True),
+    ],
+)
+def test_who_may_open_an_address_is_who_the_guard_lets_go_there(
+    caller: Caller, policy: tuple[str, ...], url: str, may: bool
+) -> None:
+    with called_by(caller):
+        assert may_open(PolicyConfig(origins=policy), url) is may

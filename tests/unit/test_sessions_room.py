@@ -256,6 +256,7 @@ def stored(number: int, **changes: Any) -> Session:
 
 
 async def test_an_agent_sees_what_it_may_and_as_many_as_it_asks_for(bench: Bench) -> None:
+    """Guard: node/live/policy.py, may_open."""
     mine = stored(1, caller="agent:anna", start_url="https://else.test/")
     site = stored(2, start_url=f"{ORIGIN}/mugs")
     other = stored(3, start_url="https://else.test/")
