@@ -56,6 +56,12 @@ CODES: dict[str, Code] = {
         "List what is stored and copy the id from there: `trailmesh session ls`, `trailmesh explore show`,"
         " `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
+    "input.no_file": Code(
+        _C,
+        False,
+        "The file cannot be read.",
+        "Check the path and that you may read the file, then repeat the command.",
+    ),
     "config.invalid": Code(
         _C,
         False,
@@ -243,7 +249,8 @@ CODES: dict[str, Code] = {
         _E,
         True,
         "The peer does not answer at any known address.",
-        "Check that it runs (`trailmesh node status` on its machine) and that this machine can reach its address.",
+        "Check that it runs (`trailmesh node status` on its machine) and that this machine can reach its address."
+        " For an invite that has ended, ask for a new one: `trailmesh node invite`.",
     ),
     "peer.failed": Code(
         _P,
@@ -317,7 +324,7 @@ CODES: dict[str, Code] = {
     "invite.refused": Code(
         _P,
         False,
-        "The inviting node refused the invite: it was used or withdrawn, or the proof is wrong.",
+        "The inviting node refused the invite: it was used or withdrawn just now, or the proof is wrong.",
         "Ask the other owner for a new one: `trailmesh node invite`.",
     ),
     "invite.url": Code(
@@ -582,7 +589,7 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The action's risk class needs the approval of a person.",
-        "To approve it for one run, add `--approve-class` to `session record` or `session replay`. docs/risk.md explains the classes.",
+        "Only the owner can approve it. For one run, add `--approve-class` to `session record` or `session replay`; docs/risk.md explains the classes. An agent cannot approve: ask the owner.",
     ),
     "replay.diverged": Code(
         _O,

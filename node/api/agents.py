@@ -117,7 +117,7 @@ class Agents:
         return Removed(name=asked.name, ended=len(ended))
 
     def _shown(self, agent: AgentRecord) -> Agent:
-        state: State = "live"
+        state: State = "valid"
         if agent.expires_ms <= self._clock.now_ms():
             state = "expired"
         elif 0 < agent.calls_max <= agent.calls or 0 < agent.browser_ms_max <= agent.browser_ms:

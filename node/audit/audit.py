@@ -23,7 +23,7 @@ from node.signing import Witness
 from node.trust import Peers
 from node.verbs import Bound
 from node.verbs import audit as verbs
-from node.verbs.audit import End, Exported, Listed, ListParams, Verified
+from node.verbs.audit import End, Exported, Listed, ListParams, Unfinished, Verified
 from protocol import audit, limits
 from protocol.audit import KIND_AUDIT_HEAD, NODE, OWNER, START, Head, HeadStatement, Outcome, Row
 from protocol.errors import MeshError
@@ -180,14 +180,14 @@ class Audit:
         walk = _Walk(anchors)
         while not walk.fault and (page := await self._store.audit_lines(after=walk.head.number, limit=_PAGE)):
             await asyncio.to_thread(walk.stored, page)
-        return walk.found(self._witness.node, lost)
+        return walk.found(self._witness.node, len(anchors), lost)
 
     def _verify_file(self, path: Path) -> Verified:
         try:
             with path.open("rb") as file:
                 return self._verify_lines(_lines(file))
         except OSError as error:
-            raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+            raise MeshError("input.no_file", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
 
     def _verify_lines(self, lines: Iterator[bytes]) -> Verified:
         walk, held = _Walk({}), b""
@@ -207,7 +207,7 @@ class Audit:
         if node != end.node:
             raise MeshError("envelope.issuer", "the head was signed by another node than the one that the export names")
         walk.end(Head(said.rows, said.head))
-        return walk.found(node, ())
+        return walk.found(node, 1, ())
 
 
 class _Walk:
@@ -218,7 +218,8 @@ class _Walk:
         self.head = START
         self.broken, self.fault = 0, ""
         self._fitting = 0
-        self._open: dict[int, None] = {}
+        self._open: dict[int, str] = {}
+        """The actions that have begun and not ended, by the number of their row."""
 
     def stored(self, page: list[AuditLine]) -> None:
         """Check stored rows, up to the first that does not match."""
@@ -241,9 +242,10 @@ class _Walk:
             return
         self.head = head
         if row.outcome is Outcome.BEGUN:
-            self._open[row.number] = None
-        elif row.outcome in _ENDS:
-            self._open.pop(row.of, None)
+            self._open[row.number] = row.what
+        # An event within an action is done too, and refers to it, but does not end it.
+        elif row.outcome in _ENDS and self._open.get(row.of) == row.what:
+            del self._open[row.of]
         if row.number in self._anchors:
             self.end(Head(row.number, self._anchors[row.number]))
 
@@ -255,8 +257,9 @@ class _Walk:
             self.broken = min(signed.number, self.head.number + 1)
             self.fault = f"the signed head over {signed.number} rows does not match these rows"
 
-    def found(self, node: str, lost: tuple[int, ...]) -> Verified:
-        """The result of the check."""
+    def found(self, node: str, heads: int, lost: tuple[int, ...]) -> Verified:
+        """The result of the check. heads: the number of signed heads whose content is known."""
+        unfinished = tuple(Unfinished(row=row, what=what) for row, what in self._open.items())
         beyond = max((*self._anchors, *lost), default=0)
         if not self.fault and beyond > self.head.number:
             self.broken = self.head.number + 1
@@ -271,8 +274,9 @@ class _Walk:
             broken=self.broken,
             fault=self.fault,
             anchors=self._fitting,
+            heads=heads,
             anchors_lost=len(lost),
-            unfinished=tuple(self._open)[-limits.AUDIT_NOTES_MAX :],
+            unfinished=unfinished[-limits.AUDIT_NOTES_MAX :],
         )
 
 

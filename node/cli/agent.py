@@ -10,6 +10,11 @@ from node.cli.build import Look, commands_of
 from node.cli.common import Result, moment, table
 from node.verbs import agent as verbs
 
+_PUBLIC: Final = "public sites"
+_NAMED: Final = "private and loopback addresses only where an origin names them"
+_EVERYWHERE: Final = f"every public site that the configuration allows, and {_NAMED}"
+"""Where an agent without origins may go."""
+
 
 @click.group(name="agent", context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
@@ -18,9 +23,9 @@ def group() -> None:
 
 def _show_added(r: Result) -> None:
     click.echo(r["token"])
-    where = ", ".join(r["origins"]) or "every origin that the configuration allows"
+    where = ", ".join(r["origins"]) or _EVERYWHERE
     click.echo(
-        f"{r['name']} may {', '.join(r['scopes'])} at {where}, until {moment(r['expires_ms'])} UTC; the token is not shown again",
+        f"{r['name']} may {', '.join(r['scopes'])} at {where}; until {moment(r['expires_ms'])} UTC; the token is not shown again",
         err=True,
     )
 
@@ -34,7 +39,7 @@ def _show_agents(r: Result) -> None:
             a["name"],
             a["state"],
             ", ".join(a["scopes"]),
-            ", ".join(a["origins"]) or "all",
+            ", ".join(a["origins"]) or _PUBLIC,
             moment(a["expires_ms"]),
             _of(a["calls"], a["calls_max"]),
             _of(a["browser_seconds"], a["browser_seconds_max"]),
@@ -42,7 +47,7 @@ def _show_agents(r: Result) -> None:
         ]
         for a in r["agents"]
     ]
-    table("agents", ["name", "", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"], rows)
+    table("agents", ["name", "state", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"], rows)
 
 
 def _of(used: int, most: int) -> str:

@@ -16,7 +16,7 @@ def _show_rows(r: Result) -> None:
     for row in r["rows"]:
         parts = [
             f"{row['outcome']} {row['code']}".strip(),
-            f"of {row['of']}" if row["of"] else "",
+            _place(row),
             f"class {row['risk']} approved by {row['approved_by'] or 'nobody'}" if row["risk"] else "",
             row["subject"],
             *(f"{name}={text}" for name, text in row["note"].items()),
@@ -25,6 +25,14 @@ def _show_rows(r: Result) -> None:
         about = "; ".join(part for part in parts if part)
         click.echo(f"{row['number']:>5}  {moment(row['at_ms'])}  {who:<10}  {row['what']:<15}  {about}")
     click.echo(f"{len(r['rows'])} of {counted(r['total'], 'row')}; head {r['head']}")
+
+
+def _place(row: Result) -> str:
+    """How a row belongs to the one that it refers to. Rows of verbs and routes come in pairs, those of events alone."""
+    if not row["of"]:
+        return ""
+    ends = row["outcome"] in ("done", "failed", "interrupted") and not row["what"].startswith("peer.")
+    return f"{'ends' if ends else 'under'} row {row['of']}"
 
 
 def _who(who: str, names: dict[str, str]) -> str:
@@ -37,11 +45,12 @@ def _show_exported(r: Result) -> None:
 
 def _show_verified(r: Result) -> None:
     click.echo(f"node  {r['node']}\nrows  {r['rows']}\nhead  {r['head']}")
-    click.echo(f"{r['anchors']} signed heads match")
-    if r["anchors_lost"]:
-        click.echo(f"{r['anchors_lost']} heads are in the witness log, but their content is not stored or not accepted")
+    click.echo(f"{r['anchors']} of {r['heads']} signed heads match" if r["heads"] else "no signed head yet")
+    if lost := r["anchors_lost"]:
+        click.echo(f"in the witness log, but its content not stored or not accepted: {counted(lost, 'head')}")
     if r["unfinished"]:
-        click.echo(f"begun but not ended: {', '.join(map(str, r['unfinished']))}")
+        rows = ", ".join(f"{action['row']} ({action['what']})" for action in r["unfinished"])
+        click.echo(f"still running, or cut off by a crash: rows {rows}")
     click.echo("sound" if r["sound"] else f"NOT sound: row {r['broken']}: {r['fault']}")
 
 

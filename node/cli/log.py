@@ -143,9 +143,10 @@ def _show_audit(r: Result) -> None:
     for lost in r["not_logged"]:
         click.echo(f"  not in the log: {lost}")
     kept = sum(r["not_kept"].values())
-    click.echo(
-        f"{counted(r['artefacts'], 'artefact')} in the store; {counted(kept, 'entry', 'entries')} whose artefact is not kept"
+    missing = (
+        f"{counted(kept, 'entry', 'entries')} whose artefact is not kept" if kept else "every entry has its artefact"
     )
+    click.echo(f"{counted(r['artefacts'], 'artefact')} in the store; {missing}")
     click.echo("sound" if r["sound"] else "NOT sound")
 
 

@@ -155,15 +155,26 @@ def _show_peers(r: Result) -> None:
         click.echo("no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there")
         return
     for p in r["peers"]:
-        click.echo(f"{p['name']} ({p['node'][:7]}), last seen {moment(p['seen_ms'])} UTC")
+        seen = f"last seen {moment(p['seen_ms'])} UTC" if p["seen_ms"] else "not seen since it was paired"
+        click.echo(f"{p['name']} ({p['node'][:7]}), {seen}")
         click.echo(f"  address          {', '.join(p['addresses']) or 'none: only the peer opens connections'}")
         click.echo(f"  connection       {_way(p['reach'])}")
-        click.echo(f"  may do here      {p['standing'] or in_words(p['grants'])}")
+        click.echo(f"  may do here      {_may_do(p)}")
         click.echo(f"  we may do there  {in_words(p['granted_us'])}")
         click.echo(f"  log              {_log_in_words(p['log'])}")
     notices = [notice for p in r["peers"] for notice in p["notices"]]
     if notices:
         click.echo(f"{len(notices)} notices of distrust from peers (advice only): see `trailmesh node notices`")
+
+
+def _may_do(peer: Result) -> str:
+    """What a peer may do here, or why nothing."""
+    standing = peer["standing"]
+    return f"nothing ({_STANDINGS.get(standing, standing)})" if standing else in_words(peer["grants"])
+
+
+_STANDINGS: Final = {"peer.distrusted": "distrusted", "keylog.revoked": "it revoked its keys"}
+"""Words for the codes that a person sets; others are shown as they are."""
 
 
 def _log_in_words(log: Result) -> str:

@@ -37,10 +37,10 @@ def invite(home: str | None, qr: bool | None, as_json: bool, **typed: Any) -> No
         if qr or (qr is None and sys.stdout.isatty() and sys.stderr.isatty()):
             _show_qr(r["invite"], always=qr is True)
         click.echo(
-            f"\nvalid until {moment(r['expires_s'] * 1000)} UTC, once; on the other machine, to paste the line above into:",
+            f"\nValid once, until {moment(r['expires_s'] * 1000)} UTC. On the other machine run"
+            " `trailmesh node join --peer -` and paste the line above.",
             err=True,
         )
-        click.echo("  trailmesh node join --peer -", err=True)
 
     emit(result, as_json=as_json, text=text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from node.trust import Peers
-from node.verbs import CallerKind, current_caller
+from node.verbs import current_caller
 from protocol.errors import MeshError
 from protocol.messages import SearchSpec
 from protocol.page.redaction import redact_url
@@ -43,11 +43,9 @@ def _alone(peers: list[str] | None) -> list[str] | None:
     the peers that it means. Errors: ``caller.refused``.
     """
     caller = current_caller()
-    if not caller.origins:
-        return peers if peers is not None or caller.kind is not CallerKind.AGENT else []
-    if peers:
+    if caller.origins and peers:
         raise MeshError("caller.refused", "peers cannot enforce your origins: search without them")
-    return []
+    return [] if peers is None and caller.alone else peers
 
 
 def checked(spec: SearchSpec) -> SearchSpec:

@@ -12,7 +12,7 @@ from node.live.acting import Driver, Gate
 from node.live.arrivals import Arrival
 from node.live.browsers import Browsers
 from node.live.live_sessions import LiveSessions
-from node.live.policy import guard_for
+from node.live.policy import guard_for, may_open
 from node.live.recorder import Recorder, Recording, Signer, record, record_actions
 from node.live.verbs import LiveVerbs
 
@@ -27,6 +27,7 @@ __all__ = [
     "Recording",
     "Signer",
     "guard_for",
+    "may_open",
     "record",
     "record_actions",
 ]

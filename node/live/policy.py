@@ -6,7 +6,8 @@ from node.config import PolicyConfig
 from node.verbs import Caller, CallerKind, current_caller
 from protocol.errors import MeshError
 from protocol.risk.classes import GuardPolicy
-from protocol.trust.origin import ANY, common
+from protocol.risk.destinations import judge_destination, literal_address
+from protocol.trust.origin import ANY, common, fits, origin_of
 
 
 def guard_for(
@@ -30,6 +31,18 @@ def guard_for(
         origins=() if ANY in origins else origins,
         private=_private(caller, policy, within),
     )
+
+
+def may_open(policy: PolicyConfig, url: str) -> bool:
+    """Whether the guard of whoever calls now lets a browser open ``url``. A host name is not resolved."""
+    try:
+        guard = guard_for(policy)
+    except MeshError:
+        return False
+    literal = literal_address(url)
+    if guard.origins and not fits(guard.origins, origin_of(url)):
+        return False
+    return not literal or judge_destination(url, literal, guard.private) is None
 
 
 def _private(caller: Caller, policy: PolicyConfig, within: tuple[str, ...] | None) -> tuple[str, ...]:

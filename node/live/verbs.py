@@ -6,7 +6,7 @@ import asyncio
 import base64
 from pathlib import Path
 
-from node.base import to_its_end, write_atomic
+from node.base import to_its_end, write_private
 from node.live.live_sessions import LiveSessions, ReadStep
 from node.verbs import Bound, Tell
 from node.verbs import live as verbs
@@ -118,7 +118,7 @@ class LiveVerbs:
             image = await session.picture()
         if params.out:
             try:
-                await asyncio.to_thread(write_atomic, Path(params.out), image)
+                await asyncio.to_thread(write_private, Path(params.out), image)
             except OSError as error:
                 raise MeshError("input.invalid", f"{params.out} cannot be written: {error.strerror}") from error
         png = "" if params.out else base64.b64encode(image).decode()

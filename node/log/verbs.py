@@ -156,7 +156,7 @@ class Logs:
                 bundle = open_bundle(file, self._peers.find_key)
                 return log_proof.artefact_digest(bundle.signature), bundle.header.issuer
         except OSError as error:
-            raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+            raise MeshError("input.no_file", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
 
     async def audit(self) -> OwnAudit:
         """Audit this node's logs, after asking every peer which checkpoint of them it holds. See ``log_check.audit_own``."""

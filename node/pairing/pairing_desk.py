@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from adapters.ports import Clock, InviteRecord, PairingClient, PairingServer, PeerStore
+from adapters.ports import Clock, InviteRecord, PairingClient, PairingConnection, PairingServer, PeerStore
 from node.config import Config
 from node.pairing.sas_desk import SasDesk
 from node.signing import Identity
@@ -125,13 +126,27 @@ class PairingDesk:
             nonce=self._clock.random(NONCE_BYTES),
         )
         found(invite)
-        async with self._client.connect(invite.address) as connection:
+        async with self._connected(invite) as connection:
             # Binds the proof to this TLS connection: a man in the middle has another certificate.
             leaf_hash = hashlib.sha256(connection.leaf).digest()
             answer = await connection.call(joiner.request(connection.signer, leaf_hash))
         paired = joiner.finish(answer)
         await self._changes.add(paired)
         return paired
+
+    @asynccontextmanager
+    async def _connected(self, invite: Invite) -> AsyncIterator[PairingConnection]:
+        """A connection to who made ``invite``. Errors: those of ``PairingClient.connect``."""
+        async with AsyncExitStack() as stack:
+            try:
+                connection = await stack.enter_async_context(self._client.connect(invite.address))
+            except MeshError as error:
+                if error.code != "peer.unreachable":
+                    raise
+                # The listener of an invite closes when the invite ends, so nobody is left who could answer ``invite.refused``.
+                why = "the invite was used, withdrawn or has expired, or the inviter is not running"
+                raise MeshError(error.code, f"{error.message}: {why}", **error.detail) from error
+            yield connection
 
     async def close(self) -> None:
         """Withdraw every open invite, decline every open pairing. A second call does nothing."""

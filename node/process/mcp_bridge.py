@@ -110,9 +110,17 @@ _WORDS: Final = {
 _COMMAND: Final = re.compile(rf"`(?:trailmesh )?({'|'.join(map(re.escape, _WORDS))})`")
 
 
+_REMEDIES: Final = {
+    "input.invalid": "Change the parameter that the message names, then call the tool again. Its schema says what it takes.",
+    "risk.refused": "No tool can approve it, and no token. Ask the person who runs this client: the owner of the node can start "
+    "`trailmesh mcp` with `--approve-class`. docs/risk.md explains the classes.",
+}
+"""Remedies for a model, where those for a person name options of commands."""
+
+
 def _in_tools(text: str) -> str:
     """``text`` with command names replaced by the names of the tools."""
-    return _COMMAND.sub(lambda found: f"`{_WORDS[found[1]]}`", text).replace("`--help`", "the schema of the tool")
+    return _COMMAND.sub(lambda found: f"`{_WORDS[found[1]]}`", text)
 
 
 # --- what a call gives -----------------------------------------------------------------------------------------------
@@ -151,7 +159,7 @@ def _shown(value: Any) -> str:
 def _refused(error: MeshError) -> CallToolResult:
     """``error`` as text for a model: code, message and remedy."""
     shown = error.shown
-    lines = [f"{shown.code}: {shown.message}", _in_tools(shown.remedy)]
+    lines = [f"{shown.code}: {shown.message}", _REMEDIES.get(shown.code) or _in_tools(shown.remedy)]
     if _SESSION in shown.detail:
         lines.append(f"The actions so far are stored as {shown.detail[_SESSION]}.")
     return CallToolResult(content=[TextContent(type="text", text="\n".join(map(one_lined, lines)))], is_error=True)

@@ -16,7 +16,7 @@ import msgspec
 from adapters.ports import Clock, Store
 from node.base import find_stored, write_atomic
 from node.config import Config
-from node.live import Browsers, Gate, Recording, guard_for, record, record_actions
+from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
 from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
@@ -35,7 +35,6 @@ from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
-from protocol.trust.origin import fits, origin_of
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -211,7 +210,7 @@ class Sessions:
         """Newest first, those that the caller may see."""
         agent = current_caller().kind is CallerKind.AGENT
         stored = await self._store.sessions(text=text, limit=_ALL if agent else limit)
-        return [await self._as_it_is(session) for session in stored if _visible(session)][:limit]
+        return [await self._as_it_is(session) for session in stored if self._visible(session)][:limit]
 
     async def _as_it_is(self, session: Session) -> Session:
         """A session with its stored steps. An open one that is not being recorded is shown as interrupted."""
@@ -264,9 +263,23 @@ class Sessions:
 
     async def _session(self, session_id: str) -> Session:
         session = await find_stored("ses", session_id, self._store.session, self._all)
-        if session is None or not _visible(session):
+        if session is None and await read_remains(self._store, ids.parse_id("ses", session_id)):
+            told = f"session {session_id} was removed: `trailmesh session show` tells what is kept of it"
+            raise MeshError("input.not_found", told, id=session_id)
+        if session is None or not self._visible(session):
             raise MeshError("input.not_found", f"no session {session_id}", id=session_id)
         return await self._as_it_is(session)
+
+    def _visible(self, session: Session) -> bool:
+        """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and of others only
+        those that began at an address that it may open.
+        """
+        caller = current_caller()
+        if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
+            return True
+        if session.verdict is Verdict.OPEN:
+            return False
+        return may_open(self._config.policy, session.start_url)
 
     async def _all(self) -> list[Session]:
         return await self._store.sessions(limit=_ALL)
@@ -288,7 +301,7 @@ class Sessions:
         """
         if target.lower().startswith("ses-"):
             with tempfile.TemporaryFile() as file:
-                await export_session(self._store, ids.parse_id("ses", target), file)
+                await export_session(self._store, (await self._session(target)).id, file)
                 bundle = await asyncio.to_thread(verify_bundle, file, self._peers.find_key)
                 return self._verified("session", bundle)
         path = Path(target)
@@ -373,18 +386,6 @@ class Sessions:
             return self._verified("bundle", bundle)
 
 
-def _visible(session: Session) -> bool:
-    """Whether the caller may see a stored session. An agent sees none that somebody else is recording, and with origins only
-    those of others that began at one of them.
-    """
-    caller = current_caller()
-    if caller.kind is not CallerKind.AGENT or caller.owns(session.caller, session.created_ms):
-        return True
-    if session.verdict is Verdict.OPEN:
-        return False
-    return not caller.origins or fits(caller.origins, origin_of(session.start_url))
-
-
 def _field(payload: bytes, name: str) -> Any:
     value = cbor.decode(payload, bytes_max=limits.ARTEFACT_BYTES_MAX)
     if not isinstance(value, dict) or not isinstance(value.get(name), str):
@@ -397,7 +398,7 @@ def _open_file(path: Path) -> Any:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise MeshError("input.not_found", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+        raise MeshError("input.no_file", f"{path} cannot be read: {error.strerror}", path=str(path)) from error
     if os.fstat(file.fileno()).st_size > limits.BUNDLE_BYTES_MAX:
         file.close()
         raise MeshError("input.too_large", f"{path} is larger than {limits.BUNDLE_BYTES_MAX // limits.MIB} MiB")

@@ -13,7 +13,7 @@ from protocol.trust.agent_token import NAME_PATTERN
 
 Scope = Literal["read", "record", "replay", "live", "explore"]
 """One of ``SCOPES``."""
-State = Literal["live", "expired", "used up"]
+State = Literal["valid", "expired", "used up"]
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ class AddParams(Params, frozen=True, kw_only=True):
         tuple[str, ...],
         option(
             "An origin that its browser runs may contact, and no other: https://host or https://*.domain. Repeat for more."
-            "  [default: all that the configuration allows]",
+            "  [default: every public site that the configuration allows; private and loopback addresses must be named]",
             flag="--origin",
             metavar="ORIGIN",
             max_length=limits.GRANT_ORIGINS_MAX,
@@ -94,7 +94,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     scopes: tuple[str, ...]
     origins: tuple[str, ...]
-    """Origins that its browser runs may contact; empty for all that the configuration allows."""
+    """Origins that its browser runs may contact; empty for every public site that the configuration allows."""
     created_ms: int
     expires_ms: int
     calls: int

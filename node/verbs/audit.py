@@ -89,6 +89,14 @@ class Exported(End, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Path of the file."""
 
 
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that begins an action which has no end row."""
+
+    row: int
+    what: str
+    """Name of the action."""
+
+
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Result of checking a trail."""
 
@@ -102,11 +110,12 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     fault: str = ""
     anchors: int = 0
     """Number of signed heads that match the rows."""
+    heads: int = 0
+    """Number of signed heads that were compared with the rows."""
     anchors_lost: int = 0
     """Heads that are in the witness log but not in the store; the rows up to them cannot be checked against them."""
-    unfinished: tuple[int, ...] = ()
-    """Rows that begin an action which has no end row: it is still running, or a crash interrupted it. Only the newest are
-    listed."""
+    unfinished: tuple[Unfinished, ...] = ()
+    """Actions that are still running, or that a crash interrupted. Only the newest are listed."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -118,7 +127,8 @@ LIST: Final = Verb(
     gives=Listed,
     help="""List privileged actions: caller, action, key and approval.
 
-    Every privileged action has one row written before it starts and one that says how it ended. Each row contains the hash
+    Every privileged action has one row written before it starts and one that says how it ended (`ends row N`). What happens
+    within an action refers to it (`under row N`; `of` in --json). Each row contains the hash
     of the row before it. Rows are never changed or removed, and contain no secrets.
 
     \b

@@ -52,6 +52,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
             return self.name  # a node id needs no prefix: no other caller has its form
         return f"{self.kind.value}:{self.name}"
 
+    @property
+    def alone(self) -> bool:
+        """Whether its searches have no peers unless it names some: peers can enforce neither its origins nor its browser time."""
+        return bool(self.origins) or self.kind is CallerKind.AGENT
+
     def owns(self, caller: str, at_ms: int | None) -> bool:
         """Whether what ``caller`` (the ``str`` of one) began at ``at_ms`` is for this caller to use and to end.
 

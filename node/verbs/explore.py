@@ -188,7 +188,7 @@ RUN: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="explore",
-    row=Row(note=lambda given: {"start": rows.where(given.start), "peers": ", ".join(given.peers or ["all"])}),
+    row=Row(note=lambda given: {"start": rows.where(given.start), "peers": rows.peers(given.peers)}),
 )
 RESUME: Final = Verb(
     name="explore.resume",

@@ -166,7 +166,8 @@ INVITE: Final = Verb(
     help="""Print an invite for one other node. An invite works once and for a few minutes. Whoever has it can pair.
 
     \b
-    Presets: explore (take part in searches), audit (read sessions). A grant without origins covers every site.
+    Presets: explore (take part in searches), audit (read sessions; reserved, without
+    effect yet). A grant without origins covers every site.
     Example, on both machines:
       trailmesh node invite --grant explore=https://shop.example,https://*.shop.example
       trailmesh node join --peer tmi1.… --grant explore

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from node.verbs.caller import current_caller
 from protocol.errors import MeshError
 from protocol.page.web_address import require_plain
 
@@ -17,6 +18,13 @@ def where(url: str) -> str:
         return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
     except (MeshError, ValueError):
         return "an address that cannot be read"
+
+
+def peers(named: list[str] | None) -> str:
+    """The peers that the caller of a search asks for: their names, ``all`` or ``none``."""
+    if named:
+        return ", ".join(named)
+    return "none" if named is not None or current_caller().alone else "all"
 
 
 def allowed(entries: tuple[str, ...]) -> str:

@@ -90,13 +90,13 @@ def test_a_node_that_was_killed_has_a_sound_trail_that_says_so(tmp_path: Path) -
     node.run("node", "invite")
     node.kill()
     verified = node.run("audit", "verify")
-    assert (verified["sound"], verified["unfinished"]) == (True, [1])
+    assert (verified["sound"], verified["unfinished"]) == (True, [{"row": 1, "what": "node.serve"}])
     assert rows(node)[0]["what"] == "node.serve"
     node.start()
     node.stop()
     verified = node.run("audit", "verify")
     assert verified["anchors"] >= 1  # the head was signed when the node ended
-    assert (verified["sound"], verified["unfinished"]) == (True, [1])
+    assert (verified["sound"], verified["unfinished"]) == (True, [{"row": 1, "what": "node.serve"}])
 
 
 def test_prometheus_is_answered_on_loopback_when_the_configuration_says_so(tmp_path: Path) -> None:

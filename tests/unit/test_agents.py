@@ -276,7 +276,7 @@ async def test_the_owner_and_the_node_are_not_metered(place: Place) -> None:
     made = await place.add(browser_seconds=1)
     async with place.agents.counted(lambda error: None):
         await place.clock.run(60_000)
-    assert made.state == "live"
+    assert made.state == "valid"
     assert await place.used() == (0, 0)
 
 

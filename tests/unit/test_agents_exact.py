@@ -70,7 +70,7 @@ async def test_an_agent_is_added_with_what_was_asked_for_and_else_with_the_defau
     now_ms = place.clock.now_ms()
     usual = Agent(
         name="helper",
-        state="live",
+        state="valid",
         scopes=("read", "record"),
         origins=(),
         created_ms=now_ms,
@@ -114,12 +114,12 @@ async def test_removing_nobody_changes_and_tells_nothing(place: Place) -> None:
 @pytest.mark.parametrize(
     ("limits_given", "used", "state"),
     [
-        ({}, {"calls": 3, "browser_ms": 9_000}, "live"),
-        ({"calls": 1}, {}, "live"),
+        ({}, {"calls": 3, "browser_ms": 9_000}, "valid"),
+        ({"calls": 1}, {}, "valid"),
         ({"calls": 1}, {"calls": 1}, "used up"),
-        ({"calls": 2}, {"calls": 1}, "live"),
+        ({"calls": 2}, {"calls": 1}, "valid"),
         ({"calls": 2}, {"calls": 2}, "used up"),
-        ({"browser_seconds": 1}, {"browser_ms": 999}, "live"),
+        ({"browser_seconds": 1}, {"browser_ms": 999}, "valid"),
         ({"browser_seconds": 1}, {"browser_ms": 1_000}, "used up"),
         ({"calls": 9, "browser_seconds": 1}, {"calls": 1, "browser_ms": 1_000}, "used up"),
     ],
@@ -148,7 +148,7 @@ async def test_the_first_millisecond_of_a_budget_is_the_last_of_it(place: Place)
 async def test_a_token_ends_at_its_time_and_not_a_millisecond_before(place: Place) -> None:
     made = await place.add(expires_s=90)
     place.clock.advance(89_999)
-    assert (await shown(place)).state == "live"
+    assert (await shown(place)).state == "valid"
     assert await code_of(place.call(made.token)) == ""
     place.clock.advance(1)
     assert (await shown(place)).state == "expired"

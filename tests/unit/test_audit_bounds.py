@@ -13,7 +13,7 @@ import pytest
 
 from node.audit import audit as room
 from node.audit.audit import Audit
-from node.verbs.audit import Exported, Listed, Verified
+from node.verbs.audit import Exported, Listed, Unfinished, Verified
 from protocol import limits
 from protocol.audit import KIND_AUDIT_HEAD, START, Head, HeadStatement, Outcome
 from protocol.errors import MeshError
@@ -137,13 +137,13 @@ async def test_a_trail_is_verified_from_its_first_row_to_its_last(
     sound = Verified(sound=True, node=trail.node.node, rows=3, head=head.digest)
     assert await verified(trail) == sound
     await trail.audit.anchor()
-    assert await verified(trail) == msgspec.structs.replace(sound, anchors=1)
+    assert await verified(trail) == msgspec.structs.replace(sound, anchors=1, heads=1)
     for page in (1, 2, 3):
         monkeypatch.setattr(room, "_PAGE", page)
-        assert await verified(trail) == msgspec.structs.replace(sound, anchors=1)
+        assert await verified(trail) == msgspec.structs.replace(sound, anchors=1, heads=1)
     await trail.grow()
     now = await trail.store.audit_head()
-    assert await verified(trail) == msgspec.structs.replace(sound, anchors=1, rows=4, head=now.digest)
+    assert await verified(trail) == msgspec.structs.replace(sound, anchors=1, heads=1, rows=4, head=now.digest)
     empty = Trail(await node_of())
     assert await verified(empty) == Verified(sound=True, node=empty.node.node, rows=0, head=START.digest)
 
@@ -169,7 +169,8 @@ async def test_signed_heads_that_do_not_match_say_from_where_on(trail: Trail) ->
     await trail.audit.anchor()
     await trail.grow(2)
     await trail.audit.anchor()
-    assert (await verified(trail)).anchors == 2
+    found = await verified(trail)
+    assert (found.anchors, found.heads) == (2, 2)
     kept = list(trail.store._audit)
     trail.store._audit[:] = kept[:4]
     cut = await verified(trail)
@@ -211,14 +212,25 @@ async def test_actions_without_an_end_are_listed_the_newest_of_them(trail: Trail
     for number in range(4, 4 + limits.AUDIT_NOTES_MAX + 2):
         await trail.grow(outcome=Outcome.BEGUN)
         assert (await trail.store.audit_head()).number == number
-    assert (await verified(trail)).unfinished == tuple(range(6, 14))
+    assert unfinished(await verified(trail)) == list(range(6, 14))
     await trail.grow(outcome=Outcome.DONE, of=9)
     await trail.grow(outcome=Outcome.FAILED, of=10)
     await trail.grow(outcome=Outcome.INTERRUPTED, of=11)
     await trail.grow(outcome=Outcome.APPROVED, of=12)
     await trail.grow(outcome=Outcome.DONE)
     found = await verified(trail)
-    assert (found.sound, found.unfinished) == (True, (4, 5, 6, 7, 8, 12, 13))
+    assert (found.sound, unfinished(found)) == (True, [4, 5, 6, 7, 8, 12, 13])
+    assert {action.what for action in found.unfinished} == {"node.join"}
+
+
+async def test_an_event_within_an_action_does_not_end_it(trail: Trail) -> None:
+    await trail.grow(outcome=Outcome.BEGUN)
+    await trail.node.witness.trail.write("peer.paired", who="owner", of=4)
+    assert (await verified(trail)).unfinished == (Unfinished(row=4, what="node.join"),)
+
+
+def unfinished(found: Verified) -> list[int]:
+    return [action.row for action in found.unfinished]
 
 
 # --- export ----------------------------------------------------------------------------------------------------------
@@ -238,7 +250,7 @@ async def test_an_export_is_the_rows_and_the_signed_head(
         assert json.loads(end) == {**said, "signed": exported.signed}
         assert exported == Exported(out=str(out), signed=exported.signed, **said)
         found = await verified(trail, str(out))
-        assert found == Verified(sound=True, node=trail.node.node, rows=3, head=head.digest, anchors=1)
+        assert found == Verified(sound=True, node=trail.node.node, rows=3, head=head.digest, anchors=1, heads=1)
     assert os.listdir(tmp_path) == ["trail"]
     for target in (tmp_path, tmp_path / "none" / "trail"):
         refused = await trail.refused("export", out=str(target))
@@ -313,4 +325,4 @@ async def test_a_line_of_an_export_has_so_many_bytes_and_an_end(trail: Trail, tm
         refused = await trail.refused("verify", path=str(out))
         assert (refused.code, "does not end with the head line" in refused.message) == ("input.invalid", True)
     missing = await trail.refused("verify", path=str(tmp_path / "none"))
-    assert (missing.code, missing.detail) == ("input.not_found", {"path": str(tmp_path / "none")})
+    assert (missing.code, missing.detail) == ("input.no_file", {"path": str(tmp_path / "none")})

@@ -227,6 +227,10 @@ def test_an_audit_ends_with_its_verdict_in_words_and_in_its_exit_code() -> None:
             "sound",
         ],
     )
+    assert (
+        "1 artefact in the store; every entry has its artefact"
+        in Answers(log_audit=[AUDIT | {"not_kept": {}}]).run("log", "audit").out
+    )
     wrong = AUDIT | {"sound": False, "not_logged": ["ses-A"], "logs": [AUDIT["logs"][0] | {"faults": ["a gap"]}]}
     done = Answers(log_audit=[wrong]).run("log", "audit")
     assert done.code == 1

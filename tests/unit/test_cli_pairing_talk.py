@@ -149,8 +149,8 @@ def test_an_invite_is_one_line_of_output_and_the_rest_is_for_the_person(capsys: 
     assert done.out == [INVITED["invite"]]
     assert done.err == [
         "",
-        "valid until 1970-01-01 00:00:01 UTC, once; on the other machine, to paste the line above into:",
-        "  trailmesh node join --peer -",
+        "Valid once, until 1970-01-01 00:00:01 UTC. On the other machine run `trailmesh node join --peer -` "
+        "and paste the line above.",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -11,10 +12,11 @@ import pytest
 from node.cli import agent, audit, live, main, node, schedule  # noqa: F401 (held)
 from node.verbs import Verb
 from node.verbs.catalogue import CATALOGUE
+from protocol.routes import ROUTES
 from tests.commands import Answers
 
 AGENT: dict[str, Any] = {
-    "name": "helper", "state": "live", "scopes": ["read", "live"], "origins": [], "created_ms": 0,
+    "name": "helper", "state": "valid", "scopes": ["read", "live"], "origins": [], "created_ms": 0,
     "expires_ms": 1_000, "calls": 3, "calls_max": 0, "browser_seconds": 4, "browser_seconds_max": 9, "running": 1,
 }  # fmt: skip
 
@@ -29,10 +31,12 @@ def test_agents_are_a_table_or_a_word() -> None:
     done = Answers(agent_list=[{"agents": []}]).run("agent", "ls")
     assert done.out == ["no agents: `trailmesh agent add --help`"]
     done = Answers(agent_list=[{"agents": [AGENT | {"origins": ["https://a.example"]}]}]).run("agent", "ls")
-    cells = ["helper", "live", "read, live", "https://a.example", "1970-01-01 00:00:01", "3", "4 of 9", "1"]
+    cells = ["helper", "valid", "read, live", "https://a.example", "1970-01-01 00:00:01", "3", "4 of 9", "1"]
     assert row_of(done.out, "helper") == cells
+    (heads,) = [line for line in done.out if "scopes" in line]
+    assert [head.strip() for head in re.split("[│┃]", heads)[1:4]] == ["name", "state", "scopes"]
     done = Answers(agent_list=[{"agents": [AGENT | {"calls_max": 1}]}]).run("agent", "ls")
-    assert row_of(done.out, "helper")[3:6] == ["all", "1970-01-01 00:00:01", "3 of 1"]
+    assert row_of(done.out, "helper")[3:6] == ["public sites", "1970-01-01 00:00:01", "3 of 1"]
 
 
 @pytest.mark.parametrize(("ended", "more"), [(0, ""), (2, "; ended 2 of its calls, browser runs and live sessions")])
@@ -45,13 +49,17 @@ def test_the_token_is_all_of_the_output() -> None:
     done = Answers(agent_add=[AGENT | {"token": "tma_x"}]).run("agent", "add", "helper", "--scope", "read")
     assert done.out == ["tma_x"]
     assert done.err == [
-        "helper may read, live at every origin that the configuration allows, until 1970-01-01 00:00:01 UTC; "
-        "the token is not shown again"
+        "helper may read, live at every public site that the configuration allows, and private and loopback addresses only "
+        "where an origin names them; until 1970-01-01 00:00:01 UTC; the token is not shown again"
     ]
+    done = Answers(agent_add=[AGENT | {"token": "tma_x", "origins": ["https://a.example"]}]).run(
+        "agent", "add", "helper", "--scope", "read"
+    )
+    assert done.err[0].startswith("helper may read, live at https://a.example; until 1970")
 
 
 VERIFIED: dict[str, Any] = {
-    "node": "NODE", "rows": 4, "head": "4ead", "anchors": 2, "anchors_lost": 0, "unfinished": [], "sound": True,
+    "node": "NODE", "rows": 4, "head": "4ead", "anchors": 2, "heads": 2, "anchors_lost": 0, "unfinished": [], "sound": True,
     "broken": 0, "fault": "",
 }  # fmt: skip
 
@@ -61,11 +69,11 @@ VERIFIED: dict[str, Any] = {
     [
         ({}, 0, ["sound"]),
         (
-            {"anchors_lost": 1, "unfinished": [3, 4]},
+            {"anchors_lost": 1, "unfinished": [{"row": 3, "what": "node.serve"}, {"row": 4, "what": "node.join"}]},
             0,
             [
-                "1 heads are in the witness log, but their content is not stored or not accepted",
-                "begun but not ended: 3, 4",
+                "in the witness log, but its content not stored or not accepted: 1 head",
+                "still running, or cut off by a crash: rows 3 (node.serve), 4 (node.join)",
                 "sound",
             ],
         ),
@@ -76,7 +84,16 @@ def test_the_audit_trail_is_sound_or_not_in_words_and_in_the_exit_code(
     changed: dict[str, Any], code: int, more: list[str]
 ) -> None:
     done = Answers(audit_verify=[VERIFIED | changed]).run("audit", "verify")
-    assert (done.code, done.out) == (code, ["node  NODE", "rows  4", "head  4ead", "2 signed heads match", *more])
+    assert (done.code, done.out) == (code, ["node  NODE", "rows  4", "head  4ead", "2 of 2 signed heads match", *more])
+
+
+@pytest.mark.parametrize(
+    ("anchors", "heads", "told"),
+    [(0, 0, "no signed head yet"), (1, 1, "1 of 1 signed heads match"), (0, 2, "0 of 2 signed heads match")],
+)
+def test_the_signed_heads_that_match_are_counted_among_all(anchors: int, heads: int, told: str) -> None:
+    done = Answers(audit_verify=[VERIFIED | {"anchors": anchors, "heads": heads}]).run("audit", "verify")
+    assert done.out[3] == told
 
 
 def test_rows_are_listed_with_what_they_have_and_nothing_else() -> None:
@@ -92,13 +109,60 @@ def test_rows_are_listed_with_what_they_have_and_nothing_else() -> None:
     assert done.out == [
         "    7  1970-01-01 00:00:01  bob         node.rotate      ok",
         "    8  1970-01-01 00:00:01  owner       node.rotate      "
-        "ok x.y; of 7; class 5 approved by nobody; ses-A; a=b; c=d",
+        "ok x.y; under row 7; class 5 approved by nobody; ses-A; a=b; c=d",
         "2 of 1 row; head 4ead",
     ]
     other = Answers(
         audit_list=[listed | {"rows": [full | {"approved_by": "owner", "who": "OTHERXX-REST"}], "names": {}}]
     )
-    assert "OTHERXX     node.rotate      ok x.y; of 7; class 5 approved by owner" in other.run("audit").out[0]
+    assert "OTHERXX     node.rotate      ok x.y; under row 7; class 5 approved by owner" in other.run("audit").out[0]
+
+
+@pytest.mark.parametrize(
+    ("what", "outcome", "told"),
+    [
+        ("node.join", "begun", "begun; under row 3"),
+        ("node.join", "done", "done; ends row 3"),
+        ("branch/assign", "failed", "failed; ends row 3"),
+        ("node.join", "interrupted", "interrupted; ends row 3"),
+        ("peer.paired", "done", "done; under row 3"),
+        ("action", "refused", "refused; under row 3"),
+    ],
+)
+def test_a_row_says_which_row_it_ends_and_which_it_belongs_to(what: str, outcome: str, told: str) -> None:
+    row = {
+        "number": 7, "at_ms": 1_000, "who": "owner", "what": what, "outcome": outcome, "code": "", "of": 3, "risk": 0,
+        "approved_by": "", "subject": "", "note": {},
+    }  # fmt: skip
+    done = Answers(audit_list=[{"rows": [row], "names": {}, "total": 9, "head": "4ead"}]).run("audit")
+    assert done.out[0].endswith(f"  {told}")
+
+
+def test_no_verb_and_no_route_is_called_like_an_event() -> None:
+    """Rows of events, ``peer.…``, come alone; all others that say how something ended end the row that they refer to."""
+    assert not [name for name in (*CATALOGUE, *ROUTES) if name.startswith("peer.")]
+
+
+PEER: dict[str, Any] = {
+    "name": "carol", "node": "FKYME2W-REST", "seen_ms": 0, "addresses": [], "standing": "", "grants": {}, "granted_us": {},
+    "reach": {"held": None, "holds": False, "error": ""}, "log": {"number": None, "trouble": ""}, "notices": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "first", "may_do"),
+    [
+        ({}, "carol (FKYME2W), not seen since it was paired", "status only"),
+        ({"seen_ms": 1_000}, "carol (FKYME2W), last seen 1970-01-01 00:00:01 UTC", "status only"),
+        ({"standing": "peer.distrusted"}, "carol (FKYME2W), not seen since it was paired", "nothing (distrusted)"),
+        ({"standing": "log.silent"}, "carol (FKYME2W), not seen since it was paired", "nothing (log.silent)"),
+    ],
+)
+def test_a_peer_is_told_with_when_it_was_seen_and_what_it_may_do(
+    changed: dict[str, Any], first: str, may_do: str
+) -> None:
+    done = Answers(node_peers=[{"peers": [PEER | changed]}]).run("node", "peers")
+    assert (done.out[0], done.out[3]) == (first, f"  may do here      {may_do}")
 
 
 def test_no_peers_and_no_neighbours_are_told_what_to_do() -> None:

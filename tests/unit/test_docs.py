@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import click
 import pytest
 
 from node.base.statuses import exit_code
+from node.live.live_session import ENDINGS
 from protocol.errors import CODES
 from scripts.docs import PAGES, ROOT, commands, errors_page, help_text, stale, unit_of
 
@@ -164,3 +166,23 @@ def test_pictures_are_well_formed_and_say_what_they_show(path: Path) -> None:
     names = {child.tag.rpartition("}")[2] for child in root}
     assert {"title", "desc"} <= names
     assert not [item for item in root.iter() if item.tag.endswith("script")]
+
+
+def test_every_reason_for_which_a_live_session_ends_is_described() -> None:
+    described = (ROOT / "docs/live.md").read_text()
+    listed = next(line for line in (ROOT / "docs/verbs.md").read_text().splitlines() if "Why it ended: " in line)
+    assert ENDINGS
+    assert not [reason for reason in ENDINGS if f"| `{reason}` |" not in described]
+    assert set(re.findall(r"\w+", listed.partition("Why it ended: ")[2].partition(".")[0])) == set(ENDINGS)
+
+
+def test_the_examples_for_mcp_clients_ask_for_nothing_that_a_token_is_refused() -> None:
+    blocks = re.findall(r"^```json\n(.*?)^```$", (ROOT / "docs/mcp.md").read_text(), re.MULTILINE | re.DOTALL)
+    clients = [json.loads(block)["mcpServers"]["trailmesh"] for block in blocks]
+    assert [client for client in clients if "env" in client] and [client for client in clients if "env" not in client]
+    for client in clients:
+        assert not fault_of([word for word in client["args"] if word == "mcp" or word.startswith("--")])
+        if "TRAILMESH_TOKEN_FILE" in client.get("env", {}):
+            assert not {"--secret", "--allow", "--approve-class"} & set(client["args"])
+        elif "--secret" in client["args"]:
+            assert client["args"][client["args"].index("--approve-class") + 1] == "6"

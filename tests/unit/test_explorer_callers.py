@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from node.config import PolicyConfig
-from node.live import guard_for
+from node.live import guard_for, may_open
 from node.verbs import NODE, OWNER, Caller, CallerKind, called_by
+from node.verbs.explore import RUN, RunParams
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
@@ -44,6 +45,24 @@ async def test_a_search_and_its_leases_name_who_asked_on_either_side() -> None:
         assert found is not None and found.caller == "owner", "whoever takes it up answers for it"
         await anna.explorer.stop(search)
         await again
+
+
+@pytest.mark.parametrize(
+    ("caller", "named", "row"),
+    [
+        (OWNER, None, "all"),
+        (OWNER, [], "none"),
+        (OWNER, ["bruno", "carla"], "bruno, carla"),
+        (agent(), None, "none"),
+        (agent(), ["bruno"], "bruno"),
+        (agent(ORIGIN), None, "none"),
+    ],
+)
+def test_the_audit_trail_tells_all_peers_from_none(caller: Caller, named: list[str] | None, row: str) -> None:
+    given = RunParams(goal="g", start=f"{ORIGIN}/", until={"title": "x"}, peers=named)
+    assert RUN.row is not None
+    with called_by(caller):
+        assert RUN.row.note(given)["peers"] == row
 
 
 async def test_who_may_visit_some_origins_only_searches_without_peers() -> None:
@@ -219,3 +238,21 @@ def test_nothing_in_common_is_refused_and_never_everything() -> None:
     with pytest.raises(MeshError) as refused:
         guard_for(PolicyConfig(origins=("https://a.test",)), within=("https://b.test",))
     assert refused.value.code == "policy.refused"
+
+
+@pytest.mark.parametrize(
+    ("caller", "policy", "url", "may"),
+    [
+        (agent(), (), "https://shop.example/", True),
+        (agent(), (), "http://10.0.0.7/", False),
+        (agent(), ("http://10.0.0.7",), "http://10.0.0.7/", True),
+        (agent(), ("https://shop.example",), "https://else.example/", False),
+        (agent("https://shop.example"), ("https://else.example",), "https://shop.example/", False),
+        (OWNER, (), "http://10.0.0.7/", True),
+    ],
+)
+def test_who_may_open_an_address_is_who_the_guard_lets_go_there(
+    caller: Caller, policy: tuple[str, ...], url: str, may: bool
+) -> None:
+    with called_by(caller):
+        assert may_open(PolicyConfig(origins=policy), url) is may

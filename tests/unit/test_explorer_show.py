@@ -262,6 +262,7 @@ async def test_a_report_is_written_where_it_is_wanted_or_refused_with_the_place(
         file = tmp_path / "report.html"
         shown = await show_search(_parts(anna), search, str(file))
         assert shown.html == str(file)
+        assert file.stat().st_mode & 0o777 == 0o600
         assert search in file.read_text()
         nowhere = str(file / "report.html")
         with pytest.raises(MeshError) as refused:

@@ -82,6 +82,7 @@ async def test_a_picture_is_given_or_written_and_a_page_that_opened_nothing_has_
     image = out.read_bytes()
     assert (given.session, given.bytes, given.out) == (opened.session, len(image), "")
     assert base64.b64decode(given.png) == image
+    assert out.stat().st_mode & 0o777 == 0o600, "a page can show what is for nobody else"
     assert written == Pictured(session=opened.session, bytes=len(image), png="", out=str(out))
     refused = await bench.refused("screenshot", opened.session, out=str(tmp_path))
     assert (refused.code, str(tmp_path) in refused.message) == ("input.invalid", True)

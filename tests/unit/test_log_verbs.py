@@ -167,7 +167,7 @@ async def test_an_artefact_is_proved_by_session_or_by_digest(two: list[MemoryNod
     for neither in ("0" * 63, "g" * 64, "0" * 65):
         error = await refusal(logs(anna).prove(neither, ""))
         assert (error.code, error.message) == (
-            "input.not_found",
+            "input.no_file",
             f"{neither} cannot be read: No such file or directory",
         )
         assert error.detail == {"path": neither}

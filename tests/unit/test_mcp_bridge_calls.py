@@ -138,6 +138,15 @@ async def test_an_error_has_a_code_a_remedy_and_what_was_stored() -> None:
     assert text_of(answer)[2:] == ["The actions so far are stored as ses-A."]
 
 
+@pytest.mark.parametrize("code", ["input.invalid", "risk.refused"])
+async def test_a_remedy_for_a_model_names_no_option_that_only_a_command_has(code: str) -> None:
+    bridge = Bridge(Asked(live_open=[MeshError(code, "no")]), {})
+    answer = await bridge.call("browser_navigate", URL)
+    assert text_of(answer) == [f"{code}: no", mcp_bridge._REMEDIES[code]]
+    for words in ("--help", "Add the schema", "session record", "session replay"):
+        assert words not in text_of(answer)[1]
+
+
 # --- the live session ------------------------------------------------------------------------------------------------
 
 

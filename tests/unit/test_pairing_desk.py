@@ -80,7 +80,11 @@ async def test_an_invite_that_was_used_is_closed_a_moment_later(desks: tuple[Des
     assert anna.network.listening
     await asyncio.sleep(0.2 / FACTOR)
     assert not anna.network.listening
-    assert await code_of(bruno.join(text)) == "peer.unreachable"
+    with pytest.raises(MeshError) as refused:
+        await bruno.join(text)
+    assert refused.value.code == "peer.unreachable"
+    told = "the invite was used, withdrawn or has expired, or the inviter is not running"
+    assert refused.value.message == f"no inviter answers at {parse_invite(text, bruno.now_s).address}: {told}"
 
 
 async def test_an_invite_that_nobody_used_closes_when_it_expires(desks: tuple[Desk, Desk]) -> None:

@@ -20,6 +20,7 @@ from node.live.acting import Gate
 from node.process.setup import init_home
 from node.process.wiring import open_node
 from node.signing.trail import Trail
+from node.verbs.audit import Unfinished
 from node.verbs.caller import OWNER as THE_OWNER
 from node.verbs.caller import SCOPES, Caller, CallerKind
 from node.verbs.catalogue import CATALOGUE
@@ -195,7 +196,7 @@ async def test_what_is_cut_off_leaves_a_beginning_or_says_that_it_was_interrupte
 
         task = asyncio.create_task(hang())
         await started.wait()
-        assert (await node.rooms.audit.verify()).unfinished == (1,)
+        assert (await node.rooms.audit.verify()).unfinished == (Unfinished(row=1, what="node.join"),)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         _, ended = await rows(store, "node.join")

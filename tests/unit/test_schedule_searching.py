@@ -14,7 +14,7 @@ from node.base.serving import Serving
 from node.explorer import Parts
 from node.schedules import Ended, ScheduledSearches
 from node.sessions.sessions import Sessions
-from protocol import ids
+from protocol import audit, ids
 from protocol.errors import MeshError
 from protocol.goal.condition import Condition
 from protocol.recording.session import Verdict
@@ -95,6 +95,19 @@ async def test_peers_that_were_named_take_part(two: list[MemoryNode]) -> None:
     assert {one.name for one in ended.spend} == {"anna", "bruno"}
     with pytest.raises(MeshError):
         await desk.search(peers=("nobody",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "peers"),
+    [({}, "all"), ({"peers": ()}, "none"), ({"peers": ("bruno",)}, "bruno"), ({"origins": (ORIGIN,)}, "none")],
+)
+async def test_the_audit_trail_says_with_whom_a_run_searches(
+    two: list[MemoryNode], changes: dict[str, Any], peers: str
+) -> None:
+    anna, _ = two
+    await Desk(anna).search(**changes)
+    begun = next(row for row in await anna.store.audit_lines() if row.what == "explore.run")
+    assert audit.read(begun.line).note["peers"] == peers
 
 
 async def test_a_search_that_finds_nothing_or_is_stopped_says_why(two: list[MemoryNode]) -> None:

@@ -167,7 +167,8 @@ async def test_what_is_no_file_of_ours_is_refused(
     for name in ("verify", "import"):
         key = "target" if name == "verify" else "path"
         refused = await bench.refused(name, **{key: str(path)})
-        assert code_and_detail(refused) == ("input.not_found", {"path": str(path)})
+        assert code_and_detail(refused) == ("input.no_file", {"path": str(path)})
+        assert "session ls" not in refused.remedy
     path.write_bytes(b"PKnothing")
     assert (await bench.refused("import", path=str(path))).code.startswith("bundle.")
     assert (await bench.refused("verify", target=str(path))).code.startswith("bundle.")

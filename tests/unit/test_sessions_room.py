@@ -22,6 +22,7 @@ from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.page.observation import Element, Traits
 from protocol.recording.session import Profile, Session, Verdict
+from protocol.trust.origin import origin_of
 from tests.given_secrets import as_params
 from tests.session_samples import sample_session, sample_steps
 from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
@@ -255,6 +256,7 @@ def stored(number: int, **changes: Any) -> Session:
 
 
 async def test_an_agent_sees_what_it_may_and_as_many_as_it_asks_for(bench: Bench) -> None:
+    """Guard: node/live/policy.py, may_open."""
     mine = stored(1, caller="agent:anna", start_url="https://else.test/")
     site = stored(2, start_url=f"{ORIGIN}/mugs")
     other = stored(3, start_url="https://else.test/")
@@ -278,6 +280,21 @@ async def test_an_agent_sees_what_it_may_and_as_many_as_it_asks_for(bench: Bench
     assert await seen(BRUNO) == [4, 3, 2, 1]
     assert await seen(msgspec.structs.replace(BRUNO, origins=(ORIGIN,)), limit=3) == [4, 2]
     assert await seen(msgspec.structs.replace(ANNA, since_ms=2)) == [5, 3, 2, 1]
+    places = (
+        "http://localhost:8080/",
+        "http://127.0.0.1/",
+        "http://10.0.0.7/",
+        "http://[::1]/",
+        "http://169.254.169.254/",
+    )
+    for number, place in enumerate(places):
+        private = stored(10 + number, start_url=place)
+        await bench.store.put_session(private)
+        hidden = await bench.refused("show", by=BRUNO, session=private.id)
+        assert code_and_detail(hidden) == ("input.not_found", {"id": private.id})
+        named = msgspec.structs.replace(BRUNO, origins=(origin_of(place),))
+        assert (await bench.call("show", by=named, session=private.id)).session.id == private.id
+    assert await seen(BRUNO) == [4, 3, 2, 1], "an agent without origins sees what began at a public place"
     hidden = await bench.refused("show", by=bound, session=other.id)
     assert code_and_detail(hidden) == ("input.not_found", {"id": other.id})
     assert (await bench.refused("show", session=UNKNOWN)).code == "input.not_found"
@@ -330,7 +347,11 @@ async def test_of_a_removed_session_its_manifest_is_kept_and_nothing_of_its_page
         manifest=before.manifest,
         removed_ms=removed_ms,
     )
-    assert (await bench.refused("remove", session=done.id)).code == "input.not_found"
+    for verb, key in (("remove", "session"), ("replay", "session"), ("verify", "target")):
+        refused = await bench.refused(verb, **{key: done.id})
+        assert code_and_detail(refused) == ("input.not_found", {"id": done.id})
+        assert refused.message == f"session {done.id} was removed: `trailmesh session show` tells what is kept of it"
+    assert (await bench.refused("verify", target=UNKNOWN)).message == f"no session {UNKNOWN}"
     assert (await bench.call("list")).sessions == []
     assert await bench.kinds() == [(Kind.SESSION_RECORDED, (done.id,)), (Kind.SESSION_REMOVED, (done.id,))]
     assert await bench.room.remains(UNKNOWN) is None

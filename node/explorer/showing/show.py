@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from adapters.ports import Clock, LeaseRecord, SearchRecord, Store
-from node.base import counted, write_atomic
+from node.base import counted, write_private
 from node.explorer.explorer import Explorer
 from node.explorer.progress import Progress
 from node.explorer.sharing.replica import Replica
@@ -71,7 +71,7 @@ async def show_search(parts: Parts, search_id: str, html: str) -> Summary:
     data = await _report(parts, summary, spec, progress, replica)
     try:
         text = await asyncio.to_thread(render_report, data)
-        await asyncio.to_thread(write_atomic, Path(html), text.encode())
+        await asyncio.to_thread(write_private, Path(html), text.encode())
     except OSError as error:
         raise MeshError("input.invalid", f"{html} cannot be written: {error.strerror}") from error
     return msgspec.structs.replace(summary, html=html)
