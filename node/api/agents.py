@@ -27,7 +27,7 @@ from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Rem
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.refusals import Refusals
+from protocol.refusals import CONTROL, Refusals
 from protocol.trust.agent_token import make_token, token_hash
 from protocol.trust.origin import ANY, parse_pattern, widest
 
@@ -153,7 +153,7 @@ class Agents:
             return await self._authenticate(token)
         except MeshError as error:
             who = str(error.detail.get("caller", ""))
-            self._refusals.count("control", node=who, code=error.code)
+            self._refusals.count(CONTROL, node=who, code=error.code)
             await self.refused(who, error)
             raise
 
@@ -232,7 +232,7 @@ class Agents:
                         _call.reset(token)
         except MeshError as error:
             if error.code in _ENDS:
-                self._refusals.count("control", node=str(caller), code=error.code)
+                self._refusals.count(CONTROL, node=str(caller), code=error.code)
             await self.refused(str(caller), error)
             raise
 

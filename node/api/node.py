@@ -20,6 +20,7 @@ from node.sessions import SessionVerbs, read_step
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
+from protocol.refusals import CONTROL
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class Node:
             verb, run, params = self._asked(name, body, caller)
         except MeshError as error:
             who = "" if caller.kind is CallerKind.OWNER else str(caller)
-            self.rooms.refusals.count("control", node=who, code=error.code)
+            self.rooms.refusals.count(CONTROL, node=who, code=error.code)
             raise
         try:
             with called_by(caller):
