@@ -351,6 +351,20 @@ async def test_a_trail_that_cannot_be_written_leaves_a_refusal_a_refusal(
         assert await dispatch(node, "node.rotate", {}, agent("read")) == "caller.refused"
 
 
+async def test_the_row_of_a_refused_address_names_its_site_and_no_other_error_does(tmp_path: Path) -> None:
+    """Guard: node/signing/trail.py, Doing.__aexit__."""
+    async with opened(tmp_path / "home") as node:
+        for code in ("browser.refused", "browser.navigation"):
+            with pytest.raises(MeshError):
+                async with node.rooms.witness.trail.doing(code, who="agent:helper"):
+                    raise MeshError(code, "no", origin="http://169.254.169.254", rule="address of no site")
+        ends = [(await rows(node.rooms.store, code))[1] for code in ("browser.refused", "browser.navigation")]
+        assert [(row.code, row.note) for row in ends] == [
+            ("browser.refused", {"origin": "http://169.254.169.254"}),
+            ("browser.navigation", {}),
+        ]
+
+
 async def test_the_rows_of_an_agent_say_its_name_and_approve_nothing(tmp_path: Path) -> None:
     """Guard: node/api/node.py, Node.dispatch."""
     async with opened(tmp_path / "home") as node:
