@@ -158,7 +158,8 @@ async def test_what_is_refused_of_another_site_is_told_with_the_site_and_the_rul
 ) -> None:
     """Guard: protocol/risk/refused.py, request_line."""
     metadata = "http://169.254.169.254"
-    html = f"<button onclick=\"fetch('{metadata}/x?key=1').catch(() => 0); fetch('/x', {{method: 'POST'}}).catch(() => 0)\">Go</button>"
+    asks = f"fetch('{metadata}/x?key=1').catch(() => 0); fetch('/x', {{method: 'POST'}}).catch(() => 0)"
+    html = f'<button onclick="{asks}">Go</button>'
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     ref = (await shown(page, site, html)).elements[0].ref
     outcome = await page.perform(Click(target=Locator()), ref=ref)

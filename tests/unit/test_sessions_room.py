@@ -240,10 +240,13 @@ async def test_what_a_person_approves_for_one_recording_is_done(
 
 
 async def test_a_refused_request_is_told_with_what_helps_and_allow_to_the_owner_alone(bench: Bench) -> None:
+    def told() -> list[tuple[list[str], str]]:
+        return [(event["blocked"], event["helps"]) for event in bench.told if event.get("blocked")]
+
     await bench.record(BUY, approve_class=7)
-    assert (bench.told[-1]["blocked"], bench.told[-1]["helps"]) == (["POST /buy"], "allow it with --allow 'POST URL'")
+    assert told() == [(["POST /buy"], "allow it with --allow 'POST URL'")]
     await bench.record(BUY, approve_class=7, by=Caller(kind=CallerKind.AGENT, name="a", origins=(ORIGIN,)))
-    assert (bench.told[-1]["blocked"], bench.told[-1]["helps"]) == (["POST /buy"], "")
+    assert told()[1:] == [(["POST /buy"], "")]
 
 
 class Noted(Unmetered):
