@@ -156,7 +156,6 @@ async def test_a_page_reaches_this_machine_only_where_an_origin_names_it(browser
 async def test_what_is_refused_of_another_site_is_told_with_the_site_and_the_rule(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: protocol/risk/refused.py, request_line."""
     metadata = "http://169.254.169.254"
     asks = f"fetch('{metadata}/x?key=1').catch(() => 0); fetch('/x', {{method: 'POST'}}).catch(() => 0)"
     html = f'<button onclick="{asks}">Go</button>'
@@ -175,7 +174,6 @@ async def test_what_is_refused_of_another_site_is_told_with_the_site_and_the_rul
 async def test_an_address_that_does_not_answer_is_not_called_refused_for_what_was_refused_before(
     browser: Browser, site: PageServer
 ) -> None:
-    """Guard: adapters/browser/page.py, ChromiumPage._goto."""
     page = await (await browser.open(Profile(), GuardPolicy())).page()
     codes = []
     for url in ("http://169.254.169.254/x", "http://127.0.0.1:9/"):

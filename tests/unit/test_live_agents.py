@@ -139,7 +139,7 @@ async def test_an_agent_whose_time_is_used_up_while_it_waits_opens_nothing_and_k
 
 
 async def test_an_address_that_an_agent_is_refused_is_counted_under_its_name_and_told_once(bench: Rented) -> None:
-    """Guard: node/live/browsers.py, _PatientPage.perform."""
+    """Guard: node/api/agents.py, Agents.refused."""
     token = await bench.add(origins=("http://other.test",))
     for _ in range(3):
         assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "browser.refused"

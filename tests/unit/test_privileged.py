@@ -285,7 +285,7 @@ async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from
 
 
 async def test_what_an_agent_is_refused_is_on_the_trail_with_the_reason_and_no_parameter(tmp_path: Path) -> None:
-    """Guard: node/api/refusal_rows.py, RefusalRows.write."""
+    """Guard: node/api/node.py, Node.dispatch."""
     async with opened(tmp_path / "home") as node:
         for verb in ("node.distrust", "audit.list", "session.export", "session.replay", "session.record"):
             await dispatch(node, verb, _CALLS.get(verb, {}), agent("record"))

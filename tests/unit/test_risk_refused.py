@@ -33,6 +33,7 @@ PAGE = "https://shop.example/basket?id=7"
 def test_a_refused_request_is_recorded_with_its_site_unless_it_is_that_of_the_page(
     method: str, url: str, line: str
 ) -> None:
+    """Guard: protocol/risk/refused.py, request_line."""
     assert request_line(refused(method, url, "origin"), PAGE) == line
 
 
@@ -42,7 +43,6 @@ def test_a_request_of_a_page_without_a_site_is_recorded_with_its_own() -> None:
 
 
 def test_secrets_are_redacted_behind_the_site_of_a_refused_request() -> None:
-    """Guard: protocol/page/redaction.py, redact_address."""
     line = request_line(
         refused("GET", "http://169.254.169.254/a/hunter2/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x", "origin")
     )
