@@ -214,6 +214,8 @@ AUDIT_TEXT_CHARS_MAX: Final = 256
 AUDIT_NOTES_MAX: Final = 8
 AUDIT_ROW_BYTES_MAX: Final = 16 * KIB
 AUDIT_LIST_ROWS_MAX: Final = 1_000
+AUDIT_REFUSAL_EVERY_S: Final = 600  # of one agent, verb and error code: an agent must not fill the trail
+AUDIT_REFUSAL_KINDS_MAX: Final = 8_192  # agent, verb and code: above 64 agents and 100 verbs
 AUDIT_ANCHOR_EVERY_S: Final = 600  # rows after the last anchor can be cut off without a trace
 
 # Feed of changes (docs/adr/0029-change-feed.md)

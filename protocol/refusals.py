@@ -1,4 +1,4 @@
-"""Counts refusals on the peer channel, by place, error code and peer.
+"""Counts refusals on both channels of the node, by place, error code and caller.
 
 ``node.trust.refusal_book`` keeps the counts over restarts.
 """
@@ -7,15 +7,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
-from protocol import limits
+from protocol import ids, limits
 
 OTHERS: Final = "others"
-"""Label for every peer beyond the first ``REFUSALS_PEERS_MAX``, so that the counts cannot grow without end."""
+"""Label for every caller beyond the first ``REFUSALS_PEERS_MAX``, so that the counts cannot grow without end."""
+CONTROL: Final = "control"
+"""The place of what the control API refuses; every other place belongs to the peer channel."""
+
+
+class Channel(StrEnum):
+    """Where a refused call came in."""
+
+    CONTROL = "control"
+    """The control API: the owner, and agents."""
+    PEER = "peer"
+    """The channel of other nodes, pairing included."""
+
 
 _CODES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -56,6 +69,22 @@ _CODES: Final[Mapping[str, str]] = MappingProxyType(
 """The error code for each refusal reason of the transport, even if the caller gets no answer."""
 
 
+def channel_of(at: str) -> Channel:
+    """The channel of a place."""
+    return Channel.CONTROL if at == CONTROL else Channel.PEER
+
+
+def channel_of_caller(who: str) -> Channel:
+    """The channel of a caller in the book by caller: only peers call by their bare node id. ``OTHERS`` counts as peers."""
+    return Channel.CONTROL if ":" in who else Channel.PEER
+
+
+def caller_label(who: str) -> str:
+    """``who`` as a label: the short form of a node id. ``OTHERS`` and ``agent:NAME`` are not shortened: two agent names may
+    begin alike."""
+    return who if who == OTHERS or channel_of_caller(who) is Channel.CONTROL else ids.short(who)
+
+
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Both books at one moment, as they are stored."""
 
@@ -64,11 +93,11 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     by_place: dict[str, dict[str, int]] = {}
     """Place, code, count."""
     by_peer: dict[str, dict[str, int]] = {}
-    """Node id or ``OTHERS``, code, count."""
+    """Node id, ``agent:NAME`` or ``OTHERS``; code; count."""
 
 
 class Refusals:
-    """Two books of bounded size: by place and code, and by peer and code."""
+    """Two books of bounded size: by place and code, and by caller and code."""
 
     def __init__(self) -> None:
         self._by_place: Counter[tuple[str, str]] = Counter()
@@ -76,7 +105,8 @@ class Refusals:
         self._peers: set[str] = set()
 
     def count(self, at: str, *, node: str = "", code: str = "") -> None:
-        """Count one. at: a reason of the transport, or a route. node: whom; empty for a stranger. code: if ``at`` does not say."""
+        """Count one. at: a reason of the transport, a route or ``CONTROL``. node: the caller; empty for a stranger. code: if ``at``
+        does not say."""
         code = code or _CODES.get(at, "peer.protocol")
         self._by_place[at, code] += 1
         if not node:
@@ -109,7 +139,7 @@ class Refusals:
 
     @property
     def by_peer(self) -> Mapping[tuple[str, str], int]:
-        """Node id, or ``OTHERS``, and code to count; strangers are in ``by_place`` only."""
+        """Node id, ``agent:NAME`` or ``OTHERS``, and code to count; strangers are in ``by_place`` only."""
         return MappingProxyType(self._by_peer)
 
     @property

@@ -35,17 +35,21 @@ class Destinations:
         self._admitted: dict[tuple[str, int], None] = {}
         """Hosts and ports in private networks that a guard has let through."""
 
-    async def admits(self, url: str, policy: GuardPolicy) -> bool:
-        """Whether ``policy`` lets a request go where ``url`` leads now. A name that cannot be resolved leads nowhere yet."""
+    async def refuse(self, url: str, policy: GuardPolicy) -> str | None:
+        """The rule by which ``policy`` refuses a request that goes where ``url`` leads now; None if it may go there.
+
+        A name that cannot be resolved leads nowhere yet.
+        """
         parts = urlsplit(url)
         if parts.scheme not in _USUAL_PORT or not parts.hostname:
-            return True  # it loads nothing from the network
+            return None  # it loads nothing from the network
         addresses = await self._addresses(parts.hostname, literal_address(url))
-        if any(judge_destination(url, address, policy.private) for address in addresses):
-            return False
+        rules = (judge_destination(url, address, policy.private) for address in addresses)
+        if rule := next(filter(None, rules), None):
+            return rule
         if any(place_of(address) is not Place.PUBLIC for address in addresses):
             _remember(self._admitted, (parts.hostname, parts.port or _USUAL_PORT[parts.scheme]), None)
-        return True
+        return None
 
     async def ways(self, host: str, port: int) -> list[tuple[Any, ...]]:
         """What ``host`` resolves to, as ``getaddrinfo`` has it, without the places that no guard has let through.

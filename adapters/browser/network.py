@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
 
 from playwright.async_api import BrowserContext, CDPSession, Page, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
@@ -18,6 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 from adapters.browser.activity import Activity
 from adapters.browser.destinations import Destinations
 from protocol.risk.classes import GuardPolicy, judge_request
+from protocol.risk.refused import SOCKET, WINDOW, Refused, refused, request_line
 
 _BLOCKED_MAX: Final = 200
 _READ_ANEW: Final = frozenset({"Document", "XHR", "Fetch"})
@@ -51,29 +51,36 @@ class NetworkGuard:
         self._policy = policy
         self._activity = activity
         self._destinations = destinations
-        self._blocked: list[str] = []
+        self._refused: dict[str, Refused] = {}
+        self._document: Refused | None = None
         self._pop_ups: dict[str, str] = {}
 
     async def watch_sockets(self, of: BrowserContext | Page) -> None:
         """Judge WebSockets from now on; those of a page that has a guard of its own do not come before that of its context."""
         await of.route_web_socket("**/*", self._socket)
 
-    def taken(self, mask: Callable[[str], str]) -> tuple[str, ...]:
-        """What was refused since the last call, as ``METHOD /path``."""
-        entries, self._blocked = self._blocked, []
-        return tuple(mask(entry) for entry in entries)
+    def taken(self) -> tuple[Refused, ...]:
+        """What was refused since the last call."""
+        requests, self._refused = tuple(self._refused.values()), {}
+        return requests
 
-    def reports(self) -> bool:
-        """Whether something was refused since the last ``taken``."""
-        return bool(self._blocked)
+    def expects_document(self) -> None:
+        """The page is about to open an address: what was refused of another one before says nothing about it."""
+        self._document = None
+
+    @property
+    def document(self) -> Refused | None:
+        """The document that was refused since ``expects_document``, if one was."""
+        return self._document
 
     def permits(
         self, method: str, url: str, kind: str, is_navigation: bool, body: str | None, announced: str = ""
     ) -> bool:
         """Whether a request may leave; one that may not is reported. announced: by a preflight (``announced_by``)."""
-        if judge_request(method, url, kind, is_navigation, body, self._policy, announced=announced) is None:
+        rule = judge_request(method, url, kind, is_navigation, body, self._policy, announced=announced)
+        if rule is None:
             return True
-        self._refuse(method, url)
+        self._refuse(refused(method, url, rule), kind)
         return False
 
     async def reaches(self, method: str, url: str, kind: str) -> bool:
@@ -81,9 +88,10 @@ class NetworkGuard:
         # To look up a name takes time, in which a page would look still whose script has just asked for something.
         held = self._activity.holding() if kind in _SCRIPTED else contextlib.nullcontext()
         with held:
-            if self._destinations is None or await self._destinations.admits(url, self._policy):
-                return True
-        self._refuse(method, url)
+            rule = None if self._destinations is None else await self._destinations.refuse(url, self._policy)
+        if rule is None:
+            return True
+        self._refuse(refused(method, url, rule), kind)
         return False
 
     async def lets(self, method: str, url: str, kind: str) -> None:
@@ -102,7 +110,7 @@ class NetworkGuard:
         """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""
         self._pop_ups[_bare(url)] = method
         if method != "GET":
-            self._refuse(method, url)
+            self._refuse(refused(method, url, WINDOW), "")
 
     async def may_follow(self, url: str) -> bool:
         """Whether the window that opened with ``url`` asks for it by GET, so that the page can go there instead."""
@@ -111,20 +119,25 @@ class NetworkGuard:
             await self._activity.changed(min(left, 0.02))
         return method in ("", "GET")
 
-    def _refuse(self, method: str, url: str) -> None:
-        entry = f"{method} {_split(url).path or '/'}"
+    def _refuse(self, request: Refused, kind: str) -> None:
+        if kind == "document":
+            self._document = request
         # One request can be intercepted twice, but is reported once.
-        if entry not in self._blocked and len(self._blocked) < _BLOCKED_MAX:
-            self._blocked.append(entry)
+        if len(self._refused) < _BLOCKED_MAX:
+            self._refused.setdefault(request_line(request), request)
 
     async def _socket(self, socket: WebSocketRoute) -> None:
         """Sockets carry what no rule can judge message by message: a read-only context has none."""
         web_url = "http" + socket.url.removeprefix("ws")
-        refused = self._policy.read_only or judge_request("GET", web_url, "websocket", False, None, self._policy)
-        if not refused and await self.reaches("WS", web_url, "websocket"):
+        rule = judge_request("GET", web_url, "websocket", False, None, self._policy)
+        if rule is None and self._policy.read_only:
+            rule = SOCKET
+        if rule is None and self._destinations is not None:
+            rule = await self._destinations.refuse(web_url, self._policy)
+        if rule is None:
             socket.connect_to_server()
             return
-        self._refuse("WS", socket.url)
+        self._refuse(refused("WS", socket.url, rule), "websocket")
         try:
             await socket.close(code=1008, reason="refused")
         except PlaywrightError:
@@ -164,10 +177,3 @@ async def pause_requests(session: CDPSession) -> None:
 
 def _bare(url: str) -> str:
     return url.partition("#")[0]
-
-
-def _split(url: str) -> SplitResult:
-    try:
-        return urlsplit(url)
-    except ValueError:  # an unreadable address is refused; the report still needs a path
-        return SplitResult("", "", "", "", "")

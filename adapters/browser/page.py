@@ -27,6 +27,7 @@ from protocol.page.action import Action, Back, Goto, Wait
 from protocol.page.observation import Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
+from protocol.risk.refused import navigation_refused, request_line
 
 _POLL_S: Final = (0.016, 0.032)
 _LOADING_S: Final = 0.5  # how long loading keeps a page from being read; a slow picture may take far longer
@@ -191,10 +192,12 @@ class ChromiumPage:
         assert self._view is not None
         mask = masker(self._secrets)
         dialogs, self._activity.dialogs = tuple(self._activity.dialogs), []
+        refused = self._guard.taken()
         return Outcome(
             observation=self._view.observation,
             extracted=mask(extracted),
-            blocked=self._guard.taken(mask),
+            blocked=tuple(mask(request_line(each, self._view.observation.url)) for each in refused),
+            blocked_by=tuple(each.rule for each in refused),
             dialogs=dialogs,
             settled=settled,
         )
@@ -208,6 +211,7 @@ class ChromiumPage:
     async def _goto(self, url: str, timeout_ms: int) -> None:
         require_web(url)
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        self._guard.expects_document()
         await self._opened(self._page.goto(url, wait_until="domcontentloaded", timeout=limit), limit)
 
     async def _back(self, timeout_ms: int) -> None:
@@ -222,19 +226,20 @@ class ChromiumPage:
         if not place or not history["entries"][place - 1]["url"].startswith(("http://", "https://")):
             raise MeshError("action.not_possible", "there is no page before this one")
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        self._guard.expects_document()
         # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
         # waited for as after any other action.
         await self._opened(self._page.go_back(wait_until="commit", timeout=limit), limit)
 
     async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
-        """Wait for the end of a navigation. Errors: ``browser.navigation``, ``browser.crashed``."""
+        """Wait for the end of a navigation. Errors: ``browser.refused``, ``browser.navigation``, ``browser.crashed``."""
         try:
             await self._activity.alive(
                 work, timeout_ms=limit + 500, otherwise="browser.navigation", doing="opening the page"
             )
         except MeshError as error:
-            if error.code == "browser.navigation" and self._guard.reports():
-                raise MeshError("browser.navigation", "the network guard refused the address", reason="guard") from None
+            if error.code == "browser.navigation" and (refused := self._guard.document):
+                raise navigation_refused(refused) from None
             raise
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:

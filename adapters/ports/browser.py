@@ -23,7 +23,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The page after it stopped changing (or reached the expected state)."""
     extracted: str = ""
     blocked: tuple[str, ...] = ()
-    """Requests the guard refused since the last outcome, as ``METHOD /path``."""
+    """Requests the guard refused since the last outcome: ``METHOD /path`` at the origin of the page, else ``METHOD
+    https://host/path``."""
+    blocked_by: tuple[str, ...] = ()
+    """For each of ``blocked`` the rule that refused it (``protocol.risk.refused``)."""
     dialogs: tuple[str, ...] = ()
     """Dialogs that were dismissed since the last outcome: their type."""
     settled: bool = True
@@ -85,7 +88,7 @@ class Page(Protocol):
         secrets: those the action may name, and where each may be typed; their values appear in no observation, error or log.
         timeout_ms: 0 for the limit of the kind of action.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
-        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.hits_another``,
+        ``browser.refused``, ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.hits_another``,
         ``action.clipboard``, ``action.secret_literal``, ``action.secret_missing``, ``action.secret_elsewhere``.
         """
 

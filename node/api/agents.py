@@ -27,7 +27,7 @@ from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Rem
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
-from protocol.refusals import Refusals
+from protocol.refusals import CONTROL, Refusals
 from protocol.trust.agent_token import make_token, token_hash
 from protocol.trust.origin import ANY, parse_pattern, widest
 
@@ -96,7 +96,7 @@ class Agents:
                 raise MeshError(
                     "input.invalid", f"the agent {agent.name} already exists: remove it, or choose another name"
                 )
-        for kind in _REFUSALS.values():
+        for kind in set(_REFUSALS.values()):
             self._told_ms.pop((agent.name, kind), None)  # of an agent of the same name that was removed
         await self._feed.tell(Kind.AGENT_ADDED, agent.name)
         return Added(**msgspec.structs.asdict(self._shown(agent)), token=token)
@@ -153,8 +153,8 @@ class Agents:
             return await self._authenticate(token)
         except MeshError as error:
             who = str(error.detail.get("caller", ""))
-            self._refusals.count("control", node=who, code=error.code)
-            await self.refused(who, error)
+            self._refusals.count(CONTROL, node=who, code=error.code)
+            await self._tell_refused(who, error)
             raise
 
     async def _authenticate(self, token: str) -> AgentRecord:
@@ -197,7 +197,14 @@ class Agents:
         if agent.expires_ms <= self._clock.now_ms():
             raise MeshError("agent.expired", f"the token of {agent.name} has expired", caller=str(caller_of(agent)))
 
-    async def refused(self, who: str, error: MeshError) -> None:
+    async def refused(self, error: MeshError) -> None:
+        """Count that the guard refused an address to the agent that calls now, and tell the feed. For others do nothing."""
+        caller = current_caller()
+        if caller.kind is CallerKind.AGENT:
+            self._refusals.count(CONTROL, node=str(caller), code=error.code)
+            await self._tell_refused(str(caller), error)
+
+    async def _tell_refused(self, who: str, error: MeshError) -> None:
         """Tell the feed that an agent was refused, but not again and again: it could crowd out all else that happens."""
         kind, (prefix, _, name) = _REFUSALS.get(error.code), who.partition(":")
         if kind is None or prefix != CallerKind.AGENT.value:
@@ -232,8 +239,8 @@ class Agents:
                         _call.reset(token)
         except MeshError as error:
             if error.code in _ENDS:
-                self._refusals.count("control", node=str(caller), code=error.code)
-            await self.refused(str(caller), error)
+                self._refusals.count(CONTROL, node=str(caller), code=error.code)
+            await self._tell_refused(str(caller), error)
             raise
 
     async def _count(self, agent: AgentRecord) -> None:
@@ -354,6 +361,7 @@ class _Run:
 
 _REFUSALS: Final = {
     "caller.refused": Kind.AGENT_REFUSED,
+    "browser.refused": Kind.AGENT_REFUSED,
     "agent.budget": Kind.AGENT_SPENT,
     "agent.expired": Kind.AGENT_EXPIRED,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from node import __version__
 from node.api.agents import Agents
 from node.api.federation import FederationApi
+from node.api.refusal_rows import RefusalRows
 from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
 from node.live import LiveVerbs
@@ -20,6 +22,7 @@ from node.sessions import SessionVerbs, read_step
 from node.verbs import OWNER, Bound, Caller, CallerKind, Handler, Params, Run, Tell, Verb, called_by
 from protocol.errors import MeshError
 from protocol.messages import PROTOCOL_VERSION, Done, GrantsPush, StatusAsk, StatusTell
+from protocol.refusals import CONTROL
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,7 @@ class Node:
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
         self.agents = Agents(rooms.store, rooms.clock, rooms.refusals, rooms.witness.feed)
+        self._refusal_rows = RefusalRows(rooms.witness, rooms.clock)
         rooms.browsers.metering = self.agents
         self.federation = FederationApi(rooms.changes, rooms.clock_mark, rooms.clock, rooms.refusals)
         routes: dict[str, Handler] = {
@@ -75,18 +79,20 @@ class Node:
         """Run one verb and return its result.
 
         Checks, in order: the verb; whether ``caller`` may call it; its parameters; whether the caller may set all of them.
-        Refusals are counted. Errors: ``input.invalid``, ``caller.refused``, those of the verb; a defect becomes ``internal.fault``.
+        Refusals are counted, and those of agents are on the audit trail.
+        Errors: ``input.invalid``, ``caller.refused``, those of the verb; a defect becomes ``internal.fault``.
         """
         try:
             verb, run, params = self._asked(name, body, caller)
         except MeshError as error:
             who = "" if caller.kind is CallerKind.OWNER else str(caller)
-            self.rooms.refusals.count("control", node=who, code=error.code)
+            self.rooms.refusals.count(CONTROL, node=who, code=error.code)
+            await self._refusal_rows.write(caller, name, error)
             raise
         try:
             with called_by(caller):
                 if verb.row is None:
-                    return await run(params, tell)
+                    return await self._unprivileged(verb, run(params, tell), caller)
                 async with self.rooms.witness.trail.declared(verb.name, verb.row, str(caller), params):
                     return await run(params, tell)
         except MeshError:
@@ -95,6 +101,14 @@ class Node:
             # Any other exception is a defect of ours. The caller gets an error with a code, and the log gets the traceback.
             log.exception("defect in %s", verb.name)
             raise MeshError("internal.fault", f"{type(error).__name__} in {verb.name}") from error
+
+    async def _unprivileged(self, verb: Verb, work: Awaitable[Any], caller: Caller) -> Any:
+        """The result of ``work``. It has no rows of its own, so one that it refuses gets one here."""
+        try:
+            return await work
+        except MeshError as error:
+            await self._refusal_rows.write(caller, verb.name, error)
+            raise
 
     def _asked(self, name: str, body: bytes, caller: Caller) -> tuple[Verb, Run, Params]:
         if name not in self.verbs:
@@ -114,7 +128,9 @@ class Node:
             raise MeshError("input.invalid", "the parameters are nested too deeply") from None
         # After decoding, because a field counts as set only if its value differs from the default.
         if caller.kind is not CallerKind.OWNER and (field := verb.for_owner(params)):
-            raise MeshError("caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller))
+            raise MeshError(
+                "caller.refused", f"only the owner may set {field} of {verb.name}", caller=str(caller), field=field
+            )
         return verb, run, params
 
     async def _on_grants(self, caller: str, push: GrantsPush) -> Done:

@@ -31,24 +31,18 @@ def group() -> None:
 
 
 def _refused(before: str, blocked: list[str]) -> str:
-    """The requests that the network guard refused (``METHOD /path``), as a phrase after ``before``; empty if none."""
+    """The requests that the network guard refused, as a phrase after ``before``; empty if none."""
     if not blocked:
         return ""
     more = f" and {len(blocked) - _REFUSALS_SHOWN} more" if len(blocked) > _REFUSALS_SHOWN else ""
     return f"{before}the guard refused {', '.join(blocked[:_REFUSALS_SHOWN])}{more}"
 
 
-def _how_to_allow(blocked: list[str]) -> str:
-    """The option that would allow the first of them. Web sockets have no such option."""
-    method = next((entry.partition(" ")[0] for entry in blocked if not entry.startswith("WS ")), "")
-    return f" (allow it with --allow '{method} URL')" if method else ""
-
-
 def _step_line(event: Result) -> str:
     if "note" in event:
         return f"  ! {event['note']}"
     if "did" in event:
-        refused = _refused("  ! ", event["blocked"]) + _how_to_allow(event["blocked"])
+        refused = _refused("  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
         mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}"

@@ -1,7 +1,7 @@
 """Metrics of the node as Prometheus text. They are read from the rooms on request and never stored.
 
-Labels are error codes, places (routes and reasons of the transport) and short ids of peers, and each set of them is bounded;
-labels never contain addresses, names chosen by peers, or ids of sessions or searches.
+Labels are error codes, channels, places (routes and reasons of the transport), short ids of peers and names of agents, and each set
+of them is bounded; labels never contain addresses, names chosen by peers, or ids of sessions or searches.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from prometheus_client.exposition import generate_latest
 from node import __version__
 from node.rooms import Rooms
 from node.verbs.node import Measured, RefusalCounts, Sample
-from protocol import ids, limits
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.refusals import OTHERS
+from protocol.refusals import OTHERS, Channel, caller_label, channel_of, channel_of_caller
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -64,21 +64,36 @@ class _Snapshot:
 def _metrics(rooms: Rooms, audit_rows: int) -> Iterator[Metric]:
     yield InfoMetricFamily("trailmesh_node", "This node.", {"node": rooms.identity.node, "version": __version__})
     yield _counter(
-        "trailmesh_refusals", "Refused on the peer channel.", ("at", "code"), rooms.refusals.by_place.items()
+        "trailmesh_refusals",
+        "Refused on the control channel (owner and agents) and on the peer channel.",
+        ("channel", "at", "code"),
+        (((channel_of(at), at, code), count) for (at, code), count in rooms.refusals.by_place.items()),
     )
     yield _counter(
         "trailmesh_peer_refusals",
         "Refused to peers on the peer channel.",
         ("peer", "code"),
-        (((short(node), code), count) for (node, code), count in rooms.refusals.by_peer.items()),
+        _refused_to(rooms, Channel.PEER),
+    )
+    yield _counter(
+        "trailmesh_agent_refusals",
+        "Refused to agents on the control channel.",
+        ("agent", "code"),
+        _refused_to(rooms, Channel.CONTROL),
     )
     yield _counter("trailmesh_audit_rows", "Rows of the audit trail.", (), [((), audit_rows)])
     for name, text, value in _GAUGES:
         yield GaugeMetricFamily(name, text, value=value(rooms))
     disk = GaugeMetricFamily("trailmesh_peer_disk_bytes", "Disk used for a peer, at most.", labels=("peer",))
     for node, count in disk_by_peer(rooms).items():
-        disk.add_metric((short(node),), count)
+        disk.add_metric((caller_label(node),), count)
     yield disk
+
+
+def _refused_to(rooms: Rooms, channel: Channel) -> Iterator[tuple[tuple[str, str], int]]:
+    for (who, code), count in rooms.refusals.by_peer.items():
+        if channel_of_caller(who) is channel:
+            yield (caller_label(who).removeprefix("agent:"), code), count
 
 
 def _counter(
@@ -126,12 +141,6 @@ _GAUGES: Final[tuple[tuple[str, str, Callable[[Rooms], float]], ...]] = (
 """Name, help, and what is measured."""
 
 
-def short(node: str) -> str:
-    """``node`` as a label: the short form of an id; ``others`` and ``agent:NAME`` are not shortened, because two agent
-    names may begin alike."""
-    return node if node == OTHERS or ":" in node else ids.short(node)
-
-
 def disk_by_peer(rooms: Rooms) -> dict[str, int]:
     """Bytes by node id of the peers that take most, and of all others together."""
     known = {record.node for record in rooms.peers.records()}
@@ -142,7 +151,7 @@ def disk_by_peer(rooms: Rooms) -> dict[str, int]:
 
 
 def refusals_in_words(rooms: Rooms) -> RefusalCounts:
-    """The refusals for `node status`: by code, by place, and by peer and code."""
+    """The refusals for `node status`: by code, by place, and by caller and code."""
     refusals = rooms.refusals
     by_peer: dict[str, dict[str, int]] = {}
     for (node, code), count in refusals.by_peer.items():

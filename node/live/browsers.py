@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from adapters.ports import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
 from node.live.metering import Metering, Unmetered, until_spent
@@ -104,7 +104,10 @@ class Browsers:
             raise
 
     def _patient(self, page: Page) -> Page:
-        return _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms)
+        return _PatientPage(page, self._step_timeout_ms, self._navigation_timeout_ms, self._refused)
+
+    async def _refused(self, error: MeshError) -> None:
+        await self.metering.refused(error)
 
     @contextlib.asynccontextmanager
     async def page(self, profile: Profile, guard: GuardPolicy, *, wait_s: float | None = None) -> AsyncIterator[Page]:
@@ -168,10 +171,17 @@ class Lent:
 
 
 class _PatientPage:
-    """A page that waits as long as the configuration says, unless the caller says otherwise."""
+    """A page that waits as long as the configuration says, unless the caller says otherwise. Tells what it is refused."""
 
-    def __init__(self, page: Page, step_timeout_ms: int, navigation_timeout_ms: int) -> None:
+    def __init__(
+        self,
+        page: Page,
+        step_timeout_ms: int,
+        navigation_timeout_ms: int,
+        refused: Callable[[MeshError], Awaitable[None]],
+    ) -> None:
         self._page = page
+        self._refused = refused
         self._step_timeout_ms = step_timeout_ms
         self._navigation_timeout_ms = navigation_timeout_ms
         self.observe = page.observe
@@ -191,7 +201,13 @@ class _PatientPage:
     ) -> Outcome:
         """``adapters.ports.Page.perform``."""
         timeout_ms = timeout_ms or self._patience(action)
-        return await self._page.perform(action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms)
+        try:
+            return await self._page.perform(action, ref=ref, expect=expect, secrets=secrets, timeout_ms=timeout_ms)
+        except MeshError as error:
+            # Here, because recording, live sessions, replays and searches all come by, and a replay does not raise it.
+            if error.code == "browser.refused":
+                await self._refused(error)
+            raise
 
     def _patience(self, action: Action) -> int:
         match action:

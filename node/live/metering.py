@@ -15,7 +15,7 @@ End = Callable[[MeshError], None]
 
 
 class Metering(Protocol):
-    """Counts the time that callers have with a browser."""
+    """Counts the time that callers have with a browser, and what they are refused there."""
 
     async def check(self) -> None:
         """Nothing, if the current caller has time left. Asked before it waits for a browser, as waiting is not counted.
@@ -25,6 +25,9 @@ class Metering(Protocol):
 
     def counted(self, spent: End) -> contextlib.AbstractAsyncContextManager[None]:
         """Count a block for the current caller. Errors: those of ``check``."""
+
+    async def refused(self, error: MeshError) -> None:
+        """Count that the network guard refused the current caller an address. Never raises."""
 
 
 class Unmetered:
@@ -37,6 +40,9 @@ class Unmetered:
     async def counted(self, spent: End) -> AsyncIterator[None]:
         """Implements ``Metering.counted``."""
         yield
+
+    async def refused(self, error: MeshError) -> None:
+        """Implements ``Metering.refused``."""
 
 
 @contextlib.asynccontextmanager

@@ -97,6 +97,8 @@ class Recorder:
         self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
         self.steps: list[Step] = []
+        self.blocked_by: tuple[str, ...] = ()
+        """The rules that refused what is ``blocked`` of the last step."""
         self.session = Session(
             id=ids.make_id("ses", clock.random(ids.ID_RANDOM_BYTES)),
             node=signer.node,
@@ -191,6 +193,7 @@ class Recorder:
             error=error,
             blocked=tuple(redact_address(item, secrets) for item in outcome.blocked) if outcome else (),
         )
+        self.blocked_by = outcome.blocked_by if outcome else ()
         await self._store.append_step(self.session.id, step)
         self._note_secrets(step, snapshot)
         self.steps.append(step)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from adapters.ports import Notifier
 from adapters.schedule_records import RunRecord, ScheduleRecord
 from node.feed import Feed
+from node.verbs import Caller, CallerKind
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.schedule import RunStatus
@@ -29,10 +30,12 @@ _KINDS: Final = {
 
 async def tell_outcomes(feed: Feed, runs: Sequence[RunRecord]) -> None:
     """Tell the feed what became of due times of one schedule, each outcome once: a node that was down for long, and finds
-    hundreds of due times that passed, must not fill the feed with them. Never raises.
+    hundreds of due times that passed, must not fill the feed with them. The schedule is the caller, whoever made it or had it run
+    now. Never raises.
     """
     for run in {run.status: run for run in runs}.values():
-        await feed.tell(_KINDS[run.status], run.schedule, *([run.search] if run.search else []))
+        who = str(Caller(kind=CallerKind.SCHEDULE, name=run.schedule))
+        await feed.tell(_KINDS[run.status], run.schedule, *([run.search] if run.search else []), who=who)
 
 
 def body_of(record: ScheduleRecord, run: RunRecord) -> bytes:

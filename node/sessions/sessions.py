@@ -35,6 +35,7 @@ from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.risk.refused import what_helps
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -93,7 +94,9 @@ class Sessions:
 
         def on_step(step: Step) -> None:
             taken.append(step)
-            did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked)}
+            owner = current_caller().kind is CallerKind.OWNER
+            helps = what_helps(step.blocked, recorder.blocked_by, owner=owner)
+            did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
         for note in file.notes:

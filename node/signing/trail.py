@@ -64,9 +64,12 @@ class Doing:
         assert self._token is not None, "entered before it is left"
         _doing.reset(self._token)
         self.over = True
-        outcome, code = Outcome.DONE, ""
+        outcome, code, note = Outcome.DONE, "", dict[str, str]()
         if isinstance(error, MeshError):
             outcome, code = Outcome.FAILED, error.shown.code
+            if error.code == "browser.refused":
+                # An action file or a page named it, so the row that began the action could not.
+                note["origin"] = str(error.detail.get("origin", ""))
         elif isinstance(error, Exception):
             outcome, code = Outcome.FAILED, "internal.fault"
         elif error is not None:
@@ -80,6 +83,7 @@ class Doing:
             approved_by=self._approved_by,
             code=code,
             of=self.number,
+            note=note,
         )
         try:
             await asyncio.shield(end)  # a second Ctrl-C must not lose the row that ends the action

@@ -2,7 +2,7 @@
 
 Counting itself writes nothing, so that a caller cannot cause disk writes by being refused often. The counts are stored once in a
 while if they have changed, and when the node stops; a crash loses those of the last ``REFUSALS_KEEP_EVERY_S`` at most. The log
-lines have the same period, so their number is limited too.
+lines have the same period, one for each channel, so their number is limited too.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import logging
 from typing import Final
 
 from adapters.ports import Clock, MetaStore
-from protocol import ids, limits
+from protocol import limits
 from protocol.errors import MeshError
-from protocol.refusals import Counts, Refusals
+from protocol.refusals import Channel, Counts, Refusals, caller_label, channel_of, channel_of_caller
 from protocol.wire import cbor
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,9 @@ class RefusalBook:
         now = self._refusals.counts(self.since_ms)
         if now == self._kept:
             return
-        log.warning("refused on the peer channel: %s", _news(self._kept, now))
+        for channel in Channel:
+            if news := _news(self._kept, now, channel):
+                log.warning("refused on the %s channel: %s", channel.value, news)
         try:
             await self._store.put_meta(_KEY, cbor.encode(now))
         except MeshError as error:
@@ -60,16 +62,19 @@ class RefusalBook:
         self._kept = now
 
 
-def _news(before: Counts, now: Counts) -> str:
-    """The refusals counted since the last log line, most frequent first, with the peer if known; limited in number."""
+def _news(before: Counts, now: Counts, channel: Channel) -> str:
+    """The refusals counted on ``channel`` since the last log line, most frequent first, with the callers if known; limited in
+    number, and empty if there are none."""
     grown = [
         (count - before.by_place.get(at, {}).get(code, 0), at, code)
         for at, codes in now.by_place.items()
+        if channel_of(at) is channel
         for code, count in codes.items()
     ]
     kinds = sorted((new for new in grown if new[0] > 0), reverse=True)
     words = [f"{count} times {code} at {at}" for count, at, code in kinds[:_NAMED_MAX]]
     if len(kinds) > _NAMED_MAX:
         words.append(f"{sum(count for count, _, _ in kinds[_NAMED_MAX:])} of other kinds")
-    whom = [ids.short(node) for node, codes in now.by_peer.items() if codes != before.by_peer.get(node, {})]
-    return ", ".join(words) + (f" (to {', '.join(sorted(whom)[:_NAMED_MAX])})" if whom else "")
+    callers = [who for who, codes in now.by_peer.items() if codes != before.by_peer.get(who, {})]
+    whom = [caller_label(who) for who in callers if channel_of_caller(who) is channel]
+    return ", ".join(words) + (f" (to {', '.join(sorted(whom)[:_NAMED_MAX])})" if words and whom else "")

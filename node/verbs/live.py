@@ -53,7 +53,8 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds without a call after which it ends."""
     actions_left: int
     blocked: tuple[str, ...]
-    """What the network guard refused meanwhile, each ``METHOD /path``."""
+    """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
+    not that of the page."""
     observation: Observed
 
 
@@ -68,7 +69,8 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """Reason for the risk class."""
     blocked: tuple[str, ...]
-    """What the network guard refused meanwhile, each ``METHOD /path``."""
+    """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
+    not that of the page."""
     dialogs: tuple[str, ...]
     """Types of the dialogs that were dismissed."""
     extracted: str

@@ -50,7 +50,7 @@ class RefusalCounts(msgspec.Struct, frozen=True, kw_only=True):
     by_code: dict[str, int]
     by_place: dict[str, int]
     by_peer: dict[str, dict[str, int]]
-    """By node id, then by code."""
+    """By node id or ``agent:NAME``, then by code."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):

@@ -119,7 +119,8 @@ class RecordedSession(Session, frozen=True, kw_only=True):
     """The recorded session."""
 
     blocked: tuple[str, ...]
-    """What the network guard refused meanwhile, each ``METHOD /path``."""
+    """What the network guard refused meanwhile, each ``METHOD /path``, with the site before the path if it is
+    not that of the page."""
     extracted: dict[str, str]
     """Values that ``extract`` steps have read, by name."""
 

@@ -249,7 +249,8 @@ def verdict(done: int, total: int) -> Verdict:
 def unreached(matches: Sequence[StepMatch]) -> str:
     """The code of why no page was met at all, so that a replay says nothing about its recording; empty if one was."""
     code = matches[0].error if matches and not matches[0].performed else ""
-    return code if code in CODES and CODES[code].blame is Blame.ENVIRONMENT else ""
+    missed = code == "browser.refused" or (code in CODES and CODES[code].blame is Blame.ENVIRONMENT)
+    return code if missed else ""
 
 
 def replayable(steps: Sequence[Step]) -> list[Step]:

@@ -108,7 +108,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     error: str = ""
     """Error code, if not ok."""
     blocked: tuple[str, ...] = ()
-    """Requests the network guard refused: method and path."""
+    """Requests the network guard refused: ``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
 
 
 TextMatch = Literal["", "same", "numbers", "differs"]
@@ -152,6 +152,6 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     verdict: Verdict
     duration_ms: _Count
     blocked: tuple[str, ...] = ()
-    """Requests the replaying node's network guard refused."""
+    """Requests the replaying node's network guard refused, as in ``Step.blocked``."""
     origin: str = ""
     """Where it was replayed (``https://host:port``), if that was another origin than the recorded one."""

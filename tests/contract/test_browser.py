@@ -246,7 +246,7 @@ async def test_a_destructive_address_is_refused(page: Page, world: Backend) -> N
     outcome = await use(page, Click(target=ANY), "link", "Leave")
     assert outcome.blocked == ("GET /account/close",)
     assert outcome.observation.title == "Every control"
-    assert await refused(page, Goto(url=world.origin + "/account/close?confirm=1")) == "browser.navigation"
+    assert await refused(page, Goto(url=world.origin + "/account/close?confirm=1")) == "browser.refused"
     assert world.reached == ["GET /form.html"]
 
 
@@ -268,7 +268,7 @@ async def test_a_read_only_page_has_no_sockets(page: Page, world: Backend) -> No
 
 async def test_other_origins_are_refused_if_origins_are_given(world: Backend) -> None:
     page = await (await world.browser.open(Profile(), GuardPolicy(origins=("https://elsewhere.example",)))).page()
-    assert await refused(page, Goto(url=world.origin + "/form.html")) == "browser.navigation"
+    assert await refused(page, Goto(url=world.origin + "/form.html")) == "browser.refused"
     await page.close()
 
 

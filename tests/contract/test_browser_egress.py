@@ -131,7 +131,7 @@ async def met(browser: Browser, policy: GuardPolicy, url: str) -> str:
     try:
         return (await page.perform(Goto(url=url))).observation.title
     except MeshError as error:
-        return str(error.detail.get("reason", error.code))
+        return str(error.detail.get("rule", error.detail.get("reason", error.code)))
     finally:
         await page.close()
 
@@ -150,7 +150,38 @@ async def test_a_page_reaches_this_machine_only_where_an_origin_names_it(browser
     await page.close()
     await other.stop()
     assert other.reached == []
-    assert await met(browser, GuardPolicy(private=()), site.origin + "/popup.html") == "guard"
+    assert await met(browser, GuardPolicy(private=()), site.origin + "/popup.html") == "private address"
+
+
+async def test_what_is_refused_of_another_site_is_told_with_the_site_and_the_rule(
+    browser: Browser, site: PageServer
+) -> None:
+    metadata = "http://169.254.169.254"
+    asks = f"fetch('{metadata}/x?key=1').catch(() => 0); fetch('/x', {{method: 'POST'}}).catch(() => 0)"
+    html = f'<button onclick="{asks}">Go</button>'
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    ref = (await shown(page, site, html)).elements[0].ref
+    outcome = await page.perform(Click(target=Locator()), ref=ref)
+    assert dict(zip(outcome.blocked, outcome.blocked_by, strict=True)) == {
+        f"GET {metadata}/x": "address of no site",
+        "POST /x": "method",
+    }
+    assert await met(browser, GuardPolicy(), f"{metadata}/x") == "address of no site"
+    assert await met(browser, GuardPolicy(origins=(site.origin,)), "http://elsewhere.example/x") == "origin"
+    await page.close()
+
+
+async def test_an_address_that_does_not_answer_is_not_called_refused_for_what_was_refused_before(
+    browser: Browser, site: PageServer
+) -> None:
+    page = await (await browser.open(Profile(), GuardPolicy())).page()
+    codes = []
+    for url in ("http://169.254.169.254/x", "http://127.0.0.1:9/"):
+        with pytest.raises(MeshError) as caught:
+            await page.perform(Goto(url=url))
+        codes.append((caught.value.code, caught.value.detail.get("origin")))
+    assert codes == [("browser.refused", "http://169.254.169.254"), ("browser.navigation", None)]
+    await page.close()
 
 
 async def test_a_name_that_leads_to_this_machine_is_refused_unless_an_origin_names_it(
@@ -162,7 +193,8 @@ async def test_a_name_that_leads_to_this_machine_is_refused_unless_an_origin_nam
     if browser is launched:  # an attached one resolves names itself
         assert await met(browser, GuardPolicy(private=(origin,)), origin + "/popup.html") == "Beside"
     site.reached.clear()
-    assert await met(browser, GuardPolicy(private=()), origin + "/popup.html") == "guard", "opened for another or not"
+    opened = await met(browser, GuardPolicy(private=()), origin + "/popup.html")
+    assert opened == "private address", "opened for another or not"
     assert site.reached == []
 
 

@@ -72,11 +72,24 @@ def test_an_agent_records_at_its_origin_and_nowhere_else_and_its_token_is_nowher
         actions.write_text(f"title: Look\nstart: {url}/\nsteps:\n  - scroll: down\n")
         status, recorded = asks(inside, "session", "record", str(actions), home=node.home)
         assert (status, recorded["verdict"]) == (0, "pass")
-        _, refused = asks(outside, "session", "record", str(actions), home=node.home)
-        assert refused.get("error", {}).get("code") == "browser.navigation"
+        status, refused = asks(outside, "session", "record", str(actions), home=node.home)
+        error = refused.get("error", {})
+        assert (status, error["code"], error["retryable"], error["detail"]["origin"]) == (
+            2,
+            "browser.refused",
+            False,
+            url,
+        )
+        (ended,) = (row for row in node.run("audit", "--who", "agent:outside")["rows"] if row["outcome"] == "failed")
+        assert (ended["code"], ended["note"]) == ("browser.refused", {"origin": url})
+        assert node.run("node", "status")["refusals"]["by_peer"] == {"agent:outside": {"browser.refused": 1}}
+        (told,) = node.run("events", "--kind", "agent.refused")["changes"]
+        assert (told["ids"], told["who"]) == (["outside"], "agent:outside")
         for option in (["--approve-class", "5"], ["--allow", f"POST {url}/"]):
             _, refused = asks(inside, "session", "record", str(actions), *option, home=node.home)
             assert refused["error"]["code"] == "caller.refused"
+        rows = [row for row in node.run("audit", "--who", "agent:inside")["rows"] if row["outcome"] == "refused"]
+        assert [row["note"]["needs"] for row in rows] == ["the owner, to set approve_class"]
         whos = {row["who"] for row in node.run("audit", "--what", "session.record")["rows"]}
         assert whos == {"agent:inside", "agent:outside"}
         secrets = {file.name: file.read_bytes().strip() for file in (inside, outside)}
@@ -95,7 +108,7 @@ def test_an_agent_that_may_go_anywhere_does_not_reach_this_machine_and_the_owner
             actions.write_text(f"title: Look\nstart: {start}/\nsteps:\n  - scroll: down\n")
             _, refused = asks(anywhere, "session", "record", str(actions), home=node.home)
             error = refused.get("error", {})
-            assert (error.get("code"), error.get("detail", {}).get("reason")) == ("browser.navigation", "guard")
+            assert (error.get("code"), error.get("detail", {}).get("rule")) == ("browser.refused", "private address")
         assert node.run("session", "record", str(actions))["verdict"] == "pass"
 
 

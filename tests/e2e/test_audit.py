@@ -112,7 +112,9 @@ def test_prometheus_is_answered_on_loopback_when_the_configuration_says_so(tmp_p
         assert "trailmesh_serving 1.0" in text
         counted = bruno.run("node", "status")["refusals"]
         assert counted["by_code"].keys() == {"peer.unknown"}
-        said = re.findall(r'^trailmesh_refusals_total\{at="\w+",code="peer.unknown"\} ([0-9.]+)$', text, re.MULTILINE)
+        said = re.findall(
+            r'^trailmesh_refusals_total\{at="\w+",channel="peer",code="peer.unknown"\} ([0-9.]+)$', text, re.MULTILINE
+        )
         assert sum(map(float, said)) == counted["total"] > 0
         assert text.splitlines()[0] == cli("node", "metrics", home=bruno.home)[1].splitlines()[0]
     finally:

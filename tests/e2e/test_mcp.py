@@ -159,7 +159,7 @@ async def test_a_client_with_a_token_is_an_agent_and_goes_to_its_origins_only(tm
             (recorded,) = (await call(session, "browser_close"))["recorded"]
         assert node.run("session", "show", recorded["id"])["session"]["caller"] == "agent:in"
         async with client(node, token=tokens["out"]) as session:
-            assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("browser.navigation: ")
+            assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("browser.refused: ")
         async with client(node, "--approve-class", "7", token=tokens["in"]) as session:
             assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("caller.refused: ")
         async with client(node, token=tokens["no"]) as session:

@@ -29,7 +29,7 @@ _OWN_WORK = frozenset(
 """These do more than to ask a node one thing."""
 _RUN = re.compile(r"([ ━─])\1{9,}")
 """What pads a table."""
-_STEP = {"step": 1, "of": 3, "blocked": []}
+_STEP = {"step": 1, "of": 3, "blocked": [], "helps": ""}
 _SEARCH_EVENTS: tuple[dict[str, Any], ...] = (
     {"search": "sea-1", "participants": ["A", "B"]},
     {"search": "sea-1", "participants": ["A"]},
@@ -48,7 +48,12 @@ _STEP_EVENTS: tuple[dict[str, Any], ...] = (
     {"note": "2 steps are left out"},
     _STEP | {"did": "click link “Mugs”", "ok": True},
     _STEP
-    | {"did": "click button “Send”", "ok": False, "blocked": ["WS /socket", "POST /a", "POST /b", "POST /c", "PUT /d"]},
+    | {
+        "did": "click button “Send”",
+        "ok": False,
+        "blocked": ["WS /socket", "POST /a", "POST /b", "POST /c", "PUT /d"],
+        "helps": "allow it with --allow 'POST URL'",
+    },
     _STEP | {"did": "open", "ok": False, "blocked": ["WS /socket", "WS /b", "WS /c"]},
     _STEP | {"matched": True, "error": "", "text": "same"},
     _STEP | {"matched": True, "error": "", "text": "numbers"},

@@ -24,6 +24,7 @@ from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy, judge_request
+from protocol.risk.refused import SOCKET, Refused, navigation_refused, refused, request_line
 
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton"})
 _TOGGLES = frozenset({"checkbox", "radio", "switch"})
@@ -241,7 +242,7 @@ class MemoryPage:
         self._active = -1
         self._order: dict[str, int] = {}
         self._secrets = NO_SECRETS
-        self._blocked: list[str] = []
+        self._refused: list[Refused] = []
         self._dialogs: list[str] = []
         self._gone = False
 
@@ -357,9 +358,12 @@ class MemoryPage:
         self._secrets = secrets or self._secrets
         extracted = self._do(action, ref)
         mask = self._mask()
-        blocked, self._blocked = tuple(map(mask, self._blocked)), []
+        requests, self._refused = self._refused, []
+        blocked = tuple(mask(request_line(each, self._url)) for each in requests)
+        rules = tuple(each.rule for each in requests)
         dialogs, self._dialogs = tuple(self._dialogs), []
-        return Outcome(observation=await self.observe(), extracted=mask(extracted), blocked=blocked, dialogs=dialogs)
+        seen, read = await self.observe(), mask(extracted)
+        return Outcome(observation=seen, extracted=read, blocked=blocked, blocked_by=rules, dialogs=dialogs)
 
     def _do(self, action: Action, ref: str | None) -> str:
         if isinstance(action, Press):
@@ -449,14 +453,14 @@ class MemoryPage:
     def _goto(self, url: str) -> None:
         require_web(url)
         if not self._show("GET", url):
-            raise MeshError("browser.navigation", "the network guard refused the address", reason="guard")
+            raise navigation_refused(self._refused[-1])
 
     def _back(self) -> None:
         if not self._before:
             raise MeshError("action.not_possible", "there is no page before this one")
         *rest, url = self._before
         if not self._show("GET", url):
-            raise MeshError("browser.navigation", "the network guard refused the address", reason="guard")
+            raise navigation_refused(self._refused[-1])
         self._before = rest
 
     def _show(self, method: str, url: str) -> bool:
@@ -485,12 +489,11 @@ class MemoryPage:
     def _sent(self, method: str, url: str, kind: str, navigation: bool) -> bool:
         """Whether a request got through; it is in the site's log or among the refused ones afterwards."""
         parts = urlsplit(url)
-        refused = self._policy.read_only if method == "WS" else None
-        refused = refused or bool(
-            judge_request("GET" if method == "WS" else method, url, kind, navigation, None, self._policy)
-        )
-        if refused:
-            self._blocked.append(f"{method} {parts.path or '/'}")
+        rule = judge_request("GET" if method == "WS" else method, url, kind, navigation, None, self._policy)
+        if method == "WS" and self._policy.read_only:
+            rule = rule or SOCKET
+        if rule:
+            self._refused.append(refused(method, url, rule))
             return False
         self._site.reached.append(f"{method} {parts.path or '/'}" + (f"?{parts.query}" if parts.query else ""))
         return True

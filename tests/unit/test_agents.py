@@ -381,7 +381,7 @@ async def test_the_feed_tells_that_an_agent_was_added_refused_and_removed(place:
 
 
 async def test_an_agent_that_is_refused_on_and_on_does_not_crowd_the_feed(place: Place) -> None:
-    """Guard: node/api/agents.py, Agents.refused."""
+    """Guard: node/api/agents.py, Agents._tell_refused."""
     made = await place.add(calls=1)
     await place.call(made.token)
 

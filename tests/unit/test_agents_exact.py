@@ -352,8 +352,8 @@ async def test_a_refusal_is_news_again_after_its_time_or_if_the_clock_was_set_ba
 ) -> None:
     for move in (0, passed_ms):
         place.clock._now_ms += move
-        await place.agents.refused("agent:helper", MeshError("agent.budget"))
-    await place.agents.refused("agent:other", MeshError("agent.expired"))
+        await place.agents._tell_refused("agent:helper", MeshError("agent.budget"))
+    await place.agents._tell_refused("agent:other", MeshError("agent.expired"))
     spent = (Kind.AGENT_SPENT, ("helper",), "agent:helper")
     assert await told(place) == [spent] * count + [(Kind.AGENT_EXPIRED, ("other",), "agent:other")]
 
@@ -362,7 +362,7 @@ async def test_a_refusal_is_news_again_after_its_time_or_if_the_clock_was_set_ba
     ("who", "code"), [("schedule:helper", "agent.budget"), ("", "agent.budget"), ("agent:helper", "agent.busy")]
 )
 async def test_other_callers_and_other_refusals_are_no_news(place: Place, who: str, code: str) -> None:
-    await place.agents.refused(who, MeshError(code))
+    await place.agents._tell_refused(who, MeshError(code))
     assert await told(place) == []
 
 

@@ -251,6 +251,9 @@ class Counted:
         finally:
             self.counting -= 1
 
+    async def refused(self, error: MeshError) -> None:
+        self.refuses = error.code
+
 
 async def test_who_has_no_time_left_takes_no_place_and_starts_no_browser() -> None:
     started, counted = Started(), Counted()

@@ -53,7 +53,7 @@ async def narrow(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Narrow]:
     destinations = Destinations()
     tunnel = Tunnel(destinations)
     made.ports = (await tunnel.start(), site.sockets[0].getsockname()[1])
-    assert await destinations.admits(f"http://127.0.0.1:{made.ports[1]}/", GuardPolicy())
+    assert await destinations.refuse(f"http://127.0.0.1:{made.ports[1]}/", GuardPolicy()) is None
     yield made
     await tunnel.close()
     site.close()

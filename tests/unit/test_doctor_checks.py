@@ -25,6 +25,7 @@ from node.verbs.node import Check
 from protocol import ids, limits
 from protocol.errors import MeshError, PeerError
 from protocol.recording.session import BrowserInfo
+from protocol.refusals import caller_label
 from tests.schedules import HOUR_MS, SCHEDULE, Bench
 from tests.session_samples import sample_session, sample_steps
 from tests.twins.browser import MemoryBrowser, MemorySite
@@ -380,9 +381,9 @@ def test_the_disk_of_peers_is_told_of_those_that_take_most() -> None:
     assert (len(told(most)), "others" in told(most)) == (most, False)
     assert (len(told(most + 1)), told(most + 1)["others"]) == (most + 1, 1_000)
     assert told(most + 2)["others"] == 1_000 + 1_001
-    assert metrics.short("others") == "others"
-    assert metrics.short("agent:helper") == "agent:helper"
-    assert metrics.short(NODE) == ids.short(NODE)
+    assert caller_label("others") == "others"
+    assert caller_label("agent:helper") == "agent:helper"
+    assert caller_label(NODE) == ids.short(NODE)
 
 
 def test_the_peers_that_are_frozen_are_counted() -> None:

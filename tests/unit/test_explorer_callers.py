@@ -121,7 +121,8 @@ async def test_every_page_of_a_search_keeps_to_the_origins_of_its_agent() -> Non
         anna.browsers.page = watched  # type: ignore[method-assign]
         with called_by(agent("https://elsewhere.test")), pytest.raises(MeshError) as refused:
             await anna.run(FOUND)
-        assert refused.value.code in ("search.start_failed", "browser.navigation")
+        assert refused.value.code == "browser.refused"
+        assert refused.value.detail == {"origin": ORIGIN, "rule": "origin"}
         with called_by(agent(ORIGIN)):
             assert (await anna.run(FOUND)).status == "done"
         assert {guard.origins for guard in guards[1:]} == {(ORIGIN,)}

@@ -9,9 +9,11 @@ import pytest
 
 from adapters.ports import LiveRecord
 from node.api.agents import Agents
+from node.config import PolicyConfig
 from node.verbs.agent import AddParams, NameParams
 from node.verbs.live import Opened
 from protocol.errors import MeshError
+from protocol.feed import Kind
 from protocol.page.action import Goto
 from protocol.recording.session import Verdict
 from protocol.refusals import Refusals
@@ -134,6 +136,21 @@ async def test_an_agent_whose_time_is_used_up_while_it_waits_opens_nothing_and_k
     assert (await opening).code == "agent.budget"
     assert (bench.browsers.contexts, bench.live._open, bench.agents._uses) == (0, {}, set())
     await bench.open()
+
+
+async def test_an_address_that_an_agent_is_refused_is_counted_under_its_name_and_told_once(bench: Rented) -> None:
+    """Guard: node/api/agents.py, Agents.refused."""
+    token = await bench.add(origins=("http://other.test",))
+    for _ in range(3):
+        assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "browser.refused"
+    assert bench.agents._refusals.by_peer["agent:helper", "browser.refused"] == 3
+    told = [change for change in (await bench.store.feed(after=0)).changes if change.kind == Kind.AGENT_REFUSED]
+    assert [(change.ids, change.who) for change in told] == [(("helper",), "agent:helper")]
+    barred = Bench(policy=PolicyConfig(origins=("http://other.test",)))
+    await barred.witness.load()
+    barred.browsers.metering = bench.agents
+    assert (await barred.refused("open", url=f"{ORIGIN}/")).code == "browser.refused"
+    assert sum(bench.agents._refusals.codes.values()) == 3, "the owner is not counted"
 
 
 async def test_what_cannot_be_opened_costs_nothing_more(bench: Rented) -> None:

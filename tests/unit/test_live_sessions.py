@@ -399,13 +399,13 @@ async def test_an_agent_visits_its_origins_only() -> None:
     elsewhere = msgspec.structs.replace(ANNA, origins=("http://other.test",))
     anywhere = Bench()
     await anywhere.witness.load()
-    assert (await anywhere.refused("open", by=elsewhere, url=f"{ORIGIN}/")).code == "browser.navigation"
+    assert (await anywhere.refused("open", by=elsewhere, url=f"{ORIGIN}/")).code == "browser.refused"
     assert anywhere.site.reached == []
     bench = Bench(policy=PolicyConfig(origins=("https://*.shop.test", ORIGIN)))
     await bench.witness.load()
     assert (await bench.refused("open", by=elsewhere, url=f"{ORIGIN}/")).code == "caller.refused"
     there = msgspec.structs.replace(ANNA, origins=("https://pay.shop.test",))
-    assert (await bench.refused("open", by=there, url=f"{ORIGIN}/")).code == "browser.navigation"
+    assert (await bench.refused("open", by=there, url=f"{ORIGIN}/")).code == "browser.refused"
     assert bench.site.reached == []
     here = msgspec.structs.replace(ANNA, origins=(ORIGIN,))
     assert (await bench.open(by=here)).observation.title == "Shop"

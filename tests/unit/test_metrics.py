@@ -23,6 +23,7 @@ from node.process.setup import init_home
 from node.process.wiring import open_node
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.refusals import CONTROL, caller_label
 from tests.mesh_memory import until
 
 BODY = b"up 1\n"
@@ -50,9 +51,19 @@ async def test_metrics_say_what_was_refused_and_how_the_node_is(node: Node) -> N
     stranger = ids.node_id(bytes(32))
     rooms.refusals.count("quota", node=stranger)
     rooms.refusals.count("tls_version")
+    rooms.refusals.count(CONTROL, node="agent:shopper", code="caller.refused")
+    rooms.refusals.count(CONTROL, node="agent:shorty", code="caller.refused")
     await rooms.witness.trail.write("node.join")
     found = read(await metrics.exposition(rooms))
-    assert ({"at": "tls_version", "code": "peer.protocol"}, 1.0) in found["trailmesh_refusals_total"]
+    assert found["trailmesh_refusals_total"] == [
+        ({"channel": "peer", "at": "quota", "code": "peer.limit"}, 1.0),
+        ({"channel": "peer", "at": "tls_version", "code": "peer.protocol"}, 1.0),
+        ({"channel": "control", "at": "control", "code": "caller.refused"}, 2.0),
+    ]
+    assert found["trailmesh_agent_refusals_total"] == [
+        ({"agent": "shopper", "code": "caller.refused"}, 1.0),
+        ({"agent": "shorty", "code": "caller.refused"}, 1.0),
+    ]
     assert found["trailmesh_peer_refusals_total"] == [({"peer": ids.short(stranger), "code": "peer.limit"}, 1.0)]
     assert found["trailmesh_audit_rows_total"] == [({}, 1.0)]
     assert found["trailmesh_log_size"] == [({}, 1.0)]
@@ -65,7 +76,10 @@ async def test_the_verb_and_the_status_say_the_same(node: Node) -> None:
     said = plain(await node.dispatch("node.metrics", b"{}", lambda event: None))
     assert read(said["text"].encode()).keys() >= {"trailmesh_refusals_total", "trailmesh_peers"}
     values = {s["name"]: (s["labels"], s["value"]) for metric in said["metrics"] for s in metric["samples"]}
-    assert values["trailmesh_refusals_total"] == ({"at": "status", "code": "peer.scope"}, 1.0)
+    assert values["trailmesh_refusals_total"] == (
+        {"channel": "peer", "at": "status", "code": "peer.scope"},
+        1.0,
+    )
     assert values.keys() == read(said["text"].encode()).keys()
     status = plain(await node.dispatch("node.status", b"{}", lambda event: None))
     assert status["refusals"] == {
@@ -185,7 +199,7 @@ async def test_a_blocked_loop_is_seen() -> None:
 
 
 def test_agents_whose_names_begin_alike_have_labels_of_their_own() -> None:
-    assert [metrics.short(who) for who in ("agent:helper", "agent:help", "others", "LDMILJ2-V3DO7VO")] == [
+    assert [caller_label(who) for who in ("agent:helper", "agent:help", "others", "LDMILJ2-V3DO7VO")] == [
         "agent:helper",
         "agent:help",
         "others",

@@ -52,7 +52,7 @@ async def test_a_call_is_checked_in_order_and_each_refusal_counted(node: Node) -
     assert (error.code, error.message, error.detail) == (
         "caller.refused",
         "only the owner may set approve_class of session.record",
-        {"caller": "agent:helper"},
+        {"caller": "agent:helper", "field": "approve_class"},
     )
     for body in (b"[" * 100_000, b'{"limit": "' + b"x" * 400 + b'"}', b'{"' + b"k" * 400 + b'": 1}'):
         error = await refused(node, "session.list", body)

@@ -16,6 +16,7 @@ from adapters.audit_records import AuditQuery
 from adapters.ports import Store
 from node.api import routes
 from node.api.node import Node
+from node.api.refusal_rows import RefusalRows
 from node.live.acting import Gate
 from node.process.setup import init_home
 from node.process.wiring import open_node
@@ -48,6 +49,7 @@ from protocol.recording.session import Profile
 from protocol.risk.classes import Risk
 from protocol.routes import ROUTES
 from tests.mesh_memory import NEVER, ORIGIN, MemoryNode, memory_mesh
+from tests.twins.clock import ManualClock
 
 SECRET = "canary-9f81"
 GIVEN = {"password": {"value": SECRET, "origins": ["https://x.test"]}}
@@ -240,13 +242,15 @@ def test_what_others_than_the_owner_may_call_has_a_scope_and_names_real_paramete
 async def test_nobody_but_the_owner_calls_what_is_the_owners(tmp_path: Path) -> None:
     """Guard: node/api/node.py, Node._asked."""
     async with opened(tmp_path / "home") as node:
-        before = (await node.rooms.store.audit_head()).number
         for kind in set(CallerKind) - {CallerKind.OWNER}:
+            before = (await node.rooms.store.audit_head()).number
             caller = Caller(kind=kind, name="somebody", scopes=frozenset(SCOPES))
-            for name, (verb, _) in node.verbs.items():
-                if kind not in verb.callers:
-                    assert await dispatch(node, name, _CALLS.get(name, {}), caller) == "caller.refused", (kind, name)
-        assert (await node.rooms.store.audit_head()).number == before, "who is refused cannot fill the trail"
+            closed = [name for name, (verb, _) in node.verbs.items() if kind not in verb.callers]
+            for name in closed * 3:
+                assert await dispatch(node, name, _CALLS.get(name, {}), caller) == "caller.refused", (kind, name)
+            added = (await node.rooms.store.audit_head()).number - before
+            most = len(closed) if kind is CallerKind.AGENT else 0
+            assert added == most, "who is refused on and on cannot fill the trail"
         assert node.rooms.refusals.codes["caller.refused"] > 0
         for needed in ("node.rotate", "node.grant", "node.invite", "node.distrust", "session.remove", "audit.export"):
             assert node.verbs[needed][0].callers == {CallerKind.OWNER}
@@ -279,6 +283,87 @@ async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from
             assert await dispatch(node, name, params, caller) == "caller.refused", (name, field)
             assert await dispatch(node, name, params) not in ("", "caller.refused"), (name, field)
         assert {"allow", "approve_class"} <= node.verbs["session.record"][0].owner_fields
+
+
+async def test_what_an_agent_is_refused_is_on_the_trail_with_the_reason_and_no_parameter(tmp_path: Path) -> None:
+    """Guard: node/api/node.py, Node.dispatch."""
+    async with opened(tmp_path / "home") as node:
+        for verb in ("node.distrust", "audit.list", "session.export", "session.replay", "session.record"):
+            await dispatch(node, verb, _CALLS.get(verb, {}), agent("record"))
+        for what, code, needs in [
+            ("node.distrust", "caller.refused", "the owner"),
+            ("audit.list", "caller.refused", "the owner"),
+            ("session.export", "caller.refused", "the owner"),
+            ("session.replay", "caller.refused", "the scope replay"),
+            ("session.record", "caller.refused", "the owner, to set approve_class"),
+        ]:
+            (row,) = await rows(node.rooms.store, what)
+            assert (row.who, row.outcome, row.code) == ("agent:helper", Outcome.REFUSED, code), what
+            assert (row.note, row.subject, row.risk) == ({"needs": needs}, "", 0), what
+        assert SECRET not in str(await rows(node.rooms.store))
+
+
+async def test_the_next_row_says_how_often_an_agent_was_refused_since_the_last(tmp_path: Path) -> None:
+    """Guard: node/api/refusal_rows.py, RefusalRows.write."""
+    async with opened(tmp_path / "home") as node:
+        clock = ManualClock()
+        node._refusal_rows = RefusalRows(node.rooms.witness, clock)
+
+        async def written(times: int, caller: Caller) -> list[dict[str, str]]:
+            for _ in range(times):
+                assert await dispatch(node, "node.rotate", {}, caller) == "caller.refused"
+            return [row.note for row in await rows(node.rooms.store, "node.rotate")]
+
+        first, more = {"needs": "the owner"}, {"needs": "the owner", "more before": "4"}
+        assert await written(5, agent("read")) == [first]
+        clock.advance(limits.AUDIT_REFUSAL_EVERY_S * 1_000 - 1)
+        assert await written(0, agent("read")) == [first]
+        clock.advance(1)
+        assert await written(2, agent("read")) == [first, more]
+        clock.advance(limits.AUDIT_REFUSAL_EVERY_S * 1_000)
+        assert (await written(1, agent("read")))[2] == {"needs": "the owner", "more before": "1"}
+        again = Caller(kind=CallerKind.AGENT, name="helper", since_ms=5)
+        assert (await written(2, again))[3:] == [first], "another agent of the same name"
+
+
+async def test_what_a_verb_without_rows_refuses_an_agent_itself_is_on_the_trail_too(tmp_path: Path) -> None:
+    async with opened(tmp_path / "home") as node:
+        verb, _ = node.verbs["session.list"]
+
+        async def refuses(params: Any, tell: Any) -> Any:
+            raise MeshError("caller.refused", "not its own")
+
+        node.verbs["session.list"] = (verb, refuses)
+        assert await dispatch(node, "session.list", {}, agent("read")) == "caller.refused"
+        assert await dispatch(node, "session.list", {}) == "caller.refused"
+        (row,) = await rows(node.rooms.store, "session.list")
+        assert (row.who, row.outcome, row.note) == ("agent:helper", Outcome.REFUSED, {})
+
+
+async def test_a_trail_that_cannot_be_written_leaves_a_refusal_a_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path / "home") as node:
+
+        async def full(*given: Any, **more: Any) -> Any:
+            raise MeshError("store.unwritable", "no space")
+
+        monkeypatch.setattr(node.rooms.witness.trail, "write", full)
+        assert await dispatch(node, "node.rotate", {}, agent("read")) == "caller.refused"
+
+
+async def test_the_row_of_a_refused_address_names_its_site_and_no_other_error_does(tmp_path: Path) -> None:
+    """Guard: node/signing/trail.py, Doing.__aexit__."""
+    async with opened(tmp_path / "home") as node:
+        for code in ("browser.refused", "browser.navigation"):
+            with pytest.raises(MeshError):
+                async with node.rooms.witness.trail.doing(code, who="agent:helper"):
+                    raise MeshError(code, "no", origin="http://169.254.169.254", rule="address of no site")
+        ends = [(await rows(node.rooms.store, code))[1] for code in ("browser.refused", "browser.navigation")]
+        assert [(row.code, row.note) for row in ends] == [
+            ("browser.refused", {"origin": "http://169.254.169.254"}),
+            ("browser.navigation", {}),
+        ]
 
 
 async def test_the_rows_of_an_agent_say_its_name_and_approve_nothing(tmp_path: Path) -> None:

@@ -320,6 +320,11 @@ async def told(bench: Bench) -> list[tuple[Kind, tuple[str, ...]]]:
     return [(change.kind, change.ids) for change in (await bench.store.feed(after=0, limit=1_000)).changes]
 
 
+async def tellers(bench: Bench) -> list[str]:
+    """Who did what the feed tells."""
+    return [change.who for change in (await bench.store.feed(after=0, limit=1_000)).changes]
+
+
 async def test_the_feed_tells_of_a_schedule_and_of_the_beginning_and_end_of_each_run(bench: Bench) -> None:
     await bench.add()
     bench.room.start()
@@ -346,6 +351,8 @@ async def test_the_feed_tells_of_a_schedule_and_of_the_beginning_and_end_of_each
         (Kind.SCHEDULE_RESUMED, (SCHEDULE,)),
         (Kind.SCHEDULE_REMOVED, (SCHEDULE,)),
     ]
+    runs = [f"schedule:{SCHEDULE}"] * 7
+    assert await tellers(bench) == ["owner", *runs, "owner", "owner", "owner"], "a run is the deed of its schedule"
 
 
 @pytest.mark.parametrize(
@@ -359,6 +366,7 @@ async def test_many_due_times_that_passed_are_told_once(bench: Bench, misfire: M
     await bench.clock.run(60_000)
     assert len(await bench.runs()) == 50
     assert [kind for kind, _ in await told(bench)] == [Kind.SCHEDULE_ADDED, *expected]
+    assert await tellers(bench) == ["owner", *[f"schedule:{SCHEDULE}"] * len(expected)]
 
 
 async def test_the_feed_tells_of_what_a_crash_interrupted(bench: Bench) -> None:

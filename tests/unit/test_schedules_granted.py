@@ -34,7 +34,7 @@ async def search(node: Any, origins: tuple[str, ...]) -> str:
 async def test_the_origins_of_a_schedule_bound_what_its_searches_open() -> None:
     """Guard: node/schedules/searching.py, caller_of."""
     async with memory_mesh("anna") as (anna,):
-        assert await search(anna, ("https://other.test",)) == "search.start_failed"
+        assert await search(anna, ("https://other.test",)) == "browser.refused"
         assert await anna.store.searches() == []
         assert await search(anna, (ORIGIN,)) == ""
 

@@ -10,13 +10,14 @@ from nacl.signing import SigningKey
 
 from node.config.settings import Config, PolicyConfig
 from node.live.browsers import Browsers
+from node.live.metering import Unmetered
 from node.sessions.sessions import Sessions
 from node.sessions.verbs import SessionVerbs
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.trust.peers import Peers
-from node.verbs.caller import OWNER, Caller, CallerKind, called_by
-from node.verbs.session import RecordedSession, Remains, Removed, SessionList, Shown, WasRemoved
+from node.verbs.caller import OWNER, Caller, CallerKind, called_by, current_caller
+from node.verbs.session import RecordedSession, Remains, Removed, Replayed, SessionList, Shown, WasRemoved
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.feed import Kind
@@ -137,9 +138,16 @@ def code_and_detail(error: MeshError) -> tuple[str, dict[str, Any]]:
 async def test_what_was_recorded_is_told_step_by_step_and_given_whole(bench: Bench) -> None:
     done = await bench.record()
     assert bench.told == [
-        {"step": 1, "of": 3, "did": f"open {ORIGIN}/", "ok": True, "blocked": []},
-        {"step": 2, "of": 3, "did": "click link “Mugs”", "ok": True, "blocked": []},
-        {"step": 3, "of": 3, "did": "extract “cheapest” from heading “Tin mug”", "ok": True, "blocked": []},
+        {"step": 1, "of": 3, "did": f"open {ORIGIN}/", "ok": True, "blocked": [], "helps": ""},
+        {"step": 2, "of": 3, "did": "click link “Mugs”", "ok": True, "blocked": [], "helps": ""},
+        {
+            "step": 3,
+            "of": 3,
+            "did": "extract “cheapest” from heading “Tin mug”",
+            "ok": True,
+            "blocked": [],
+            "helps": "",
+        },
     ]
     assert (done.title, done.start_url, done.verdict, done.steps) == ("The mugs", f"{ORIGIN}/", Verdict.PASS, 3)
     assert (done.node, done.caller, done.created_ms, done.duration_ms) == (bench.node, "owner", START_MS, 2 * PAGE_MS)
@@ -197,7 +205,7 @@ async def test_what_a_recording_says_of_itself_is_told_first(bench: Bench) -> No
     click = {"type": "click", "offsetX": 1, "selectors": ["aria/Mugs"]}
     steps = [{"type": "navigate", "url": f"{ORIGIN}/"}, click]
     await bench.record(msgspec.json.encode({"steps": steps}).decode())
-    assert [list(event) for event in bench.told][:2] == [["note"], ["step", "of", "did", "ok", "blocked"]]
+    assert [list(event) for event in bench.told][:2] == [["note"], ["step", "of", "did", "ok", "blocked", "helps"]]
 
 
 async def test_a_secret_that_is_not_given_is_named_before_a_browser_is_started(bench: Bench) -> None:
@@ -230,6 +238,41 @@ async def test_what_a_person_approves_for_one_recording_is_done(
         assert (done.verdict, done.blocked) == (Verdict.PASS, ())
         assert bench.site.reached == ["GET /", "POST /buy"]
         assert (await bench.record(BUY, approve_class=approved)).blocked == ("POST /buy",)
+
+
+async def test_a_refused_request_is_told_with_what_helps_and_allow_to_the_owner_alone(bench: Bench) -> None:
+    def told() -> list[tuple[list[str], str]]:
+        return [(event["blocked"], event["helps"]) for event in bench.told if event.get("blocked")]
+
+    await bench.record(BUY, approve_class=7)
+    assert told() == [(["POST /buy"], "allow it with --allow 'POST URL'")]
+    await bench.record(BUY, approve_class=7, by=Caller(kind=CallerKind.AGENT, name="a", origins=(ORIGIN,)))
+    assert told()[1:] == [(["POST /buy"], "")]
+
+
+class Noted(Unmetered):
+    """Notes who was refused an address."""
+
+    def __init__(self) -> None:
+        self.who: list[str] = []
+
+    async def refused(self, error: MeshError) -> None:
+        """Implements ``Metering.refused``."""
+        self.who.append(f"{current_caller()} {error.code}")
+
+
+async def test_an_address_that_is_refused_is_told_of_a_recording_and_of_a_replay(bench: Bench) -> None:
+    """Guard: node/live/browsers.py, _PatientPage.perform."""
+    bench.browsers.metering = noted = Noted()
+    here, elsewhere = (
+        Caller(kind=CallerKind.AGENT, name="a", origins=(origin,)) for origin in (ORIGIN, "http://other.test")
+    )
+    session = (await bench.record(by=here)).id
+    assert noted.who == []
+    assert (await bench.refused("record", actions=BROWSE, by=elsewhere)).code == "browser.refused"
+    replayed: Replayed = await bench.call("replay", session=session, by=elsewhere)
+    assert (replayed.report.steps[0].error, replayed.unreached) == ("browser.refused", "browser.refused")
+    assert noted.who == ["agent:a browser.refused"] * 2
 
 
 async def test_the_policy_says_which_classes_need_no_approval() -> None:

@@ -12,7 +12,7 @@ from node.trust.refusal_book import RefusalBook
 from node.trust.usage import Usage
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.refusals import Counts, Refusals
+from protocol.refusals import CONTROL, Counts, Refusals
 from protocol.wire import cbor
 from protocol.wire.envelope import UNIQUE_ID_BYTES, Header
 from tests.socket_nodes import SetClock
@@ -187,6 +187,21 @@ async def test_a_line_of_the_log_tells_what_is_new_the_most_frequent_first(
     await book.keep()
     whom = ", ".join(sorted(ids.short(node) for node in nodes)[:8])
     assert caplog.messages == [f"refused on the peer channel: 10 times peer.scope at status (to {whom})"]
+    caplog.clear()
+    refusals.count(CONTROL, node="agent:shorty", code="caller.refused")
+    refusals.count(CONTROL, node="agent:shopper", code="caller.refused")
+    await book.keep()
+    assert caplog.messages == [
+        "refused on the control channel: 2 times caller.refused at control (to agent:shopper, agent:shorty)"
+    ]
+    caplog.clear()
+    refusals.count(CONTROL, node="agent:shopper", code="caller.refused")
+    refusals.count("status", node=PEER, code="peer.scope")
+    await book.keep()
+    assert caplog.messages == [
+        "refused on the control channel: 1 times caller.refused at control (to agent:shopper)",
+        f"refused on the peer channel: 1 times peer.scope at status (to {ids.short(PEER)})",
+    ]
 
 
 # --- the mark of the clock -------------------------------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""Requests that the network guard refused: how they are recorded, what the error of a refused navigation says, and what helps.
+
+A rule is the answer of ``judge_request`` or ``judge_destination``, or one of the two below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from protocol.errors import MeshError
+
+SOCKET: Final = "socket"
+"""Rule: a read-only context opens no WebSocket."""
+WINDOW: Final = "window"
+"""Rule: a window beside the page sends nothing."""
+_ALLOWABLE: Final = ("method", "address:")
+"""Rules that come after the allow list, so that ``--allow`` goes before them."""
+_MEANINGS: Final = {
+    "origin": "it is not among the origins that may be visited",
+    "private address": "it lies on this machine or in a private network, and no origin names it",
+    "address of no site": "its address is link-local, of a cloud metadata service, or otherwise of no site",
+    "scheme": "only http and https are loaded",
+    "address": "its address cannot be read",
+    "method": "it is not sent by GET",
+}
+
+
+class Refused(NamedTuple):
+    """One refused request, made by ``refused``."""
+
+    method: str
+    site: str
+    path: str
+    rule: str
+
+
+def refused(method: str, url: str, rule: str) -> Refused:
+    """The request without its query, which may contain what the page knows."""
+    return Refused(method, site_of(url), _path(url), rule)
+
+
+def site_of(url: str) -> str:
+    """Scheme, host and port of any address, without user and password; what cannot be read is left out."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}" if port is None else f"{parts.scheme}://{host}:{port}"
+
+
+def request_line(request: Refused, page_url: str = "") -> str:
+    """The request as it is recorded: ``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``.
+
+    Without the host, a request for a metadata service would look like one for a missing picture of the site.
+    """
+    # A WebSocket has a scheme of its own, and the same origin.
+    same = bool(page_url) and _as_web(request.site) == site_of(page_url)
+    return f"{request.method} {'' if same else request.site}{request.path}"
+
+
+def navigation_refused(request: Refused) -> MeshError:
+    """The error of a page that the guard did not let the browser open. Its detail names the site, and no path."""
+    site = request.site or "an address that cannot be read"
+    told = f"the network guard refused {site}: {_meaning(request.rule)}"
+    return MeshError("browser.refused", told, origin=request.site, rule=request.rule)
+
+
+def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool) -> str:
+    """What a person can do about refused requests, in a few words; empty if there is nothing to say.
+
+    requests, rules: in the same order. owner: whether the owner of the node asks, who alone may allow a request.
+    The first that ``--allow`` can help decides; else the first that origin or destination decide, where it cannot.
+    """
+    pairs = list(zip(requests, rules, strict=True))
+    allowable = next((request for request, rule in pairs if rule.startswith(_ALLOWABLE) and rule != "address"), "")
+    if allowable and owner:
+        return f"allow it with --allow '{allowable.partition(' ')[0]} URL'"
+    if allowable:
+        return ""
+    decided = next((rule for _, rule in pairs if rule in ("origin", "private address", "address of no site")), "")
+    return f"{_MEANINGS[decided]}; --allow does not change that" if decided else ""
+
+
+def _meaning(rule: str) -> str:
+    return _MEANINGS.get(rule) or f"its {rule.replace(':', ' contains the word')}"
+
+
+def _as_web(site: str) -> str:
+    return f"http{site[2:]}" if site.startswith(("ws://", "wss://")) else site
+
+
+def _path(url: str) -> str:
+    try:
+        return urlsplit(url).path or "/"
+    except ValueError:  # an unreadable address is refused; the record still needs a path
+        return "/"
