@@ -85,7 +85,8 @@ def test_the_examples_use_every_action_and_every_key() -> None:
 
 def test_the_limits_on_the_page_are_those_of_the_code() -> None:
     def bound(record: type[msgspec.Struct], name: str) -> Any:
-        (found,) = (field.type for field in msgspec.inspect.type_info(record).fields if field.name == name)
+        known: Any = msgspec.inspect.type_info(record)
+        (found,) = (field.type for field in known.fields if field.name == name)
         return found
 
     pixels, wait_ms = bound(Scroll, "amount_px"), bound(Wait, "timeout_ms")

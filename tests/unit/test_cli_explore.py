@@ -163,6 +163,31 @@ def test_a_replay_ends_with_its_verdict_or_with_why_there_is_none(unreached: str
     assert _status_of_replay({"unreached": unreached, "lacking": "", "report": {"verdict": verdict}}) == status
 
 
+def test_a_replay_that_lacked_a_permission_says_what_to_add_and_not_how_to_go_on() -> None:
+    stopped = "step 5 not performed"
+    done = Answers(session_replay=[DIFFERENT | {"lacking": "step 2: add `--allow`", "stopped": stopped}]).run(
+        "session", "replay", "ses-A"
+    )
+    assert done.code == 2
+    assert done.out[1].startswith("the call lacked a permission") and done.out[1].endswith(": step 2: add `--allow`")
+    assert done.out[2] == stopped
+
+
+def test_long_extracted_values_are_cut() -> None:
+    recorded = {
+        "id": "ses-A",
+        "steps": 2,
+        "verdict": "pass",
+        "blocked": [],
+        "extracted": {"a": "x" * 200, "b": "y" * 201},
+    }
+    done = Answers(session_record=[recorded]).run("session", "record", __file__)
+    assert done.out[1:] == [
+        f"extracted “a”: {'x' * 200}",
+        f"extracted “b”: {'y' * 200}… (201 characters; --json prints all)",
+    ]
+
+
 def test_a_bundle_is_named_after_its_session_unless_said_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
