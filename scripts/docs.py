@@ -28,6 +28,16 @@ PROGRAM: Final = "trailmesh"
 _HELP_COLUMNS: Final = 100
 _NOTICE: Final = "<!-- Written by `make docs`; change {source} instead. -->\n"
 
+_EXIT_MEANS: Final = {
+    0: "done",
+    1: "the answer is no; of `session replay`: a step did not match the recording",
+    2: "what was given has to be changed; of `session replay` also: the first step that did not match lacked an approval, "
+    "an allowed request or the site of a secret",
+    3: "a fault on this machine, or the site could not be reached",
+    4: "a fault of a peer",
+    70: "a defect of trailmesh",
+    130: "interrupted",
+}
 _BLAME_MEANS: Final = {
     Blame.CALLER: "change what you gave",
     Blame.PEER: "another node broke the protocol, or may not do what it asked",
@@ -61,6 +71,10 @@ def errors_page() -> str:
         "Every failure has one code. A code never changes its meaning and is never reused. `--json` prints code,",
         "message, blame, retryable, remedy and detail; without it a person sees code, message and remedy. “exit” is the",
         "exit code of a command that ends with it.",
+        "",
+        "| exit | means |",
+        "|---|---|",
+        *(f"| {status} | {meaning} |" for status, meaning in _EXIT_MEANS.items()),
         "",
         "| blame | means |",
         "|---|---|",

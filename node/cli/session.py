@@ -15,6 +15,9 @@ from node.verbs import session as verbs
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
+_EXTRACTED_CHARS_SHOWN = 200
+_REPORT_ID_CHARS = 11  # "rep-" and enough to tell the replays of a session apart
+_EXIT_LACKING: Final = 2
 _TEXT_MARKS = {"numbers": "; text: only numbers differ", "differs": "; text differs"}
 _ASPECTS = {
     "address": "address",
@@ -50,17 +53,20 @@ def _step_line(event: Result) -> str:
     return ""
 
 
-def _matched(matched: int, steps: int, text: dict[str, int]) -> str:
-    """``5 of 5 steps matched; text: 4 same, 1 only numbers differ``."""
+def _matched(matched: int, steps: int, stopped_at: int, text: dict[str, int]) -> str:
+    """``5 of 9 steps matched, stopped at step 6; text: 4 same, 1 only numbers differ``."""
     from protocol.recording.replay import text_words
 
     words = text_words(text)
-    return f"{matched} of {steps} steps matched{'; ' if words else ''}{words}"
+    stopped = f", stopped at step {stopped_at}" if stopped_at else ""
+    return f"{matched} of {steps} steps matched{stopped}{'; ' if words else ''}{words}"
 
 
-def _report_matched(report: Result) -> str:
-    counted = Counter(step["text"] for step in report["steps"])
-    return _matched(report["matched"], len(report["steps"]), counted)
+def _report_matched(report: Result, steps: int) -> str:
+    """steps: number of steps that the replay was to perform, with those after the one at which it stopped."""
+    last = report["steps"][-1] if report["steps"] else {"performed": True}
+    texts = Counter(step["text"] for step in report["steps"])
+    return _matched(report["matched"], steps, 0 if last["performed"] else last["index"], texts)
 
 
 def _show_differences(result: Result) -> None:
@@ -90,6 +96,14 @@ def _name_of_file(params: Result, typed: Result) -> None:
 
 def _show_recorded(r: Result) -> None:
     click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', r['blocked'])}")
+    for name, value in r["extracted"].items():
+        click.echo(_extracted(name, value))
+
+
+def _extracted(name: str, value: str) -> str:
+    if len(value) <= _EXTRACTED_CHARS_SHOWN:
+        return f"extracted “{name}”: {value}"
+    return f"extracted “{name}”: {value[:_EXTRACTED_CHARS_SHOWN]}… ({len(value)} characters; --json prints all)"
 
 
 def _show_list(r: Result) -> None:
@@ -119,10 +133,11 @@ def _show_session(r: Result) -> None:
         click.echo(f"caller   {s['caller']}")
     _show_steps(r)
     for report in r["reports"]:
-        matched = f"{_report_matched(report)}{_elsewhere(report['origin'])}"
+        matched = f"{_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         refused = _refused("; ", report["blocked"])
         why = _unreached(r["unreached"].get(report["id"], ""))
-        click.echo(f"replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
+        when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
+        click.echo(f"{when}, replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
 
@@ -143,6 +158,8 @@ def _show_steps(r: Result) -> None:
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
+        if step["ok"] and step["action"]["type"] == "extract":
+            click.echo(f"step {step['index']}: {_extracted(step['action']['name'], step['extracted'])}")
 
 
 def _show_remains(remains: Result) -> None:
@@ -157,7 +174,7 @@ def _show_remains(remains: Result) -> None:
 
 def _show_verified(r: Result) -> None:
     matched = (
-        f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['text'])}{_elsewhere(r['origin'])}"
+        f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['stopped_at'], r['text'])}{_elsewhere(r['origin'])}"
         f"{_unreached(r['unreached'])}"
         if r["what"] == "replay-report"
         else f", {counted(r['steps'], 'step')}"
@@ -197,11 +214,13 @@ def _no_file(params: Result, typed: Result) -> None:
 def _show_replayed(r: Result) -> None:
     report = r["report"]
     click.echo(
-        f"{report['verdict']}: {_report_matched(report)}{_elsewhere(report['origin'])}"
+        f"{report['verdict']}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
+    if r["lacking"]:
+        click.echo(f"the call lacked a permission, so this says nothing about the site: {r['lacking']}")
     if r["stopped"]:
-        click.echo(f"{r['stopped']}; `--on-mismatch go` performs it")
+        click.echo(r["stopped"] if r["lacking"] else f"{r['stopped']}; `--on-mismatch go` performs it")
     _show_differences(r)
     if r["out"]:
         click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
@@ -210,6 +229,8 @@ def _show_replayed(r: Result) -> None:
 def _status_of_replay(r: Any) -> int:
     if r["unreached"]:
         return exit_code(r["unreached"])
+    if r["lacking"]:
+        return _EXIT_LACKING
     return 0 if r["report"]["verdict"] == "pass" else 1
 
 

@@ -14,8 +14,9 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Wait
-from protocol.page.redaction import redact_address, reveal_action, secrets_named
+from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.lacking import lacking
 from protocol.recording.replay import (
     Difference,
     Met,
@@ -77,6 +78,8 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Secrets that the recording names and the replay was not given, sorted. If there are any, ``differences`` is empty."""
     stopped: str
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
+    lacking: str
+    """What the call lacked at the first step that did not match (``protocol.recording.lacking``); empty if nothing."""
 
 
 class _ReplayGate(Gate, frozen=True, kw_only=True):
@@ -107,6 +110,10 @@ class _Run:
         self._driver = Driver(page, gate, plan.secrets)
         self._step_at_hand: Step | None = None
         self.stopped = ""
+        self.stop: MeshError | None = None
+        """Why the last step was not performed."""
+        self.refused_first: list[str] = []
+        """Requests that the guard refused up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
         self.blocked: list[str] = []
         self.screenshots: dict[int, bytes] = {}
@@ -118,6 +125,8 @@ class _Run:
         for step in steps:
             self._step_at_hand = step
             match = await self._step(step)
+            if all(earlier.matched for earlier in self.matches):
+                self.refused_first = list(self.blocked)
             self.matches.append(match)
             if self._plan.screenshots and not match.matched:
                 await self._picture(step.index)
@@ -137,10 +146,11 @@ class _Run:
             self._check_write(step.risk)
             outcome = await self._driver.act(action, expect=expect)
         except MeshError as error:
+            self.stop = error
             if error.code == "replay.diverged":
                 self.stopped = error.message
             elif self._explains:
-                self.differences += explain_stop(step, error, secrets)
+                self.differences += explain_stop(step, error, secrets, self._mapping)
             return not_performed(step, error.code, self._since(began_ms))
         met = await self._met(outcome)
         if step.snapshot and met.digest != step.snapshot and met.state == expect:
@@ -257,6 +267,7 @@ async def replay(
         differences=tuple(run.differences),
         secrets_missing=missing,
         stopped=run.stopped,
+        lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),
     )
 
 

@@ -33,7 +33,7 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Extract, describe
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
-from protocol.recording.replay import text_counts, unreached
+from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
 from protocol.risk.refused import what_helps
 from protocol.wire import cbor, envelope
@@ -143,7 +143,7 @@ class Sessions:
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
-            total = len(recorded.steps)
+            total = len(replayable(recorded.steps))
 
             def on_step(match: StepMatch) -> None:
                 seen = {"matched": match.matched, "text": match.text, "error": match.error}
@@ -175,6 +175,9 @@ class Sessions:
             out=out,
             unreached=unreached(done.report.steps),
             stopped=done.stopped,
+            replayable=total,
+            stopped_at=stopped_at(done.report.steps),
+            lacking=done.lacking,
         )
 
     @contextlib.contextmanager
@@ -259,6 +262,7 @@ class Sessions:
             signed_by=signed.issuer,
             manifest=manifest.hex(),
             standing="" if signed.issuer == self._witness.node else self._peers.standing(signed.issuer),
+            replayable=len(replayable(steps)),
             reports=tuple(reports),
             unreached={report.id: code for report in reports if (code := unreached(report.steps))},
             reports_refused=tuple(refused),
@@ -343,8 +347,9 @@ class Sessions:
             signer_name=self._peers.name_of(report.node),
             issued_s=claimed.header.issued_s,
             manifest=report.manifest.hex(),
-            steps=len(report.steps),
+            steps=len(replayable(recorded.steps)),
             matched=report.matched,
+            stopped_at=stopped_at(report.steps),
             text=text_counts(report.steps),
             verdict=report.verdict,
             origin=report.origin,

@@ -156,6 +156,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the signed manifest, hex."""
     standing: str = ""
     """Error code that says why its signer is no longer relied on; empty if it is relied on."""
+    replayable: int = 0
+    """Number of steps that a replay performs: those that succeeded in the recording."""
     reports: tuple[ReplayReport, ...] = ()
     unreached: dict[str, str] = msgspec.field(default_factory=dict)
     """For reports that reached no page: the error code as in ``Replayed.unreached``, by id of the report."""
@@ -205,8 +207,11 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     issued_s: int
     manifest: str
     steps: int
+    """Number of recorded steps; for a replay report, of those that a replay performs."""
     matched: int = 0
     """Only for replay reports."""
+    stopped_at: int = 0
+    """Number of the step that the replay could not or must not perform; 0 if there was none. Only for replay reports."""
     text: dict[str, int] = {}
     """Number of steps by text comparison: same, numbers, differs. Only for replay reports."""
     verdict: Verdict = Verdict.PASS
@@ -238,6 +243,13 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     """Error code that says why no page was reached, so the report says nothing about the recording; empty if a page was reached."""
     stopped: str = ""
     """The step that was not performed because it writes after a mismatch, with the reason; empty if there was none."""
+    replayable: int
+    """Number of steps that a replay performs: those that succeeded in the recording."""
+    stopped_at: int = 0
+    """Number of the step that the replay could not or must not perform; 0 if there was none."""
+    lacking: str = ""
+    """What the call lacked at the first step that did not match, and the option to add: an approval, an allowed request, or the
+    site of a secret. Empty if it lacked nothing; otherwise the report says nothing about the site."""
 
 
 # --- the verbs -------------------------------------------------------------------------------------------------------
@@ -249,7 +261,8 @@ RECORD: Final = Verb(
     gives=RecordedSession,
     help="""Perform the actions of a file in a browser and record them as a signed session.
 
-    ACTIONS is YAML, or JSON exported by the Chrome DevTools Recorder (docs/devtools-recorder.md). Requests other than GET are
+    ACTIONS is YAML (docs/action-files.md describes all actions), or JSON exported by the Chrome DevTools Recorder
+    (docs/devtools-recorder.md). Requests other than GET are
     refused unless --allow names them; refused requests are shown after their step, here and in `session show`.
 
     \b
@@ -347,8 +360,9 @@ REPLAY: Final = Verb(
     After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
     (docs/risk.md).
 
-    SESSION is an id; import a bundle first. Exit code 1 if a step did not match; page text does not count. Exit code 3 if the
-    site could not be reached: a report is signed in this case too, but it says nothing about the recording.
+    SESSION is an id; import a bundle first. Exit codes: 0 all steps matched; 1 a step did not match (page text does not count);
+    2 the first step that did not match lacked an approval, an allowed request or a secret for its site, and the output says what
+    to add; 3 the site could not be reached. A report is signed in all these cases. With 2 and 3 it says nothing about the site.
     """,
     callers=ALL_WHO_WORK,
     scope="replay",

@@ -194,11 +194,16 @@ def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, .
     )
 
 
-def explain_stop(step: Step, error: MeshError, secrets: Mapping[str, str]) -> tuple[Difference, ...]:
-    """What was to be done, and why it was not: redacted as the recording is."""
-    recorded, met = (
-        " ".join(redact_text(text, secrets).split()) for text in (describe(step.action), str(error.message))
-    )
+def explain_stop(
+    step: Step,
+    error: MeshError,
+    secrets: Mapping[str, str],
+    mapping: Rebase = Rebase(),  # noqa: B008 - frozen
+) -> tuple[Difference, ...]:
+    """What was to be done, and why it was not: redacted as the recording is. An address is given as it was tried."""
+    tried = rebased(step.action, mapping)
+    reason = f"{describe(tried)}: {error.message}" if isinstance(tried, Goto) else str(error.message)
+    recorded, met = (" ".join(redact_text(text, secrets).split()) for text in (describe(step.action), reason))
     cut = limits.DIFFERENCE_CHARS_MAX
     return (Difference(step=step.index, what="action", recorded=recorded[:cut], met=met[:cut]),)
 
@@ -256,6 +261,11 @@ def unreached(matches: Sequence[StepMatch]) -> str:
 def replayable(steps: Sequence[Step]) -> list[Step]:
     """The steps a replay drives: those that succeeded when they were recorded."""
     return [step for step in steps if step.ok]
+
+
+def stopped_at(matches: Sequence[StepMatch]) -> int:
+    """The index of the step at which a replay stopped, because it was not performed; 0 if the replay reached its end."""
+    return matches[-1].index if matches and not matches[-1].performed else 0
 
 
 def _is_other_origin(origin: str, start_url: str) -> bool:

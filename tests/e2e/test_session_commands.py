@@ -149,7 +149,12 @@ def test_a_record_is_not_overwritten_once_the_replay_has_diverged(tmp_path: Path
             "step 3 not performed: step 1 did not match, and this step writes (class 3); `--on-mismatch go` performs it"
         )
         assert out.splitlines()[1] == said
-        assert node.run("session", "verify", str(report))["steps"] == 3
+        assert out.startswith("fail: 0 of 4 steps matched, stopped at step 3")
+        verified = node.run("session", "verify", str(report))
+        assert (verified["matched"], verified["steps"], verified["stopped_at"]) == (0, 4, 3)
+        told = "fail: 0 of 4 steps matched, stopped at step 3"
+        assert told in cli("session", "verify", str(report), home=node.home)[1]
+        assert told in cli("session", "show", session, home=node.home)[1]
         status, out, err = cli("session", "replay", session, *allowed, "--on-mismatch", "go", home=node.home)
         assert (status, _Cellar.saved) == (1, ["name=Ale"])
         assert "not performed" not in out
@@ -229,3 +234,86 @@ def test_a_replay_whose_site_is_down_is_signed_and_says_nothing_about_the_record
     assert (status, out.splitlines()[0].endswith(said)) == (3, True)
     assert node.run("session", "verify", str(report))["unreached"] == "browser.navigation"
     assert said in cli("session", "show", session, home=node.home)[1]
+    with _serving(_Till) as other:
+        pass  # nobody listens at its address any more
+    status, out, _ = cli("session", "replay", session, "--base-url", other, home=node.home)
+    met = next(line for line in out.splitlines() if line.startswith("  met "))
+    assert (status, met.startswith(f"  met       open {other}/: ")) == (3, True)
+
+
+class _Door(_Till):
+    """A password, then a way in."""
+
+    greeting: ClassVar[list[str]] = ["Welcome"]
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        form = "<form method=post action=/in><input type=password name=p aria-label=Password><button>Sign in</button></form>"
+        self.wfile.write(f"<title>Door</title><h1>{self.greeting[0]}</h1>{form}".encode())
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(b"<title>Inside</title><h1>Inside</h1>")
+
+
+def test_a_replay_that_was_not_permitted_what_it_needs_ends_unlike_one_of_a_changed_site(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file, word = tmp_path / "door.yaml", tmp_path / "word"
+    word.write_text("open sesame\n")
+    _Door.greeting[:] = ["Welcome"]
+    with _serving(_Door) as url:
+        file.write_text(
+            f"start: {url}/\nsteps:\n  - fill: {{role: textbox, name: Password, value: {{secret: word}}}}\n"
+            "  - click: {role: button, name: Sign in}\n  - extract: {as: place, role: heading, name: Inside}\n"
+        )
+        secret, approve, allow = (
+            ("--secret", f"word=@{word}"),
+            ("--approve-class", "6"),
+            ("--allow", f"POST {url}/in"),
+        )
+        session = node.run("session", "record", str(file), *secret, *approve, *allow)["id"]
+
+        def replay(*options: str) -> tuple[int, str]:
+            status, out, _ = cli("session", "replay", session, *options, home=node.home)
+            return status, out
+
+        assert replay(*secret, *approve, *allow)[0] == 0
+        status, out = replay(*secret, *allow)
+        assert (status, "1 of 4 steps matched, stopped at step 2" in out) == (2, True)
+        assert "step 2: risk class 6 is not approved; the owner can add `--approve-class 6`" in out
+        status, out = replay(*secret, *approve)
+        assert (status, "2 of 4 steps matched" in out) == (2, True)
+        assert "step 3: the guard refused POST /in" in out
+        assert "the owner can add `--allow 'POST URL'`" in out
+        status, out = replay("--secret", f"word@https://else.example=@{word}", *approve, *allow)
+        assert (status, "step 2: the secret “word” is for https://else.example" in out) == (2, True)
+        assert "--secret NAME@https://shop.example=@FILE" in out
+        given = cli("session", "replay", session, *secret, *allow, "--json", home=node.home)
+        assert given[0] == 2
+        answer = json.loads(given[1])
+        assert (answer["replayable"], answer["stopped_at"], answer["report"]["verdict"]) == (4, 2, "partial")
+        _Door.greeting[:] = ["Good morning"]
+        for options in ((*approve, *allow), approve, allow):
+            status, out = replay(*secret, *options)
+            assert (status, "the call lacked" in out) == (1, False)
+
+
+def test_what_was_extracted_is_printed_and_each_replay_has_its_time_and_id(tmp_path: Path) -> None:
+    node = Node(tmp_path / "anna", "anna").create(tmp_path)
+    file = tmp_path / "till.yaml"
+    with _till() as url:
+        file.write_text(f"start: {url}/\nsteps:\n  - extract: {{as: heading, role: heading, name: Till}}\n")
+        status, out, _ = cli("session", "record", str(file), home=node.home)
+        session = out.split()[1].rstrip(":")
+        assert (status, out.splitlines()[1]) == (0, "extracted “heading”: Till")
+        reports = [node.run("session", "replay", session)["report"] for _ in range(2)]
+    shown = cli("session", "show", session, home=node.home)[1]
+    assert "step 2: extracted “heading”: Till" in shown
+    for report in reports:
+        (line,) = (line for line in shown.splitlines() if line.startswith(report["id"][:11] + "  20"))
+        assert line.endswith(f" UTC, replayed by {report['node'][:7]}, pass: 2 of 2 steps matched; text: 2 same")

@@ -160,7 +160,32 @@ def test_the_first_three_refused_requests_are_named(count: int, phrase: str) -> 
     [("", "pass", 0), ("", "partial", 1), ("browser.unreachable", "pass", 3), ("input.invalid", "fail", 2)],
 )
 def test_a_replay_ends_with_its_verdict_or_with_why_there_is_none(unreached: str, verdict: str, status: int) -> None:
-    assert _status_of_replay({"unreached": unreached, "report": {"verdict": verdict}}) == status
+    assert _status_of_replay({"unreached": unreached, "lacking": "", "report": {"verdict": verdict}}) == status
+
+
+def test_a_replay_that_lacked_a_permission_says_what_to_add_and_not_how_to_go_on() -> None:
+    stopped = "step 5 not performed"
+    done = Answers(session_replay=[DIFFERENT | {"lacking": "step 2: add `--allow`", "stopped": stopped}]).run(
+        "session", "replay", "ses-A"
+    )
+    assert done.code == 2
+    assert done.out[1].startswith("the call lacked a permission") and done.out[1].endswith(": step 2: add `--allow`")
+    assert done.out[2] == stopped
+
+
+def test_long_extracted_values_are_cut() -> None:
+    recorded = {
+        "id": "ses-A",
+        "steps": 2,
+        "verdict": "pass",
+        "blocked": [],
+        "extracted": {"a": "x" * 200, "b": "y" * 201},
+    }
+    done = Answers(session_record=[recorded]).run("session", "record", __file__)
+    assert done.out[1:] == [
+        f"extracted “a”: {'x' * 200}",
+        f"extracted “b”: {'y' * 200}… (201 characters; --json prints all)",
+    ]
 
 
 def test_a_bundle_is_named_after_its_session_unless_said_otherwise(
@@ -192,7 +217,9 @@ def test_a_bundle_is_imported_before_it_is_replayed(
 
 def test_a_recording_is_named_after_its_file(tmp_path: Path) -> None:
     (tmp_path / "mugs.v2.yaml").write_text("title: Mugs\n")
-    node = Answers(session_record=[{"id": "ses-A", "steps": 2, "verdict": "pass", "blocked": ["POST /a"]}])
+    node = Answers(
+        session_record=[{"id": "ses-A", "steps": 2, "verdict": "pass", "blocked": ["POST /a"], "extracted": {}}]
+    )
     done = node.run("session", "record", str(tmp_path / "mugs.v2.yaml"))
     assert (done.asked[0][1]["name"], done.asked[0][1]["actions"]) == ("mugs.v2", "title: Mugs\n")
     assert done.out == ["recorded ses-A: 2 steps, pass; the guard refused POST /a"]
@@ -201,6 +228,7 @@ def test_a_recording_is_named_after_its_file(tmp_path: Path) -> None:
 DIFFERENT: dict[str, Any] = {
     "report": {"id": "rep-1", "verdict": "fail", "matched": 0, "steps": [], "origin": "", "blocked": []},
     "signed_by": "NODEABC-REST", "unreached": "", "stopped": "", "differences": [], "out": "", "secrets_missing": [],
+    "replayable": 3, "lacking": "",
 }  # fmt: skip
 
 
@@ -216,7 +244,7 @@ def test_differences_are_shown_under_their_step_and_aspect() -> None:
         "session", "replay", "ses-A"
     )
     assert done.code == 1
-    assert done.out[0].startswith("fail: 0 of 0 steps matched") and done.out[0].endswith("; signed by NODEABC")
+    assert done.out[0].startswith("fail: 0 of 3 steps matched") and done.out[0].endswith("; signed by NODEABC")
     assert done.out[1:] == [
         "stopped at step 2; `--on-mismatch go` performs it",
         "step 1, address:",
@@ -239,7 +267,7 @@ def test_differences_are_shown_under_their_step_and_aspect() -> None:
 def test_who_has_not_the_secrets_is_told_why_differences_are_not_shown(
     matched: bool, missing: list[str], said: bool
 ) -> None:
-    step = {"performed": True, "matched": matched, "text": "same"}
+    step = {"index": 1, "performed": True, "matched": matched, "text": "same"}
     report = DIFFERENT["report"] | {"steps": [step]}
     done = Answers(session_replay=[DIFFERENT | {"report": report, "secrets_missing": missing}]).run(
         "session", "replay", "ses-A"

@@ -138,6 +138,11 @@ def test_every_code_is_documented_with_a_remedy_and_its_exit_code() -> None:
         assert f"| `{code}` | {known.blame.value} | {'yes' if known.retryable else 'no'} | {exit_code(code)} |" in page
 
 
+def test_every_exit_code_is_explained() -> None:
+    explained = re.findall(r"^\| (\d+) \| \S", errors_page(), re.MULTILINE)
+    assert sorted(map(int, explained)) == sorted({0, *map(exit_code, CODES)})
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_and_option_describes_itself(words: tuple[str, ...]) -> None:
     command = COMMANDS[words]

@@ -9,7 +9,7 @@ import pytest
 
 from protocol import ids, limits
 from protocol.errors import MeshError
-from protocol.page.action import Goto
+from protocol.page.action import Click, Goto, Locator
 from protocol.recording.page_text import contrast, differing_lines
 from protocol.recording.replay import (
     Difference,
@@ -20,6 +20,7 @@ from protocol.recording.replay import (
     not_performed,
     rebase,
     snapshot_text,
+    stopped_at,
     unreached,
     verdict,
 )
@@ -110,23 +111,25 @@ def test_a_step_that_was_not_performed_matches_in_nothing_and_says_why() -> None
 
 
 def test_why_a_replay_stopped_is_one_redacted_line_on_each_side() -> None:
-    step = msgspec.structs.replace(STEPS[0], action=Goto(url="http://shop.example/hunter2"))
+    step = msgspec.structs.replace(STEPS[0], action=Click(target=Locator(role="button", name="for hunter2")))
     error = MeshError("action.target_missing", "no  button\nfor hunter2 " + "x" * 200)
     (found,) = explain_stop(step, error, {"password": "hunter2"})
     assert (found.step, found.what) == (1, "action")
     assert "hunter2" not in found.recorded + found.met
     assert found.met.startswith("no button for ‹secret:password› xxx")
     assert len(found.met) == limits.DIFFERENCE_CHARS_MAX
-    assert explain_stop(STEPS[0], MeshError("browser.timeout", "late"), {}) == (
-        Difference(step=1, what="action", recorded=found_action(), met="late"),
+
+
+def test_of_a_page_that_did_not_open_the_address_is_said_that_was_tried() -> None:
+    step = msgspec.structs.replace(STEPS[0], action=Goto(url=f"{HOME}/hunter2"))
+    error = MeshError("browser.navigation", "opening the page failed")
+    shown = f"{HOME}/‹secret:password›"
+    assert explain_stop(step, error, {"password": "hunter2"}) == (
+        Difference(step=1, what="action", recorded=f"open {shown}", met=f"open {shown}: opening the page failed"),
     )
-
-
-def found_action() -> str:
-    """What the first action of the sample is called."""
-    (found,) = explain_stop(STEPS[0], MeshError("browser.timeout"), {})
-    assert "http://shop.example:8000/" in found.recorded
-    return found.recorded
+    (elsewhere,) = explain_stop(step, error, {}, Rebase(HOME, AWAY))
+    assert elsewhere.recorded == f"open {HOME}/hunter2"
+    assert elsewhere.met == f"open {AWAY}/hunter2: opening the page failed"
 
 
 def test_a_snapshot_is_read_up_to_its_greatest_size() -> None:
@@ -134,6 +137,11 @@ def test_a_snapshot_is_read_up_to_its_greatest_size() -> None:
     for unread in (None, b"1" * (limits.SNAPSHOT_BYTES_MAX + 1), b"\xff"):
         assert snapshot_text(unread) is None
     assert snapshot_text(b"") == ""
+
+
+def test_a_replay_stopped_at_the_step_that_it_did_not_perform() -> None:
+    assert stopped_at([]) == stopped_at(WHOLE) == 0
+    assert stopped_at([*WHOLE[:1], not_performed(STEPS[1], "browser.timeout", 1)]) == STEPS[1].index == 2
 
 
 def test_only_the_first_step_can_say_that_no_page_was_met() -> None:

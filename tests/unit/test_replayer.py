@@ -12,7 +12,7 @@ from node.sessions.replayer import OnMismatch, Recorded, Replayed, ReplayPlan, r
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from protocol import limits
-from protocol.page.action import Action, Extract, Fill, Goto, Locator, Scroll, Select
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Select
 from protocol.page.observation import Element, Traits
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.recording.replay import check_report
@@ -20,7 +20,7 @@ from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
 from tests.given_secrets import given
-from tests.twins.browser import Control, Document, MemoryBrowser, MemorySite
+from tests.twins.browser import Control, Document, Effect, MemoryBrowser, MemorySite
 from tests.twins.clock import ManualClock
 from tests.twins.storage import MemoryStore
 
@@ -43,13 +43,20 @@ class Bench:
         """Change the page."""
         self.site.documents[at] = Document(title="Shop", text=text)
 
-    async def record(self, *, secrets: Secrets = USER, actions: Sequence[Action] = (Goto(url=HOME),)) -> Recorder:
+    async def record(
+        self,
+        *,
+        secrets: Secrets = USER,
+        actions: Sequence[Action] = (Goto(url=HOME),),
+        allow: tuple[str, ...] = (),
+        gate: Gate = GATE,
+    ) -> Recorder:
         """A session of these actions."""
         await self.witness.load()
         plan = Recording(
-            title="t", start_url=HOME, profile=Profile(), browser=self.browser.info, gate=GATE, secrets=secrets
+            title="t", start_url=HOME, profile=Profile(), browser=self.browser.info, gate=gate, secrets=secrets
         )
-        page = await (await self.browser.open(Profile(), GuardPolicy())).page()
+        page = await (await self.browser.open(Profile(), GuardPolicy(allow=allow))).page()
         async with record(self.store, page, self.clock, self.witness, plan) as recorder:
             await record_actions(recorder, tuple(actions))
         return recorder
@@ -172,3 +179,35 @@ async def test_whoever_replays_may_say_to_write_after_a_mismatch() -> None:
     done = await bench.replay(recorder, on_mismatch="go")
     assert [(match.performed, match.matched) for match in done.report.steps] == [(True, False), (True, False)]
     assert (done.stopped, done.report.verdict) == ("", "fail")
+
+
+async def test_only_a_request_that_was_refused_up_to_the_first_difference_is_what_the_call_lacked() -> None:
+    more = Element(ref="", role="link", name="More", traits=Traits(tag="a"))
+    sends = Control(element=more, effect=Effect(go="/more", fetch=(("POST", "/seen"),)))
+    bench = Bench()
+    bench.site.documents |= {
+        HOME: Document(title="Shop", controls=(sends,)),
+        f"{HOME}more": Document(title="More"),
+    }
+    click = Click(target=Locator(role="link", name="More"))
+    recorder = await bench.record(actions=(Goto(url=HOME), click), allow=(f"POST {HOME}seen",))
+    done = await bench.replay(recorder)
+    assert (done.report.verdict, done.report.blocked, done.lacking) == ("pass", ("POST /seen",), "")
+    bench.site.documents[f"{HOME}more"] = Document(title="Else")
+    assert "the guard refused POST /seen" in (await bench.replay(recorder)).lacking
+    bench.site.documents[HOME] = Document(title="Shop", controls=(sends,), text=("Sale",))
+    assert "the guard refused POST /seen" in (await bench.replay(recorder)).lacking
+    bench.site.documents[HOME] = Document(title="Store", controls=(sends,))
+    done = await bench.replay(recorder)
+    assert (done.report.blocked, done.lacking) == (("POST /seen",), "")
+
+
+async def test_an_approval_that_only_the_recording_had_is_what_the_call_lacked() -> None:
+    bench = Bench()
+    bin_ = Element(ref="", role="button", name="Delete", traits=Traits(tag="button"))
+    bench.site.documents[HOME] = Document(title="Shop", controls=(Control(element=bin_),))
+    actions = (Goto(url=HOME), Click(target=Locator(role="button", name="Delete")))
+    recorder = await bench.record(actions=actions, gate=Gate(report=unreported, risk_max=7))
+    done = await bench.replay(recorder)
+    assert [match.error for match in done.report.steps] == ["", "risk.refused"]
+    assert done.lacking == "step 2: risk class 7 is not approved; the owner can add `--approve-class 7`"

@@ -204,6 +204,7 @@ async def test_a_replay_is_told_step_by_step_signed_stored_and_written(
     assert (await bench.kinds())[-1] == (Kind.SESSION_REPLAYED, (done.id, report.id))
     shown: Shown = await bench.call("show", session=done.id)
     assert (shown.reports, shown.unreached, shown.reports_refused) == ((report,), {}, ())
+    assert (replayed.replayable, replayed.stopped_at, replayed.lacking, shown.replayable) == (3, 0, "", 3)
     verified: Verified = await bench.call("verify", target=str(out))
     assert verified == Verified(
         what="replay-report",
@@ -225,7 +226,7 @@ async def test_a_replay_is_told_step_by_step_signed_stored_and_written(
 
 
 async def test_a_site_that_says_something_else_is_reported_and_one_that_is_gone_is_said_to_be(
-    bench: Bench, done: RecordedSession
+    bench: Bench, done: RecordedSession, tmp_path: Path
 ) -> None:
     mugs = bench.site.documents[f"{ORIGIN}/mugs"]
     bench.site.documents[f"{ORIGIN}/mugs"] = msgspec.structs.replace(mugs, text=("4 mugs",))
@@ -248,10 +249,14 @@ async def test_a_site_that_says_something_else_is_reported_and_one_that_is_gone_
         (3, False, False),
     ]
     assert (replayed.report.matched, replayed.report.verdict) == (1, Verdict.PARTIAL)
+    assert (replayed.replayable, replayed.stopped_at, replayed.lacking) == (3, 3, "")
     assert bench.told[-1]["error"] == "action.target_missing"
     assert (replayed.differences[-1].step, replayed.differences[-1].what) == (3, "action")
     bench.site.documents = {"http://else.test/": Document(title="Else")}
-    gone: Replayed = await bench.call("replay", session=done.id)
+    gone: Replayed = await bench.call("replay", session=done.id, out=str(tmp_path / "report"))
+    assert (gone.replayable, gone.stopped_at) == (3, 1)
+    verified: Verified = await bench.call("verify", target=str(tmp_path / "report"))
+    assert (verified.matched, verified.steps, verified.stopped_at) == (0, 3, 1)
     assert (gone.unreached, gone.report.verdict) == ("browser.navigation", Verdict.FAIL)
     shown: Shown = await bench.call("show", session=done.id)
     assert (len(shown.reports), shown.unreached) == (3, {gone.report.id: "browser.navigation"})

@@ -1,0 +1,80 @@
+"""Every example of the page about action files is recorded, and replayed, as it is printed there."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mesh_nodes import ROOT, serving, shop
+from tests.sites.shop import ShopConfig
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+PAGE = (ROOT / "docs/action-files.md").read_text(encoding="utf-8")
+SHOP, SITE = "http://127.0.0.1:8321", "https://site.example"
+"""Where the page lets its examples begin."""
+
+
+class _Files(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: a test reads what the command says."""
+
+
+@contextmanager
+def _pages() -> Iterator[str]:
+    """The pages of ``tests/sites/pages`` as they are."""
+    handler = functools.partial(_Files, directory=str(ROOT / "tests/sites/pages"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_the_examples_are_recorded_and_replayed_as_they_are_printed(tmp_path: Path) -> None:
+    password, file = tmp_path / "password.txt", tmp_path / "example.yaml"
+    password.write_text(ShopConfig().password)
+    extracted: dict[str, Any] = {}
+    with serving(tmp_path, "anna") as (node,), shop(tmp_path) as (there, _), _pages() as pages:
+
+        def placed(text: str) -> str:
+            return text.replace(SHOP, there).replace(SITE, pages)
+
+        (options,) = re.findall(
+            r"record sign-in\.yaml (--secret \S+) \\\n\s+(--approve-class \d) --allow '([^']+)'", PAGE
+        )
+        secret, approve, allow = options
+        permitted = (
+            *placed(secret).replace("@password.txt", f"@{password}").split(),
+            *approve.split(),
+            "--allow",
+            placed(allow),
+        )
+        for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+            file.write_text(placed(text))
+            given = permitted if "secret:" in text else ()
+            session = node.run("session", "record", str(file), *given)
+            assert session["verdict"] == "pass"
+            extracted |= session["extracted"]
+            replayed = node.run("session", "replay", session["id"], *given)
+            assert (replayed["report"]["verdict"], replayed["lacking"]) == ("pass", "")
+    assert "How can we help?" in extracted.pop("page")
+    assert extracted == {
+        "heading": "Mugs",
+        "name": "Ann Marsh",
+        "third": "Add to cart",
+        "first card": "Apple",
+        "inner": "Inner page",
+        "title": "Every control",
+    }

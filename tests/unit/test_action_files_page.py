@@ -1,0 +1,111 @@
+"""The page about action files names all there is, and its examples are action files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from node.config import load_yaml
+from node.sessions.action_files import _LOCATOR_KEYS, _VERBS, ActionFile, parse_actions
+from protocol import limits
+from protocol.page import keys
+from protocol.page.action import Action, Locator, Press, Scroll, Secret, Wait
+from protocol.recording.session import Profile
+
+PAGE = (Path(__file__).parents[2] / "docs/action-files.md").read_text(encoding="utf-8")
+EXAMPLES: list[str] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+ACTIONS: tuple[type[msgspec.Struct], ...] = get_args(Action)
+_WRITTEN = {("extract", "name"): "as"}
+"""Fields that a file calls by another name, by the tag of the action."""
+
+
+def section(title: str) -> str:
+    """A section of the page."""
+    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def row(name: str, text: str) -> str:
+    """The row of a table that begins with ``name``."""
+    (found,) = re.findall(rf"^\| `{name}` \|.*$", text, re.MULTILINE)
+    return str(found)
+
+
+def files() -> list[ActionFile]:
+    return [parse_actions(text.encode(), "example") for text in EXAMPLES]
+
+
+def written(value: Any) -> set[str]:
+    """All keys that ``value`` has at any depth."""
+    match value:
+        case dict():
+            return set(value).union(*map(written, value.values()))
+        case list():
+            return set().union(*map(written, value))
+    return set()
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: str(action.__struct_config__.tag))
+def test_every_action_and_its_fields_are_on_the_page(action: type[msgspec.Struct]) -> None:
+    tag = str(action.__struct_config__.tag)
+    said = row(tag, section("Actions"))
+    for field in action.__struct_fields__:
+        name = "element" if field == "target" else f"`{_WRITTEN.get((tag, field), field)}`"
+        assert name in said
+
+
+def test_every_word_of_a_file_is_on_the_page() -> None:
+    assert all(row(verb, section("Actions")) for verb in _VERBS)
+    assert set(Locator.__struct_fields__) == _LOCATOR_KEYS
+    assert all(row(key, section("Elements")) for key in _LOCATOR_KEYS)
+    assert all(row(key, section("The file")) for key in ("title", "start", "profile", "steps"))
+    assert all(f"`{field}`" in section("The file") for field in Profile.__struct_fields__)
+    assert all(f"{field}: NAME" in section("Secrets") for field in Secret.__struct_fields__)
+    assert all(f"`{key}`" in section("Actions") for key in keys._NAMED)
+
+
+def test_the_examples_use_every_action_and_every_key() -> None:
+    assert len(EXAMPLES) == 5
+    assert {type(action) for file in files() for action in file.actions} == set(ACTIONS)
+    used = set().union(*(written(load_yaml(text).plain()) for text in EXAMPLES))
+    fields = {
+        _WRITTEN.get((str(action.__struct_config__.tag), field), field)
+        for action in ACTIONS
+        for field in action.__struct_fields__
+    }
+    # `goto` has its address as its value, and the keys of an element stand among those of the action.
+    expected = (
+        (fields - {"url", "target"}) | set(_VERBS) | _LOCATOR_KEYS | {"title", "start", "profile", "steps", "secret"}
+    )
+    assert used == expected | set(Profile.__struct_fields__)
+
+
+def test_the_limits_on_the_page_are_those_of_the_code() -> None:
+    def bound(record: type[msgspec.Struct], name: str) -> Any:
+        known: Any = msgspec.inspect.type_info(record)
+        (found,) = (field.type for field in known.fields if field.name == name)
+        return found
+
+    pixels, wait_ms = bound(Scroll, "amount_px"), bound(Wait, "timeout_ms")
+    assert f"by {pixels.ge} to {pixels.le:,} pixels (default {Scroll().amount_px})" in PAGE
+    assert f"{wait_ms.ge} to {wait_ms.le:,} ms, default {Wait().timeout_ms:,}" in PAGE
+    assert f"{limits.VIEWPORT_PX_MIN} to {limits.VIEWPORT_PX_MAX:,} |" in PAGE
+    assert f"at most {limits.SETTLE_TIMEOUT_MS // 1000} seconds" in PAGE
+    assert f"at most {limits.LOCATOR_SELECTORS_MAX} selectors" in PAGE
+    assert f"at most {bound(Secret, 'secret').max_length}" in section("Secrets")
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", section("Limits"), re.MULTILINE))
+    assert bound(Press, "key").max_length == bound(Locator, "frame").max_length
+    assert rows == {
+        "what": "at most",
+        "size of the file": f"{limits.ACTION_FILE_BYTES_MAX // limits.MIB} MiB of UTF-8",
+        "actions, with `start`": f"{limits.SESSION_STEPS_MAX:,}",
+        "nesting of the YAML": f"{limits.YAML_DEPTH_MAX} levels, {limits.YAML_NODES_MAX:,} values",
+        "`title`": f"{limits.TITLE_CHARS_MAX:,} characters",
+        "an address": f"{limits.URL_CHARS_MAX:,} characters",
+        "`role`, `name`, `value`, `option`, `text`, a selector": f"{limits.ACTION_TEXT_CHARS_MAX:,} characters each",
+        "`key`, `frame`": f"{bound(Locator, 'frame').max_length} characters each",
+        "`nth`": f"{limits.OBSERVATION_ELEMENTS_MAX:,}",
+    }

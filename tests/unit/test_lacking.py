@@ -1,0 +1,85 @@
+"""Whether a replay differs because the call lacked a permission, or because the site changed."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from protocol.errors import CODES, MeshError
+from protocol.recording.lacking import lacking
+from protocol.recording.replay import not_performed
+from protocol.recording.session import Step, StepMatch
+from tests.session_samples import matched, sample_steps
+
+STEPS, _ = sample_steps()
+FIRST, SECOND = STEPS[0], msgspec.structs.replace(STEPS[1], risk=5, blocked=())
+DIFFERS = msgspec.structs.replace(matched(FIRST), state=False, matched=False)
+ALLOW = "step {}: the guard refused {}, but not in the recording; the owner can add `--allow '{} URL'`"
+
+
+def stopped(stop: MeshError, *before: StepMatch, refused: tuple[str, ...] = (), step: Step = SECOND) -> str:
+    """What a replay lacked that ``stop`` ended at the second step."""
+    return lacking([FIRST, step], [*before, not_performed(step, stop.code, 1)], stop, refused)
+
+
+def risk(level: int) -> MeshError:
+    return MeshError("risk.refused", "x", level=level)
+
+
+def test_a_class_that_was_recorded_and_is_not_approved_is_what_the_call_lacked() -> None:
+    said = "step 2: risk class 5 is not approved; the owner can add `--approve-class 5`"
+    assert stopped(risk(5), matched(FIRST)) == stopped(risk(4), matched(FIRST)) == said
+
+
+def test_a_class_above_the_recorded_one_means_that_the_site_changed() -> None:
+    assert stopped(risk(6), matched(FIRST)) == ""
+
+
+def test_a_secret_for_another_site_is_what_the_call_lacked() -> None:
+    error = MeshError("action.secret_elsewhere", "the secret “pin” is for https://a.example")
+    remedy = CODES["action.secret_elsewhere"].remedy
+    assert stopped(error, matched(FIRST)) == f"step 2: the secret “pin” is for https://a.example. {remedy}"
+
+
+@pytest.mark.parametrize("error", [risk(5), MeshError("action.secret_elsewhere"), MeshError("replay.diverged")])
+def test_an_earlier_difference_stands_whatever_the_call_lacked_later(error: MeshError) -> None:
+    assert stopped(error, DIFFERS) == ""
+
+
+@pytest.mark.parametrize("code", ["action.target_missing", "browser.navigation", "replay.diverged"])
+def test_what_no_option_changes_is_not_what_the_call_lacked(code: str) -> None:
+    assert stopped(MeshError(code), matched(FIRST)) == ""
+    assert lacking(STEPS[:1], [DIFFERS], None, ()) == ""
+
+
+def test_a_request_that_was_let_through_in_the_recording_and_refused_now_is_what_the_call_lacked() -> None:
+    assert lacking([FIRST], [DIFFERS], None, ("POST /buy",)) == ALLOW.format(1, "POST /buy", "POST")
+    # The missing page of a refused form may be noticed only when its element is looked for.
+    found = stopped(MeshError("action.target_missing"), matched(FIRST), refused=("POST /buy",))
+    assert found == ALLOW.format(2, "POST /buy", "POST")
+
+
+def test_a_request_that_was_refused_in_the_recording_too_is_not_what_the_call_lacked() -> None:
+    before = msgspec.structs.replace(FIRST, blocked=("POST /beacon",))
+    assert lacking([before], [DIFFERS], None, ("POST /beacon",)) == ""
+    assert lacking([before], [DIFFERS], None, ("POST /beacon", "POST /buy")) == ALLOW.format(1, "POST /buy", "POST")
+
+
+@pytest.mark.parametrize(
+    ("entry", "allowable"),
+    [
+        ("PUT /a", True),
+        ("GET /cart/delete", True),
+        ("GET https://a.example/cart/delete", True),
+        ("GET /latest/meta-data", False),
+        ("HEAD /a", False),
+        ("WS /socket", False),
+    ],
+)
+def test_only_a_request_that_an_option_can_allow_is_what_the_call_lacked(entry: str, allowable: bool) -> None:
+    assert bool(lacking([FIRST], [DIFFERS], None, (entry,))) is allowable
+
+
+def test_a_replay_that_matched_lacked_nothing() -> None:
+    assert lacking([FIRST], [matched(FIRST)], None, ("POST /buy",)) == ""
+    assert lacking([], [], None, ()) == ""
