@@ -34,6 +34,7 @@ from protocol.recording.replay import (
 )
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, StepMatch
 from protocol.risk.classes import WRITE_CLASS, Risk
+from protocol.risk.refused import may_be_allowed
 from protocol.wire.cbor import decode_as
 from protocol.wire.envelope import KeyFinder, verify
 
@@ -113,9 +114,11 @@ class _Run:
         self.stop: MeshError | None = None
         """Why the last step was not performed."""
         self.refused_first: list[str] = []
-        """Requests that the guard refused up to the end of the first step that did not match."""
+        """Those in ``allowable`` up to the end of the first step that did not match."""
         self.matches: list[StepMatch] = []
         self.blocked: list[str] = []
+        self.allowable: list[str] = []
+        """Those in ``blocked`` that the owner can allow."""
         self.screenshots: dict[int, bytes] = {}
         self.differences: list[Difference] = []
 
@@ -126,7 +129,7 @@ class _Run:
             self._step_at_hand = step
             match = await self._step(step)
             if all(earlier.matched for earlier in self.matches):
-                self.refused_first = list(self.blocked)
+                self.refused_first = list(self.allowable)
             self.matches.append(match)
             if self._plan.screenshots and not match.matched:
                 await self._picture(step.index)
@@ -177,7 +180,10 @@ class _Run:
     async def _met(self, outcome: Outcome) -> Met:
         """The page in the redacted form of a recording; requests that the guard refused are noted."""
         secrets = self._plan.secrets
-        self.blocked += [redact_address(item, secrets) for item in outcome.blocked]
+        blocked = [redact_address(item, secrets) for item in outcome.blocked]
+        self.blocked += blocked
+        rules = zip(blocked, outcome.blocked_by, strict=True)
+        self.allowable += [item for item, rule in rules if may_be_allowed(rule)]
         return await asyncio.to_thread(
             as_recorded, outcome.observation, extracted=outcome.extracted, secrets=secrets, mapping=self._mapping
         )

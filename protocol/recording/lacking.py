@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from protocol.errors import MeshError
 from protocol.recording.session import Step, StepMatch
-from protocol.risk.addresses import destructive_url
 
 
 def lacking(steps: Sequence[Step], matches: Sequence[StepMatch], stop: MeshError | None, refused: Sequence[str]) -> str:
@@ -14,7 +13,7 @@ def lacking(steps: Sequence[Step], matches: Sequence[StepMatch], stop: MeshError
 
     Later steps do not count: an earlier difference stands, whatever the call lacked after it. steps: the recorded ones. stop:
     why the last of ``matches`` was not performed. refused: requests (``METHOD …``) that the guard refused up to and including
-    the first step that did not match.
+    the first step that did not match, and that an option can allow.
     """
     first = next((match for match in matches if not match.matched), None)
     if first is None:
@@ -26,7 +25,7 @@ def lacking(steps: Sequence[Step], matches: Sequence[StepMatch], stop: MeshError
             return said
     # What the guard also refused in the recording is part of what was recorded.
     before = {entry for step in steps for entry in step.blocked}
-    new = next((entry for entry in refused if entry not in before and _may_be_allowed(entry)), "")
+    new = next((entry for entry in refused if entry not in before), "")
     if not new:
         return ""
     method = new.partition(" ")[0]
@@ -38,12 +37,6 @@ def _not_permitted(step: Step, stop: MeshError) -> str:
         # An action of a higher class than recorded means that the site changed. Approving it could do harm.
         case "risk.refused" if stop.detail.get("level", 0) <= step.risk:
             return f"step {step.index}: risk class {step.risk} is not approved; the owner can add `--approve-class {step.risk}`"
-        case "action.secret_elsewhere":
+        case "action.secret_elsewhere" | "browser.refused":
             return f"step {step.index}: {stop.message}. {stop.remedy}"
     return ""
-
-
-def _may_be_allowed(entry: str) -> bool:
-    """Whether the guard refused a request for its method or for a word in its address: only then can an option allow it."""
-    method, _, address = entry.partition(" ")
-    return method != "WS" and (method not in ("GET", "HEAD") or bool(destructive_url(address)))

@@ -69,6 +69,11 @@ def navigation_refused(request: Refused) -> MeshError:
     return MeshError("browser.refused", told, origin=request.site, rule=request.rule)
 
 
+def may_be_allowed(rule: str) -> bool:
+    """Whether the owner can allow what was refused by ``rule``, with ``--allow``."""
+    return rule.startswith(_ALLOWABLE)
+
+
 def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool) -> str:
     """What a person can do about refused requests, in a few words; empty if there is nothing to say.
 
@@ -76,7 +81,7 @@ def what_helps(requests: Iterable[str], rules: Iterable[str], *, owner: bool) ->
     The first that ``--allow`` can help decides; else the first that origin or destination decide, where it cannot.
     """
     pairs = list(zip(requests, rules, strict=True))
-    allowable = next((request for request, rule in pairs if rule.startswith(_ALLOWABLE) and rule != "address"), "")
+    allowable = next((request for request, rule in pairs if may_be_allowed(rule)), "")
     if allowable and owner:
         return f"allow it with --allow '{allowable.partition(' ')[0]} URL'"
     if allowable:

@@ -184,7 +184,7 @@ def test_a_bundle_called_by_the_id_of_its_session_is_a_file_and_is_not_written_o
     assert "is a file" in run("session", "replay", bundle)[1]["error"]["message"]
     for verb in (("session", "verify"), ("log", "prove")):
         status, answer = run(*verb, f"{session[:-1]}.tmsession")
-        assert (status, answer["error"]["code"]) == (2, "input.not_found")
+        assert (status, answer["error"]["code"]) == (2, "input.no_file")
     (here / bundle).write_text("mine")
     status, answer = run("session", "export", session)
     assert (status, answer["error"]["code"]) == (2, "input.invalid")

@@ -41,6 +41,14 @@ def test_a_secret_for_another_site_is_what_the_call_lacked() -> None:
     assert stopped(error, matched(FIRST)) == f"step 2: the secret “pin” is for https://a.example. {remedy}"
 
 
+def test_what_the_guard_does_not_let_the_browser_open_is_what_the_call_lacked() -> None:
+    error = MeshError("browser.refused", "the network guard refused http://10.0.0.7")
+    assert (
+        stopped(error, matched(FIRST))
+        == f"step 2: the network guard refused http://10.0.0.7. {CODES['browser.refused'].remedy}"
+    )
+
+
 @pytest.mark.parametrize("error", [risk(5), MeshError("action.secret_elsewhere"), MeshError("replay.diverged")])
 def test_an_earlier_difference_stands_whatever_the_call_lacked_later(error: MeshError) -> None:
     assert stopped(error, DIFFERS) == ""
@@ -63,21 +71,6 @@ def test_a_request_that_was_refused_in_the_recording_too_is_not_what_the_call_la
     before = msgspec.structs.replace(FIRST, blocked=("POST /beacon",))
     assert lacking([before], [DIFFERS], None, ("POST /beacon",)) == ""
     assert lacking([before], [DIFFERS], None, ("POST /beacon", "POST /buy")) == ALLOW.format(1, "POST /buy", "POST")
-
-
-@pytest.mark.parametrize(
-    ("entry", "allowable"),
-    [
-        ("PUT /a", True),
-        ("GET /cart/delete", True),
-        ("GET https://a.example/cart/delete", True),
-        ("GET /latest/meta-data", False),
-        ("HEAD /a", False),
-        ("WS /socket", False),
-    ],
-)
-def test_only_a_request_that_an_option_can_allow_is_what_the_call_lacked(entry: str, allowable: bool) -> None:
-    assert bool(lacking([FIRST], [DIFFERS], None, (entry,))) is allowable
 
 
 def test_a_replay_that_matched_lacked_nothing() -> None:

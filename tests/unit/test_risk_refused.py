@@ -7,7 +7,7 @@ import pytest
 from protocol.errors import CODES
 from protocol.page.redaction import redact_address
 from protocol.risk.classes import GuardPolicy, judge_request
-from protocol.risk.refused import SOCKET, WINDOW, navigation_refused, refused, request_line, what_helps
+from protocol.risk.refused import SOCKET, WINDOW, may_be_allowed, navigation_refused, refused, request_line, what_helps
 
 PAGE = "https://shop.example/basket?id=7"
 
@@ -98,3 +98,13 @@ def test_allow_is_named_where_it_helps_and_to_the_owner_alone() -> None:
         ]:
             told = what_helps(["WS /s", "GET http://a.example/x"], [SOCKET, rule], owner=owner)
             assert words in told and told.endswith("; --allow does not change that")
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowable"),
+    [("method", True), ("address: delete", True), ("address", False), ("address of no site", False), ("origin", False)],
+)
+def test_an_option_allows_what_method_or_a_word_in_the_address_decides_and_nothing_else(
+    rule: str, allowable: bool
+) -> None:
+    assert may_be_allowed(rule) is allowable
