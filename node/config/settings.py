@@ -15,6 +15,7 @@ from node.config.safe_yaml import check_events
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
+from protocol.risk.allowed import AllowedRequest
 
 CONFIG_FILE = "config.yaml"
 HOME_VARIABLE = "TRAILMESH_HOME"
@@ -100,7 +101,7 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     origins: tuple[Origin, ...] = ()
     """Origins that may be visited, in lower case and without a default port (``https://shop.example``); ``https://*.shop.example``
     means every host below that domain. Empty allows all."""
-    allow_requests: tuple[str, ...] = ()
+    allow_requests: tuple[AllowedRequest, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; classes 4 and above always need one."""
@@ -174,7 +175,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
     except msgspec.ValidationError as error:
-        raise MeshError("config.invalid", f"{source}: {invalid_in_words(error)}", source=source) from error
+        raise MeshError("config.invalid", f"{source}: {invalid_in_words(error, Config)}", source=source) from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date, or an integer with too many digits
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
