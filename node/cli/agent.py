@@ -42,7 +42,12 @@ def _show_agents(r: Result) -> None:
         ]
         for a in r["agents"]
     ]
-    table("agents", ["name", "", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"], rows)
+    table(
+        "agents",
+        ["name", "", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"],
+        rows,
+        wrap=("scopes", "origins"),
+    )
 
 
 def _of(used: int, most: int) -> str:

@@ -176,9 +176,7 @@ class PagesParams(Params, frozen=True, kw_only=True):
     """``live.pages``"""
 
     session: Annotated[str, _SESSION]
-    action: Annotated[
-        Literal["list", "new", "close", "select"], argument("list, new, close or select.", metavar="WHAT")
-    ] = "list"
+    action: Annotated[Literal["list", "new", "close", "select"], argument("What to do with the pages.")] = "list"
     index: Annotated[int | None, option("Index of the page, from 0. [default for close: the current page]")] = None
     url: Annotated[str, option("Address that a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
 
