@@ -57,7 +57,7 @@ def invalid_in_words(error: msgspec.DecodeError, read_as: Any) -> str:
         told = _wrong_field(path, field[1] == "missing required", field[2], at)
     elif not said.startswith(("Expected ", "Invalid enum value ")):  # of a check in the record itself
         told = f"{_place(path)}: {said}" if path else said
-    elif len(asked := set(filter(None, map(_must_be, at)))) == 1:
+    elif len(asked := set(filter(None, map(form_in_words, at)))) == 1:
         told = f"{'each name in ' if of_key else ''}{_place(path)} must be {asked.pop()}"
     else:  # in a union whose members differ there, the type cannot say which of them was meant
         told = _kind_only(path, _PATTERN.sub("text of another form", said))
@@ -109,21 +109,21 @@ def _wrong_field(path: str, missing: bool, name: str, at: list[types.Type]) -> s
     return f"unknown field `{name[:64]}`{within}" + (f"; known: {', '.join(sorted(known))}" if known else "")
 
 
-def _must_be(found: types.Type) -> str:
-    """What a value of this type is; empty if nothing better can be said than msgspec does."""
+def form_in_words(found: types.Type) -> str:
+    """What a value of this type must be, for people; empty if nothing better can be said than msgspec does."""
     match found:
         case types.Metadata():
-            return _must_be(found.type)
+            return form_in_words(found.type)
         case types.UnionType():
-            each = [_must_be(member) for member in found.types]
+            each = [form_in_words(member) for member in found.types]
             return " or ".join(each) if all(each) else ""
         case types.IntType():
             return f"a whole number{_between(found.ge, found.le)}"
         case types.FloatType():
             return f"a number{_between(found.ge, found.le)}"
         case types.StrType(pattern=str(pattern)):
-            size = _between(found.min_length, found.max_length, " characters")
-            return f"{_WORDS.get(pattern, 'text of another form')}{f' ({size.strip()})' if size else ''}"
+            size = _between(found.min_length, found.max_length, " characters").removeprefix(" of ")
+            return _WORDS.get(pattern, "text of another form") + (f" ({size})" if size else "")
         case types.StrType():
             return f"text{_between(found.min_length, found.max_length, ' characters')}"
         case types.LiteralType():

@@ -89,7 +89,7 @@ def said_of(body: str, read_as: Any) -> str:
         (
             '{"url": "a", "secrets": {"a b": {"value": "x"}}}',
             live_params.OpenParams,
-            "each name in `secrets` must be letters, digits and . _ - (of 1 to 64 characters)",
+            "each name in `secrets` must be letters, digits and . _ - (1 to 64 characters)",
         ),
         ('{"url": "a", "secrets": {"a": {}}}', live_params.OpenParams, "`value` is missing in `secrets[...]`"),
         (
