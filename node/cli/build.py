@@ -198,10 +198,12 @@ class _Field:
             return click.Choice(self._choices)
         if self._extra.get("reads"):
             return click.STRING
-        kind = {int: click.INT, float: click.FLOAT}.get(self._type, click.STRING)
-        if self._meta.ge is None and self._meta.le is None:
-            return kind  # a range without ends would be shown as one
-        return (click.IntRange if kind is click.INT else click.FloatRange)(self._meta.ge, self._meta.le)
+        least, most = self._meta.ge, self._meta.le
+        if least is None and most is None:  # a range without ends would be shown as one
+            return {int: click.INT, float: click.FLOAT}.get(self._type, click.STRING)
+        if self._type is int:
+            return click.IntRange(least, most)  # type: ignore[arg-type]  # of an int, both are
+        return click.FloatRange(least, most)
 
 
 def _fields(verb: Verb) -> list[_Field]:
