@@ -25,8 +25,6 @@ Result = dict[str, Any]
 BUNDLE_SUFFIX: Final = ".tmsession"
 _UNBROKEN_COLUMNS_MAX: Final = 120
 """Longest text that a table does not break."""
-_BORDER_COLUMNS: Final = 3
-"""What a table adds to each column: a line and two spaces."""
 
 
 class Program(click.Group):
@@ -208,19 +206,17 @@ def table(title: str, columns: list[str], rows: list[list[str]], *, wrap: tuple[
     from rich.table import Table
     from rich.text import Text
 
-    shown, needed = Table(title=title, title_justify="left", header_style="bold"), 1
+    shown = Table(title=title, title_justify="left", header_style="bold")
     for index, column in enumerate(columns):
         cells = [column, *(row[index] for row in rows)]
         parts = [word for cell in cells for word in cell.split()] if column in wrap else cells
         # A page or a peer can choose a very long word, which would stretch every line.
         width = min(max(map(cell_len, parts), default=0), _UNBROKEN_COLUMNS_MAX)
         shown.add_column(column, overflow="fold", min_width=width)
-        needed += width + _BORDER_COLUMNS
     for row in rows:
         # Text, not str: rich would interpret markup in text from a page or a peer.
         shown.add_row(*(Text(cell) for cell in row))
-    console = Console()
-    console.print(shown, width=max(console.width, needed), crop=False, no_wrap=False)
+    Console().print(shown, crop=False)
 
 
 def short_caller(who: str) -> str:
