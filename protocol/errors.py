@@ -47,14 +47,15 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The input is larger than the limit for its kind.",
-        "Send a smaller input, or split it. docs/protocol/limits.md lists every limit.",
+        "Send less, or close what is no longer needed, such as a page (`trailmesh live pages SESSION close`)."
+        " docs/protocol/limits.md lists every limit.",
     ),
     "input.not_found": Code(
         _C,
         False,
         "This node has nothing stored under this id or name.",
-        "List what is stored and copy the id from there: `trailmesh session ls`, `trailmesh explore show`,"
-        " `trailmesh explore schedule ls` or `trailmesh node peers`.",
+        "List what there is, and copy the id or name from there: `trailmesh session ls`, `trailmesh live ls`, `trailmesh live pages`,"
+        " `trailmesh agent ls`, `trailmesh explore show`, `trailmesh explore schedule ls` or `trailmesh node peers`.",
     ),
     "input.no_file": Code(
         _C,
@@ -536,13 +537,14 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The element of the action is not on the page.",
-        "Look at the page of that step with `trailmesh session show`. Then record the session again, or correct the locator in the action file.",
+        "Look at the page (`trailmesh live snapshot`, or `trailmesh session show` for a recorded step), and name an element that is there."
+        " If the site has changed, correct the locator in the action file, or record the session again.",
     ),
     "action.target_ambiguous": Code(
         _O,
         False,
         "The locator matches several elements.",
-        "Make it unique in the action file: a longer name or `nth`; for selectors, a more specific selector.",
+        "Make the locator unique: a longer name or `nth`; for selectors, a more specific selector.",
     ),
     "action.target_differs": Code(
         _O,
@@ -554,7 +556,8 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The element cannot take this action: it is hidden, disabled, covered or of another kind.",
-        "Look at the page of that step with `trailmesh session show`; an earlier step may have to reveal or enable it.",
+        "Look at the page (`trailmesh live snapshot`, or `trailmesh session show` for a recorded step): another action may have to reveal"
+        " or enable the element first.",
     ),
     "action.arrival_differs": Code(
         _O,
@@ -566,7 +569,8 @@ CODES: dict[str, Code] = {
         _C,
         False,
         "The action would type a literal value into a password field.",
-        "Write `value: {secret: NAME}` in the action file, and pass the value with `--secret NAME@https://shop.example=@FILE`.",
+        "Name a secret instead: `value: {secret: NAME}` in an action, `--secret NAME` of `live type`. The value is given with"
+        " `--secret NAME@https://shop.example=@FILE`.",
     ),
     "action.secret_missing": Code(
         _C,
@@ -596,7 +600,8 @@ CODES: dict[str, Code] = {
         _O,
         False,
         "The action's risk class needs the approval of a person.",
-        "Only the owner can approve it. For one run, add `--approve-class` to `session record` or `session replay`; docs/risk.md explains the classes. An agent cannot approve: ask the owner.",
+        "Only the owner of the node can approve it: `--approve-class` of `session record`, `session replay`, `live open` and"
+        " `live act`. docs/risk.md explains the classes. An agent cannot approve: ask the owner.",
     ),
     "replay.diverged": Code(
         _O,

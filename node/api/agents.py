@@ -1,8 +1,8 @@
 """Agents: programs that call with their own token. Keeps their tokens, remaining budgets and calls in progress.
 
 Checks on a call, in order: form of the token; delay after many wrong tokens; token; expiry; number of calls in progress; budget of
-calls. A call is counted before it runs, so that a crash cannot restore the budget. When the token is removed or expires, or the
-browser time is used up, the agent's calls are ended at once, as if it had disconnected.
+calls. A call is counted before it runs, so that a crash cannot restore the budget; only `live.close` is allowed beyond it. When the
+token is removed or expires, or the browser time is used up, the agent's calls are ended at once, as if it had disconnected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from adapters.ports import AgentRecord, Clock, Store
 from node.base import interruptible
 from node.feed import Feed
-from node.verbs import Bound, Caller, CallerKind, current_caller
+from node.verbs import Bound, Caller, CallerKind, current_caller, live
 from node.verbs import agent as verbs
 from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Removed, State
 from protocol import limits
@@ -217,8 +217,8 @@ class Agents:
     # --- what it does ------------------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def calling(self, agent: AgentRecord) -> AsyncIterator[Caller]:
-        """One call, counted before the block begins; it ends early when the agent may not go on.
+    async def calling(self, agent: AgentRecord, verb: str) -> AsyncIterator[Caller]:
+        """One call of ``verb``, counted before the block begins; it ends early when the agent may not go on.
 
         Errors: ``agent.busy``, ``agent.budget``, ``control.unauthorised`` (removed meanwhile); in the block ``agent.expired`` too.
         """
@@ -231,7 +231,7 @@ class Agents:
             async with interruptible() as end:
                 use = _Use(agent, end, is_call=True)
                 async with self._going_on(use):
-                    await self._count(agent)
+                    await self._count(agent, verb)
                     token = _call.set(use)
                     try:
                         yield caller
@@ -243,13 +243,15 @@ class Agents:
             await self._tell_refused(str(caller), error)
             raise
 
-    async def _count(self, agent: AgentRecord) -> None:
+    async def _count(self, agent: AgentRecord, verb: str) -> None:
         try:
             await self._store.count_agent_call(agent.token_hash)
         except MeshError as error:
             if error.code == "input.not_found":
                 raise MeshError("control.unauthorised", "the owner of the node has removed this agent") from error
-            raise
+            if error.code != "agent.budget" or verb != live.CLOSE.name:
+                raise
+            # Otherwise its live sessions would stay open until they are idle, and go on using its time with a browser.
 
     @contextlib.asynccontextmanager
     async def _going_on(self, use: _Use) -> AsyncIterator[None]:

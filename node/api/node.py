@@ -12,6 +12,7 @@ from node import __version__
 from node.api.agents import Agents
 from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
+from node.config import invalid_in_words
 from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
 from node.live import LiveVerbs
@@ -121,9 +122,8 @@ class Node:
             raise MeshError("caller.refused", f"{verb.name} {needs}", caller=str(caller), scope=verb.scope)
         try:
             params = msgspec.json.decode(body, type=verb.takes)
-        # Only the first part of the message, because it can repeat the input.
         except msgspec.DecodeError as error:
-            raise MeshError("input.invalid", str(error)[:200]) from error
+            raise MeshError("input.invalid", invalid_in_words(error, verb.takes)) from error
         except RecursionError:
             raise MeshError("input.invalid", "the parameters are nested too deeply") from None
         # After decoding, because a field counts as set only if its value differs from the default.

@@ -47,7 +47,12 @@ def _show_agents(r: Result) -> None:
         ]
         for a in r["agents"]
     ]
-    table("agents", ["name", "state", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"], rows)
+    table(
+        "agents",
+        ["name", "state", "scopes", "origins", "until (UTC)", "calls", "browser s", "running"],
+        rows,
+        wrap=("scopes", "origins"),
+    )
 
 
 def _of(used: int, most: int) -> str:

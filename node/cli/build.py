@@ -143,6 +143,8 @@ class _Field:
         if get_origin(self._type) in (UnionType, Union):
             self._type = next(kind for kind in get_args(self._type) if kind is not NoneType)
         self._many = get_origin(self._type) in (tuple, list, dict)
+        one = get_args(self._type)[0] if self._many else self._type
+        self._choices: tuple[str, ...] = get_args(one) if get_origin(one) is Literal else ()
 
     def read(self, typed: Any) -> Any:
         """The value for the verb, parsed from the command line. Errors: ``input.invalid``."""
@@ -156,7 +158,9 @@ class _Field:
         told = text or self._meta.description
         metavar = self._extra.get("metavar") or None
         if self._extra.get("argument"):
-            usual = {} if self._many or self.required else {"default": self._default}
+            usual: dict[str, Any] = {} if self._many or self.required else {"default": self._default}
+            if self._choices:
+                metavar, usual = "|".join(self._choices), {**usual, "type": click.Choice(self._choices)}
             return click.argument(
                 self.name,
                 metavar=metavar if self.required else f"[{metavar}]",
@@ -190,13 +194,16 @@ class _Field:
         )(command)
 
     def _kind(self) -> Any:
-        if get_origin(self._type) is Literal:
-            return click.Choice(get_args(self._type))
+        if self._choices:
+            return click.Choice(self._choices)
         if self._extra.get("reads"):
             return click.STRING
+        least, most = self._meta.ge, self._meta.le
+        if least is None and most is None:  # a range without ends would be shown as one
+            return {int: click.INT, float: click.FLOAT}.get(self._type, click.STRING)
         if self._type is int:
-            return click.IntRange(self._meta.ge, self._meta.le)  # type: ignore[arg-type]  # of an int, both are
-        return click.FLOAT if self._type is float else click.STRING
+            return click.IntRange(least, most)  # type: ignore[arg-type]  # of an int, both are
+        return click.FloatRange(least, most)
 
 
 def _fields(verb: Verb) -> list[_Field]:

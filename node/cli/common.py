@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Result = dict[str, Any]
 BUNDLE_SUFFIX: Final = ".tmsession"
+_UNBROKEN_COLUMNS_MAX: Final = 120
+"""Longest text that a table does not break."""
 
 
 class Program(click.Group):
@@ -194,20 +196,27 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     sys.exit(exit_code(error.code))
 
 
-def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print a table."""
+def table(title: str, columns: list[str], rows: list[list[str]], *, wrap: tuple[str, ...] = ()) -> None:
+    """Print a table. wrap: the columns that may be broken, between words.
+
+    People copy ids, addresses and times, so no other column is broken, even if the lines become longer than the terminal.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     shown = Table(title=title, title_justify="left", header_style="bold")
     for index, column in enumerate(columns):
-        # People copy ids from the first column, so it is never wrapped.
-        shown.add_column(column, overflow="fold", no_wrap=index == 0)
+        cells = [column, *(row[index] for row in rows)]
+        parts = [word for cell in cells for word in cell.split()] if column in wrap else cells
+        # A page or a peer can choose a very long word, which would stretch every line.
+        width = min(max(map(cell_len, parts), default=0), _UNBROKEN_COLUMNS_MAX)
+        shown.add_column(column, overflow="fold", min_width=width)
     for row in rows:
         # Text, not str: rich would interpret markup in text from a page or a peer.
         shown.add_row(*(Text(cell) for cell in row))
-    Console().print(shown)
+    Console().print(shown, crop=False)
 
 
 def short_caller(who: str) -> str:

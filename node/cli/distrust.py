@@ -40,7 +40,7 @@ def _show_notices(r: Result) -> None:
             for n in shown
         ]
         if rows:
-            table(title, ["about", "distrusted by", "since (UTC)", "reason"], rows)
+            table(title, ["about", "distrusted by", "since (UTC)", "reason"], rows, wrap=("reason",))
 
 
 LOOKS: Final = {

@@ -62,10 +62,13 @@ def main(token_file: str | None, socket: str | None) -> None:
       trailmesh node init                     create a node on this machine
       trailmesh node doctor                   check everything it needs
       trailmesh node serve                    run it
-      trailmesh node invite                   let another node pair with it
       trailmesh session record actions.yaml   drive a browser and record it
+      trailmesh live open URL                 open a browser session and act in it, call by call
+      trailmesh agent add --help              let a program work with the node
+      trailmesh mcp --help                    let a client of the Model Context Protocol work with it
+      trailmesh node invite                   let another node pair with it
       trailmesh explore run --help            search a site for a goal
 
-    Every command takes --json. Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 a fault on this machine, 4 a fault of a
-    peer, 130 interrupted (not `node serve`: 0); docs/errors.md lists every code.
+    Every command but `mcp` takes --json. Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 a fault on this machine, 4 a
+    fault of a peer, 130 interrupted (not `node serve`: 0); docs/errors.md lists every code.
     """

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+import msgspec
 
 from node.base import LineFormatter
 from node.cli.build import given, parameter
-from node.cli.common import acting_as, fail, home_path, run_async
+from node.cli.common import acting_as, fail, home_path, owner_only, run_async
 from node.verbs import live as verbs
 from node.verbs.live_params import OpenParams
 from protocol.errors import MeshError
@@ -49,12 +50,28 @@ def command(home: str | None, **typed: Any) -> None:
     try:
         serve = _bridge()
         opening = given(verbs.OPEN, typed)
-        _require_sites(opening.get("secrets", {}))
+        _check(opening)
         run_async(serve(_asker(home_path(home)), opening))
     except MeshError as error:
         fail(error, as_json=False)
     except KeyboardInterrupt:
         fail(MeshError("internal.cancelled", "interrupted; committed work is kept"), as_json=False)
+
+
+def _check(opening: dict[str, Any]) -> None:
+    """Refuse what every opening of a live session would refuse: the client cannot mend it, and who starts it is here to be told.
+
+    Errors: ``input.invalid``, ``caller.refused``.
+    """
+    from node.config import invalid_in_words
+
+    _require_sites(opening["secrets"])
+    try:
+        params = msgspec.convert({**opening, "url": ""}, OpenParams)
+    except msgspec.ValidationError as error:
+        raise MeshError("input.invalid", invalid_in_words(error, OpenParams)) from error
+    if field := verbs.OPEN.for_owner(params):
+        owner_only(f"--{field.replace('_', '-')}")
 
 
 def _require_sites(secrets: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from node.cli.common import (
     short_caller,
     table,
 )
+from node.verbs import CallerKind
 from node.verbs import node as verbs
 from protocol.trust.grants import in_words
 
@@ -201,6 +202,16 @@ def _way(reach: Result) -> str:
     return ", ".join(words) or "when needed"
 
 
+def _show_myself(r: Result) -> None:
+    owner = r["caller"] == CallerKind.OWNER.value
+    click.echo(f"caller   {r['caller']}")
+    click.echo(f"scopes   {'all: the owner needs none' if owner else ', '.join(r['scopes'])}")
+    click.echo(f"origins  {', '.join(r['origins']) or 'all that the configuration allows'}")
+    click.echo("verbs")
+    for name in r["verbs"]:
+        click.echo(f"  {name}")
+
+
 def _show_nearby(r: Result) -> None:
     if not r["nodes"]:
         click.echo(
@@ -208,7 +219,7 @@ def _show_nearby(r: Result) -> None:
         )
         return
     rows = [[n["short"], ", ".join(n["addresses"]), n["standing"], n["next"]] for n in r["nodes"]]
-    table("nodes on this network", ["node", "address", "standing", "next"], rows)
+    table("nodes on this network", ["node", "address", "standing", "next"], rows, wrap=("address", "standing"))
 
 
 def _show_status(r: Result) -> None:
@@ -287,6 +298,7 @@ def _show_doctor(result: Result) -> None:
 
 LOOKS: Final = {
     "node.status": Look(text=_show_status),
+    "node.whoami": Look(text=_show_myself),
     "node.peers": Look(text=_show_peers),
     "node.discover": Look(text=_show_nearby),
     "node.knock": Look(text=_show_knocked, status=lambda r: 0 if r["refused"] else 1),

@@ -51,7 +51,7 @@ def _show_list(r: Result) -> None:
         click.echo("no schedules yet: `trailmesh explore schedule add`")
         return
     rows = [[s["schedule"], _state(s), _when(s), _next(s), _last(s), s["goal"]] for s in r["schedules"]]
-    table("schedules", ["id", "state", "when", "next (UTC)", "last (UTC)", "goal"], rows)
+    table("schedules", ["id", "state", "when", "next (UTC)", "last (UTC)", "goal"], rows, wrap=("when", "goal"))
 
 
 def _show(r: Result) -> None:

@@ -154,7 +154,7 @@ def _show_steps(r: Result) -> None:
         ]
         for step, done in zip(r["steps"], r["described"], strict=True)
     ]
-    table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows)
+    table("steps", ["", "action", "outcome", "risk", "took", "address after"], rows, wrap=("action",))
     for step in r["steps"]:
         if step["blocked"]:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")

@@ -15,6 +15,7 @@ from node.config.safe_yaml import check_events
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.recording.session import Profile
+from protocol.risk.allowed import AllowedRequest
 
 CONFIG_FILE = "config.yaml"
 HOME_VARIABLE = "TRAILMESH_HOME"
@@ -37,6 +38,7 @@ class Listen(_Record, frozen=True, kw_only=True):
     """The address for peers, and how they reach it."""
 
     host: str = "127.0.0.1"
+    """Address to listen on. Nodes on other machines cannot reach a loopback address."""
     port: Port = 0
     """0: choose a free port at the first start and keep it."""
     advertise: tuple[str, ...] = ()
@@ -73,10 +75,13 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     cdp_url: str = ""
     """Attach to a running Chromium (``http://127.0.0.1:9222``) instead of starting one."""
     headless: bool = True
+    """False shows the windows of the browser."""
     sandbox: bool = True
     """Chromium's own sandbox. Only a test environment that runs as root has a reason to switch it off."""
     step_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.STEP_TIMEOUT_MS
+    """How long one action may take, in milliseconds."""
     navigation_timeout_ms: Annotated[int, msgspec.Meta(ge=100, le=120_000)] = limits.NAVIGATION_TIMEOUT_MS
+    """How long an address may take to open, in milliseconds."""
     contexts_max: Annotated[int, msgspec.Meta(ge=1, le=256)] = limits.CONTEXTS_MAX
     """Maximum number of open browser contexts, over all users. Each context with one page takes about 60 MB."""
     contexts_for_owner: Annotated[int, msgspec.Meta(ge=0, le=255)] = limits.CONTEXTS_FOR_OWNER
@@ -92,6 +97,7 @@ class BrowserConfig(_Record, frozen=True, kw_only=True):
     idle_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = limits.BROWSER_IDLE_S
     """A browser without a context is closed after this long; the next one takes about half a second to start."""
     profile: Profile = Profile()
+    """What pages are told about the screen and the person, unless a session says otherwise."""
 
 
 class PolicyConfig(_Record, frozen=True, kw_only=True):
@@ -100,7 +106,7 @@ class PolicyConfig(_Record, frozen=True, kw_only=True):
     origins: tuple[Origin, ...] = ()
     """Origins that may be visited, in lower case and without a default port (``https://shop.example``); ``https://*.shop.example``
     means every host below that domain. Empty allows all."""
-    allow_requests: tuple[str, ...] = ()
+    allow_requests: tuple[AllowedRequest, ...] = ()
     """Requests other than GET that may be sent: ``METHOD URL-glob``."""
     risk_class_max: Annotated[int, msgspec.Meta(ge=1, le=3)] = 3
     """Highest risk class performed without an approval; classes 4 and above always need one."""
@@ -119,6 +125,7 @@ class MetricsConfig(_Record, frozen=True, kw_only=True):
     port: Port = 0
     """0: no metrics port."""
     host: str = "127.0.0.1"
+    """Address of the metrics port."""
     public: bool = False
     """Must be true if the host is not loopback, because anyone who can reach the port can read the metrics."""
 
@@ -138,14 +145,18 @@ class ExploreConfig(_Record, frozen=True, kw_only=True):
     workers: Annotated[int, msgspec.Meta(ge=0, le=16)] = 1
     """Branches this node explores at the same time; 0 only coordinates."""
     lease_seconds: Annotated[int, msgspec.Meta(ge=2, le=600)] = 20
+    """How long a worker may work on a branch before it asks again, as coordinator of a search."""
     lease_iterations: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
+    """How many iterations a worker may do on a branch before it asks again, as coordinator of a search."""
     rollout_steps: Annotated[int, msgspec.Meta(ge=0, le=16)] = 3
+    """How many further actions an iteration tries from a page that it has just found."""
 
 
 class Config(_Record, frozen=True, kw_only=True):
     """Everything that can be configured; each field has a default that works on one machine."""
 
     name: Name = "node"
+    """Name that peers see."""
     listen: Listen = Listen()
     outgoing: Outgoing = Outgoing()
     discovery: DiscoveryConfig = DiscoveryConfig()
@@ -155,6 +166,7 @@ class Config(_Record, frozen=True, kw_only=True):
     metrics: MetricsConfig = MetricsConfig()
     control: ControlConfig = ControlConfig()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least important lines that ``node serve`` writes to its log."""
 
 
 def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
@@ -174,7 +186,7 @@ def parse(text: str, *, source: str = CONFIG_FILE) -> Config:
     except MeshError as error:
         raise MeshError("config.invalid", f"{source}, {error.message}", source=source) from error
     except msgspec.ValidationError as error:
-        raise MeshError("config.invalid", f"{source}: {invalid_in_words(error)}", source=source) from error
+        raise MeshError("config.invalid", f"{source}: {invalid_in_words(error, Config)}", source=source) from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date, or an integer with too many digits
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""

@@ -286,5 +286,5 @@ def _profile(given: dict[str, Any], usual: Profile) -> Profile:
         # strict=False, because commands give numbers and booleans as text.
         made: Profile = msgspec.convert({**msgspec.to_builtins(usual), **given}, Profile, strict=False)
     except msgspec.ValidationError as error:
-        raise MeshError("input.invalid", f"profile: {invalid_in_words(error)}") from error
+        raise MeshError("input.invalid", f"profile: {invalid_in_words(error, Profile)}") from error
     return made

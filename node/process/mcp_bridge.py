@@ -110,17 +110,36 @@ _WORDS: Final = {
 _COMMAND: Final = re.compile(rf"`(?:trailmesh )?({'|'.join(map(re.escape, _WORDS))})`")
 
 
-_REMEDIES: Final = {
-    "input.invalid": "Change the parameter that the message names, then call the tool again. Its schema says what it takes.",
-    "risk.refused": "No tool can approve it, and no token. Ask the person who runs this client: the owner of the node can start "
-    "`trailmesh mcp` with `--approve-class`. docs/risk.md explains the classes.",
-}
-"""Remedies for a model, where those for a person name options of commands."""
-
-
 def _in_tools(text: str) -> str:
     """``text`` with command names replaced by the names of the tools."""
     return _COMMAND.sub(lambda found: f"`{_WORDS[found[1]]}`", text)
+
+
+_REMEDIES: Final[Mapping[str, str]] = {
+    "input.invalid": "Change the parameter that the message names; the schema of the tool says what it takes.",
+    "input.too_large": "Send less, or close a page that is done: `browser_tabs` with the action `close`.",
+    "input.not_found": "List the pages (`browser_tabs` with the action `list`), and use an index from there.",
+    "browser.crashed": "Open the page again (`browser_navigate`); that starts a new browser.",
+    "action.target_missing": "Look again (`browser_snapshot`), and use a ref of that observation.",
+    "action.not_possible": "Look again (`browser_snapshot`): another action may have to reveal or enable the element first.",
+    "action.secret_literal": "Use `secret`, with the name of a secret, instead of `text`.",
+    "action.secret_missing": "Use the name of a secret that this client was given, or ask the person who set it up for it.",
+    "action.secret_elsewhere": "Do not type it here. The person who set up this client decides for which site a secret is.",
+    "action.clipboard": "Type the text (`browser_type`); text to read is in each result.",
+    "action.hits_another": "Click that control itself; `browser_snapshot` shows its ref.",
+    "risk.refused": "Do not try it in another way. Tell the person what it is: only the owner of the node can approve it.",
+    "live.not_found": "Open a page: `browser_navigate`.",
+    "live.ended": "Go on with `browser_navigate`, which opens another live session.",
+    "live.busy": "Wait, then call again.",
+}
+"""Remedies for a model, by code, where the general one needs a command line, which a model does not have."""
+_SHELL: Final = re.compile(r"`trailmesh |`--| --[a-z]|`config")
+
+
+def _remedy(error: MeshError) -> str:
+    """What to do about ``error``, for a model. What takes a command line is for the owner of the node, and says so."""
+    told = _REMEDIES.get(error.code) or _in_tools(error.remedy)
+    return f"For the owner of the node: {told}" if _SHELL.search(told) else told
 
 
 # --- what a call gives -----------------------------------------------------------------------------------------------
@@ -159,7 +178,7 @@ def _shown(value: Any) -> str:
 def _refused(error: MeshError) -> CallToolResult:
     """``error`` as text for a model: code, message and remedy."""
     shown = error.shown
-    lines = [f"{shown.code}: {shown.message}", _REMEDIES.get(shown.code) or _in_tools(shown.remedy)]
+    lines = [f"{shown.code}: {shown.message}", _remedy(shown)]
     if _SESSION in shown.detail:
         lines.append(f"The actions so far are stored as {shown.detail[_SESSION]}.")
     return CallToolResult(content=[TextContent(type="text", text="\n".join(map(one_lined, lines)))], is_error=True)

@@ -166,7 +166,7 @@ def _convert(node: YamlValue, plain: dict[str, Any]) -> Action:
         # strict=False, because numbers and booleans of the file arrive as text.
         action: Action = msgspec.convert(plain, Action, strict=False)
     except msgspec.ValidationError as error:
-        raise _bad(node, invalid_in_words(error)) from error
+        raise _bad(node, invalid_in_words(error, Action)) from error
     return action
 
 
@@ -191,7 +191,7 @@ def _profile(node: YamlValue, default: Profile) -> Profile:
     try:
         profile: Profile = msgspec.convert({**msgspec.to_builtins(default), **plain}, Profile, strict=False)
     except msgspec.ValidationError as error:
-        raise _bad(node, invalid_in_words(error)) from error
+        raise _bad(node, invalid_in_words(error, Profile)) from error
     return profile
 
 

@@ -129,7 +129,7 @@ class _Reader:
                 # msgspec checks lengths and ranges only on conversion, not in constructors.
                 msgspec.convert(msgspec.to_builtins(action), Action)
             except msgspec.ValidationError as error:
-                raise self._bad(invalid_in_words(error)) from error
+                raise self._bad(invalid_in_words(error, Action)) from error
         self.actions += actions
         if arrival is not None:
             self._assert(kind, step, arrival, done=bool(actions))

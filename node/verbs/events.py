@@ -16,7 +16,11 @@ class ListParams(Params, frozen=True, kw_only=True):
 
     since: Annotated[
         int | None,
-        option("Changes after the one with this number; 0 for all.  [default: the newest]", metavar="NUMBER"),
+        option(
+            "Changes after the one with this number; 0 for all. Without it: the newest ones, at most --limit; with --follow "
+            "also each new one from then on.",
+            metavar="NUMBER",
+        ),
     ] = None
     kind: Annotated[
         str, option("A kind of change (session.recorded) or a group of kinds (session).", metavar="KIND", max_length=40)

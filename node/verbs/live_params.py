@@ -10,6 +10,7 @@ from node.verbs import rows
 from node.verbs.verb import Params, argument, option
 from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
+from protocol.risk.allowed import AllowedRequest
 
 _SESSION: Final = argument("Id of the live session.", metavar="SESSION")
 _REF: Final = argument("The element, by its ref in the last observation, for example s3e5.", metavar="REF")
@@ -48,7 +49,7 @@ class OpenParams(Params, frozen=True, kw_only=True):
         ),
     ] = msgspec.field(default_factory=dict)
     allow: Annotated[
-        tuple[str, ...],
+        tuple[AllowedRequest, ...],
         option(
             "A request other than GET that may be sent, for example 'POST https://shop.example/login'.",
             metavar="'METHOD URL'",
@@ -175,9 +176,7 @@ class PagesParams(Params, frozen=True, kw_only=True):
     """``live.pages``"""
 
     session: Annotated[str, _SESSION]
-    action: Annotated[
-        Literal["list", "new", "close", "select"], argument("list, new, close or select.", metavar="WHAT")
-    ] = "list"
+    action: Annotated[Literal["list", "new", "close", "select"], argument("What to do with the pages.")] = "list"
     index: Annotated[int | None, option("Index of the page, from 0. [default for close: the current page]")] = None
     url: Annotated[str, option("Address that a new page opens.", max_length=limits.URL_CHARS_MAX)] = ""
 

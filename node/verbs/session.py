@@ -12,6 +12,7 @@ from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
 from protocol.recording.replay import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
+from protocol.risk.allowed import AllowedRequest
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -36,7 +37,7 @@ class RecordParams(Params, frozen=True, kw_only=True):
     actions: Annotated[str, argument("Content of the action file.", metavar="ACTIONS", reads="file")]
     name: Annotated[str, option("Title of the recording if the action file has none.", flag="-")] = ""
     secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
-    allow: Annotated[tuple[str, ...], _ALLOW] = ()
+    allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
 
     def __repr__(self) -> str:
@@ -105,7 +106,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
         ),
     ] = "stop"
     secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
-    allow: Annotated[tuple[str, ...], _ALLOW] = ()
+    allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
 
     def __repr__(self) -> str:

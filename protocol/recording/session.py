@@ -41,13 +41,17 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What is fixed so that a page looks the same on every machine."""
 
     width_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 1280
+    """Width of the page's viewport."""
     height_px: Annotated[int, msgspec.Meta(ge=limits.VIEWPORT_PX_MIN, le=limits.VIEWPORT_PX_MAX)] = 800
+    """Height of the page's viewport."""
     locale: Annotated[str, msgspec.Meta(pattern=LOCALE_PATTERN)] = "en-GB"
     """Language, script, region (BCP 47): ``de``, ``zh-Hant-TW``, ``es-419``."""
     timezone: Annotated[str, msgspec.Meta(max_length=64)] = "UTC"
     """A name of the IANA database, in its case (``protocol/recording/time_zones.py``)."""
     reduced_motion: bool = True
+    """Whether pages are asked to leave out animations (``prefers-reduced-motion``)."""
     color_scheme: Literal["light", "dark"] = "light"
+    """What pages are told of the preferred colours (``prefers-color-scheme``)."""
 
     def __post_init__(self) -> None:
         if self.timezone not in TIME_ZONES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -160,8 +161,14 @@ async def test_a_client_with_a_token_is_an_agent_and_goes_to_its_origins_only(tm
         assert node.run("session", "show", recorded["id"])["session"]["caller"] == "agent:in"
         async with client(node, token=tokens["out"]) as session:
             assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("browser.refused: ")
-        async with client(node, "--approve-class", "7", token=tokens["in"]) as session:
-            assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("caller.refused: ")
+        refused = await asyncio.to_thread(
+            subprocess.run,
+            [*COMMAND, "mcp", "--approve-class", "7", "--home", str(node.home)],
+            env={**os.environ, "TRAILMESH_TOKEN_FILE": str(tokens["in"])},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, cwd=ROOT,
+        )  # fmt: skip
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "[caller.refused] --approve-class is only for the owner of the node" in refused.stderr
         async with client(node, token=tokens["no"]) as session:
             assert (await session.list_tools()).tools == []
             assert (await refusal(session, "browser_navigate", url=f"{url}/")).startswith("caller.refused: ")

@@ -139,6 +139,8 @@ def _value(each: click.Parameter, chance: random.Random) -> str:
             return str(chance.choice(list(choices)))
         case click.IntRange(min=least, max=most):
             return str(chance.choice([edge for edge in (least, most, (least or 0) + 1) if edge is not None]))
+        case click.types.IntParamType():
+            return "1"
         case click.types.FloatParamType():
             return "0.5"
         case _:

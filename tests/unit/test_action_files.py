@@ -114,7 +114,11 @@ def test_the_first_step_may_open_the_address_itself() -> None:
         ),
         ("start: http://a/\nsteps:\n- fill: {role: textbox, name: a, value: {}}", 3, "secret"),
         ("start: http://a/\nsteps:\n- fill: {role: textbox, name: a, value: [b]}", 3, "must be text"),
-        ("start: http://a/\nsteps:\n- scroll: {amount_px: many}", 3, "int"),
+        (
+            "start: http://a/\nsteps:\n- scroll: {amount_px: many}",
+            3,
+            "`amount_px` must be a whole number from 1 to 100,000",
+        ),
         ("start: http://a/\nstart: http://b/\nsteps: [press: a]", 2, "twice"),
         ("start: http://a/\nsteps:\n- press: &x a\n- press: *x", 3, "aliases"),
         ("start: http://a/\nsteps: [press: !!python/object:os.system a]", 2, "tags"),
@@ -122,7 +126,11 @@ def test_the_first_step_may_open_the_address_itself() -> None:
         ("start: [http://a/\nsteps: {", 2, ""),
         ("start: http://a/\n---\nsteps: [press: a]", 2, "one document"),
         ("profile: {width_px: 3}\nstart: http://a/\nsteps: [press: a]", 1, "width_px"),
-        ("profile: {width_px: wide}\nstart: http://a/\nsteps: [press: a]", 1, "int"),
+        (
+            "profile: {width_px: wide}\nstart: http://a/\nsteps: [press: a]",
+            1,
+            "`width_px` must be a whole number from 200 to 8,192",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_its_line(text: str, line: int, words: str) -> None:

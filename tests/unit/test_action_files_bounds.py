@@ -88,7 +88,7 @@ def test_every_short_form_of_a_step_is_one_action(step: str, action: Action) -> 
     ("step", "words"),
     [
         ("back: {to: x}", "back takes nothing"),
-        ("press: {role: button, name: A}", "Object missing required field"),
+        ("press: {role: button, name: A}", "`key` is missing"),
         ("scroll: {by: 5}", "unknown key “by”; known: amount_px, direction"),
         ("wait: {for: x}", "unknown key “for”; known: text, timeout_ms"),
         ("wait: [a]", "wait must be `key: value` pairs"),
@@ -129,7 +129,7 @@ def test_a_step_that_says_too_much_or_too_little_is_refused_with_its_line(step: 
         ("start: http://a/\nprofile: wide\nsteps: [press: a]", 2, "profile must be"),
         ("start: http://a/\nprofile: {wide: 1}\nsteps: [press: a]", 2, "unknown key “wide”; known: color_scheme"),
         ("start: http://a/\nprofile: {width_px: [1]}\nsteps: [press: a]", 2, "`width_px` must be text"),
-        (f"start: {'a' * 5_000}\nsteps: [press: a]", 1, "length"),
+        (f"start: {'a' * 5_000}\nsteps: [press: a]", 1, "`url` must be text of at most 4,096 characters"),
         ("start: http://a/", 1, "`steps:` is missing"),
     ],
 )

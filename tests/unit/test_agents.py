@@ -34,10 +34,10 @@ class Place:
         """A new agent that may read and record."""
         return await self.agents.add(AddParams(name=name, **{"scopes": ("read", "record"), **given}))
 
-    async def call(self, token: str, work: Callable[[Caller], Any] | None = None) -> Any:
-        """One call under ``token``, which does ``work``."""
+    async def call(self, token: str, work: Callable[[Caller], Any] | None = None, *, verb: str = "session.list") -> Any:
+        """One call of ``verb`` under ``token``, which does ``work``."""
         agent = await self.agents.authenticate(token)
-        async with self.agents.calling(agent) as caller:
+        async with self.agents.calling(agent, verb) as caller:
             return await work(caller) if work else caller
 
     async def used(self) -> tuple[int, int]:
@@ -197,6 +197,19 @@ async def test_ten_thousand_wrong_tokens_are_slowed_counted_and_keep_nobody_out(
 # --- budgets ---------------------------------------------------------------------------------------------------------
 
 
+async def test_an_agent_without_calls_can_still_close_its_live_sessions_and_do_nothing_else(place: Place) -> None:
+    made = await place.add(calls=2)
+    for verb in ("live.open", "live.close"):
+        await place.call(made.token, verb=verb)
+    assert (await place.used())[0] == 2, "closing counts as long as there is something to count"
+    for verb in ("live.open", "live.act", "live.pages", "live.list", "node.whoami"):
+        assert await code_of(place.call(made.token, verb=verb)) == "agent.budget"
+    assert await place.call(made.token, verb="live.close")
+    assert (await place.used())[0] == 2
+    await place.agents.remove(NameParams(name=made.name))
+    assert await code_of(place.call(made.token, verb="live.close")) == "control.unauthorised"
+
+
 async def test_a_call_is_counted_before_it_is_made_and_not_given_back(place: Place) -> None:
     """Guard: node/api/agents.py, Agents.calling."""
     made = await place.add(calls=2)
@@ -214,7 +227,7 @@ async def test_a_call_is_counted_before_it_is_made_and_not_given_back(place: Pla
     again = Agents(place.store, place.clock, place.refusals, place.feed)  # the node was killed, and started again
     agent = await again.authenticate(made.token)
     with pytest.raises(MeshError) as refused:
-        async with again.calling(agent):
+        async with again.calling(agent, "session.list"):
             pass
     assert refused.value.code == "agent.budget"
     assert (await place.agents.listed()).agents[0].state == "used up"
@@ -307,7 +320,7 @@ async def test_a_call_that_was_let_in_as_its_agent_was_removed_does_nothing(plac
     agent = await place.agents.authenticate(made.token)
     await place.agents.remove(NameParams(name="helper"))
     with pytest.raises(MeshError) as refused:
-        async with place.agents.calling(agent):
+        async with place.agents.calling(agent, "session.list"):
             pytest.fail("it was let in")
     assert refused.value.code == "control.unauthorised"
 

@@ -140,7 +140,7 @@ async def test_the_first_millisecond_of_a_budget_is_the_last_of_it(place: Place)
     await place.store.add_agent(msgspec.structs.replace(kept, browser_ms_max=1, browser_ms=1))
     assert (await shown(place)).state == "used up"
     agent = await place.agents.authenticate(made.token)
-    async with place.agents.calling(agent) as caller:
+    async with place.agents.calling(agent, "session.list") as caller:
         with called_by(caller):
             assert (await refusal(place.agents.check())).code == "agent.budget"
 

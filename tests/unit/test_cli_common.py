@@ -214,14 +214,42 @@ def test_a_moment_is_shown_in_utc_and_none_as_nothing() -> None:
     assert [moment(0), moment(1), moment(1_772_000_000_999)] == ["", "1970-01-01 00:00:00", "2026-02-25 06:13:20"]
 
 
-def test_the_first_column_is_never_broken_and_marks_of_others_are_text(
+ID, TIME, PLACE = "ses-0123456789", "2026-02-25 06:13:20", "http://127.0.0.1:12345/a"
+
+
+def test_ids_addresses_and_times_are_never_broken_and_words_are_broken_between_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    table("title", ["id", "said"], [["ses-0123456789", "[bold]x[/bold] " + "word " * 12]])
+    rows = [[ID, TIME, f"{PLACE}, {PLACE}b", "[bold]x[/bold] " + "word " * 12]]
+    table("title", ["id", "when", "origins", "said"], rows, wrap=("origins", "said"))
     title, *lines = capsys.readouterr().out.splitlines()
     assert title.startswith("title ")
-    first = [line for line in lines if "ses-" in line]
-    assert len(first) == 1 and "ses-0123456789" in first[0] and "[bold]" in first[0]
-    assert len(lines) > 5, "the second column is broken instead"
+    (first,) = [line for line in lines if ID in line]
+    assert TIME in first and "[bold]" in first
+    for whole in (f"{PLACE},", f"{PLACE}b"):
+        assert len([line for line in lines if f"│ {whole} " in line]) == 1
+    assert len([line for line in lines if " word " in line]) > 3, "prose is broken instead"
+    assert len({len(line) for line in lines}) == 1, "no line is cut"
+
+
+def test_a_word_that_another_chose_does_not_stretch_a_table_without_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for wrap in ((), ("said",)):
+        table("title", ["id", "said"], [[ID, "x" * 1_000]], wrap=wrap)
+        out = capsys.readouterr().out
+        assert max(map(len, out.splitlines())) < 150 and out.count("x") == 1_000
+
+
+def test_a_table_that_fits_is_as_narrow_as_its_content(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    table("title", ["id", "said"], [[ID, "two words"]], wrap=("said",))
+    assert "│ ses-0123456789 │ two words │" in capsys.readouterr().out
+
+
+def test_the_suffix_of_bundles_is_the_published_one() -> None:
     assert common.BUNDLE_SUFFIX == ".tmsession"

@@ -94,6 +94,33 @@ def test_a_secret_for_no_site_is_refused_because_a_model_chooses_where_to_begin(
 
 
 @pytest.mark.parametrize(
+    "words",
+    [("--approve-class", "4"), ("--allow", "POST https://shop.example/login")],
+    ids=" ".join,
+)
+def test_an_approval_with_a_token_is_refused_before_a_client_is_heard(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "t").write_text(make_token("shopper", bytes(32)))
+    bridge = Bridge()
+    done = run(monkeypatch, bridge, *words, agent=("--token-file", str(tmp_path / "t")))
+    assert (done.exit_code, done.stdout, bridge.answer) == (2, "", None)
+    assert f"[caller.refused] {words[0]} is only for the owner of the node" in done.stderr
+    done = run(monkeypatch, bridge, *words)
+    assert done.exit_code == 0 and bridge.answer is not None, "the owner approves"
+
+
+@pytest.mark.parametrize("entry", ["foo", "", "POST URL"])
+def test_an_allowed_request_of_another_form_is_refused_before_a_client_is_heard(
+    monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    bridge = Bridge()
+    done = run(monkeypatch, bridge, "--allow", entry)
+    assert (done.exit_code, done.stdout, bridge.answer) == (2, "", None)
+    assert "[input.invalid] item 1 of `allow` must be a method and an http(s) address" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("ends", "code", "said"),
     [
         (MeshError("node.not_serving", "no node"), 2, "[node.not_serving]"),

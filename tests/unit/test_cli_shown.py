@@ -165,6 +165,21 @@ def test_a_peer_is_told_with_when_it_was_seen_and_what_it_may_do(
     assert (done.out[0], done.out[3]) == (first, f"  may do here      {may_do}")
 
 
+@pytest.mark.parametrize(
+    ("mine", "scopes", "origins"),
+    [
+        ({"caller": "owner"}, "all: the owner needs none", "all that the configuration allows"),
+        ({"caller": "agent:owner", "scopes": ["live", "read"]}, "live, read", "all that the configuration allows"),
+        ({"caller": "agent:a", "scopes": ["read"], "origins": ["https://a.example"]}, "read", "https://a.example"),
+    ],
+)
+def test_who_calls_is_told_what_it_may_do(mine: dict[str, Any], scopes: str, origins: str) -> None:
+    told = {"scopes": [], "origins": [], "verbs": ["node.whoami", "live.open"], **mine}
+    lines = Answers(node_whoami=[told]).run("node", "whoami").out
+    head = [f"caller   {told['caller']}", f"scopes   {scopes}", f"origins  {origins}"]
+    assert lines == [*head, "verbs", "  node.whoami", "  live.open"]
+
+
 def test_no_peers_and_no_neighbours_are_told_what_to_do() -> None:
     done = Answers(node_peers=[{"peers": []}]).run("node", "peers")
     assert done.out == ["no peers yet: `trailmesh node invite` here, `trailmesh node join --peer …` there"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from node.cli import main
 from node.cli.node import group
 from protocol.errors import CODES
+from scripts.docs import commands, help_text
 
 WRONG = [
     (["node", "status", "--nope"], "--nope", "trailmesh node status --help"),
@@ -19,6 +21,37 @@ WRONG = [
     (["session", "shwo"], "shwo", "trailmesh session --help"),
     (["nod"], "nod", "trailmesh --help"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["live", "pages", "liv-1", "bogus"], "is not one of 'list', 'new', 'close', 'select'"),
+        (["live", "wait", "liv-1", "--time", "99"], "is not in the range 0.1<=x<=60"),
+        (["agent", "add", "a", "--scope", "all"], "is not one of 'read', 'record', 'replay', 'live', 'explore'"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_those_that_are_right(words: list[str], said: str) -> None:
+    done = CliRunner().invoke(main, words, prog_name="trailmesh")
+    assert done.exit_code == 2 and said in done.stderr
+
+
+def test_help_shows_what_a_value_may_be_and_no_range_without_an_end() -> None:
+    shown = {words: help_text(words, command) for words, command in commands()}
+    assert "SESSION [list|new|close|select]" in shown["live", "pages"]
+    assert "0.1<=x<=60" in shown["live", "wait"]
+    assert not [words for words, text in shown.items() if "None" in text]
+
+
+def test_every_command_takes_json_but_the_one_whose_output_is_a_protocol() -> None:
+    without = {
+        words
+        for words, command in commands()
+        if (not isinstance(command, click.Group) or (words and command.invoke_without_command))
+        and "--json" not in {name for param in command.params for name in param.opts}
+    }
+    assert without == {("mcp",)}
+    assert "Every command but `mcp` takes --json." in help_text((), main)
 
 
 @pytest.mark.parametrize(("words", "said", "shown_by"), WRONG)

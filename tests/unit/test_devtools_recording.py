@@ -99,7 +99,7 @@ def test_what_a_step_says_is_what_is_done(steps: list[object], actions: list[Act
         ({"type": "close"}, "type", "closing"),
         ({"type": "customStep", "name": "x", "parameters": {}}, "type", "only to the extension"),
         ({"type": "navigate"}, "url", "must be text"),
-        ({"type": "navigate", "url": HOME + "a" * 5_000}, "", "length"),
+        ({"type": "navigate", "url": HOME + "a" * 5_000}, "", "`url` must be text of at most 4,096 characters"),
         ({"type": "navigate", "url": HOME, "waitUntil": "load"}, "waitUntil", "no such field"),
         ({"type": "click", "target": "http://other.example/", **A}, "target", "another tab"),
         ({"type": "click", "count": 2, **A}, "count", "no such field"),

@@ -7,12 +7,16 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import click
+import msgspec
 import pytest
 
 from node.base.statuses import exit_code
+from node.config import Config
+from node.config.settings import parse
 from node.live.live_session import ENDINGS
 from protocol.errors import CODES
 from scripts.docs import PAGES, ROOT, commands, errors_page, help_text, stale, unit_of
@@ -124,6 +128,27 @@ def test_lines_are_no_longer_than_code(path: Path) -> None:
 
 def test_generated_pages_are_fresh() -> None:
     assert stale() == [], "run `make docs`"
+
+
+def test_every_key_of_the_configuration_is_listed_with_its_meaning() -> None:
+    page = PAGES["docs/configuration.md"]()
+
+    def keys(plain: dict[str, Any], path: str = "") -> Iterator[str]:
+        for name, value in plain.items():
+            yield from keys(value, f"{path}{name}.") if isinstance(value, dict) else (f"{path}{name}",)
+
+    every = list(keys(msgspec.to_builtins(Config())))
+    assert len(every) > 40
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
+    assert set(rows) == set(every)
+    assert [key for key, row in rows.items() if row.endswith("|  |")] == [], "a key without a meaning"
+    assert "whole number from 0 to 1,024 | `64` |" in rows["browser.queue_max"]
+    assert "regex" not in page and "\\Z" not in page
+
+
+def test_the_example_in_the_page_of_the_configuration_is_valid() -> None:
+    example = PAGES["docs/configuration.md"]().split("```yaml\n")[1].split("```")[0]
+    assert parse(example).policy.risk_class_max == 2
 
 
 def test_a_stale_page_is_found(tmp_path: Path) -> None:

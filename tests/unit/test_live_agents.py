@@ -41,7 +41,7 @@ class Rented(Bench):
     async def ask(self, token: str, name: str, session: str = "", /, **params: Any) -> Any:
         """The result of ``live.<name>``, called with ``token``."""
         agent = await self.agents.authenticate(token)
-        async with self.agents.calling(agent) as caller:
+        async with self.agents.calling(agent, "session.list") as caller:
             return await self.call(name, session, by=caller, **params)
 
     async def opened(self, token: str) -> str:

@@ -49,7 +49,7 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
         for caller in (unable, scheduled):
             assert (await refusal(node, "live.open", caller, url=url)).code == "caller.refused"
         token = (await node.agents.add(AddParams(name="anna", scopes=("live",)))).token
-        async with node.agents.calling(await node.agents.authenticate(token)) as caller:
+        async with node.agents.calling(await node.agents.authenticate(token), "live.open") as caller:
             assert msgspec.structs.replace(caller, since_ms=0) == ANNA
             opened: verbs.Opened = await ask(node, "live.open", caller, url=url)
         buy, session = ref_of(opened.observation, "Buy now"), opened.session
@@ -101,7 +101,7 @@ async def test_an_agent_sees_no_session_that_another_is_recording_and_none_beyon
         for verb in ("session.show", "session.replay"):
             assert (await refusal(node, verb, elsewhere, session=session)).code == "input.not_found"
         token = (await node.agents.add(AddParams(name="anna", scopes=("live", "read")))).token
-        async with node.agents.calling(await node.agents.authenticate(token)) as caller:
+        async with node.agents.calling(await node.agents.authenticate(token), "live.open") as caller:
             own = await ask(node, "live.open", caller, url=f"{ORIGIN}/")
             assert len(await seen(node, caller)) == 2, "its own, while it is recorded"
             await ask(node, "live.close", caller, session=own.session)

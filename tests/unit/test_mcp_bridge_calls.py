@@ -9,6 +9,7 @@ import io
 import json
 import logging
 import os
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -132,19 +133,47 @@ async def test_an_error_has_a_code_a_remedy_and_what_was_stored() -> None:
     assert answer.is_error
     assert text_of(answer) == [
         "live.stale_ref: no such link",
-        mcp_bridge._in_tools(CODES["live.stale_ref"].remedy),
+        "Look again (`browser_snapshot`), and use a ref of that observation.",
     ]
     answer = await bridge.call("browser_navigate", URL)
     assert text_of(answer)[2:] == ["The actions so far are stored as ses-A."]
 
 
-@pytest.mark.parametrize("code", ["input.invalid", "risk.refused"])
-async def test_a_remedy_for_a_model_names_no_option_that_only_a_command_has(code: str) -> None:
-    bridge = Bridge(Asked(live_open=[MeshError(code, "no")]), {})
-    answer = await bridge.call("browser_navigate", URL)
-    assert text_of(answer) == [f"{code}: no", mcp_bridge._REMEDIES[code]]
-    for words in ("--help", "Add the schema", "session record", "session replay"):
-        assert words not in text_of(answer)[1]
+@pytest.mark.parametrize("code", CODES)
+def test_a_remedy_for_a_model_names_tools_that_there_are_and_leaves_the_command_line_to_the_owner(code: str) -> None:
+    told = mcp_bridge._remedy(MeshError(code))
+    assert set(re.findall(r"browser_\w+", told)) - {"browser_seconds"} <= set(TOOLS)
+    owner = told.startswith("For the owner of the node: ")
+    assert owner is bool(re.search(r"`trailmesh [a-z]|--[a-z]|`config", told))
+    acts = code.startswith(("input.", "live.")) or code in {
+        *(found for found in CODES if found.startswith("action.") and found not in _OF_FILES),
+        "risk.refused", "browser.crashed", "browser.timeout", "browser.navigation", "browser.scheme",
+    }  # fmt: skip
+    assert not (acts and owner), "a model can do something about it"
+    assert not acts or "action file" not in told
+
+
+_OF_FILES = {"action.target_differs", "action.arrival_differs"}
+"""A model names elements by refs and asserts no arrival, so it never gets these."""
+
+
+def test_no_remedy_is_replaced_for_a_code_that_there_is_not() -> None:
+    assert set(mcp_bridge._REMEDIES) <= set(CODES)
+
+
+@pytest.mark.parametrize(
+    ("code", "commands"),
+    [
+        ("risk.refused", ["live open", "live act", "session record", "session replay"]),
+        ("input.not_found", ["live pages", "live ls", "agent ls", "session ls"]),
+        ("input.too_large", ["live pages SESSION close"]),
+        ("action.target_missing", ["live snapshot", "session show"]),
+        ("action.not_possible", ["live snapshot", "session show"]),
+        ("action.secret_literal", ["live type"]),
+    ],
+)
+def test_a_remedy_for_the_command_line_fits_live_sessions_too(code: str, commands: list[str]) -> None:
+    assert [command for command in commands if command not in CODES[code].remedy] == []
 
 
 # --- the live session ------------------------------------------------------------------------------------------------

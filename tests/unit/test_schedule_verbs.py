@@ -159,6 +159,14 @@ async def test_what_cannot_be_scheduled_is_refused_and_nothing_is_kept(
     assert words in await desk.refused(**given)
 
 
+@pytest.mark.parametrize("start", ["ftp://shop.example/", "javascript:alert(1)", "", "https://a@shop.example/"])
+async def test_a_start_that_no_search_would_open_is_refused_with_the_code_of_a_search(desk: Desk, start: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        await desk.add(start=start)
+    assert caught.value.code == "browser.scheme"
+    assert await desk.bench.room.all() == []
+
+
 @pytest.mark.parametrize(
     "given",
     [
