@@ -542,6 +542,12 @@ CODES: dict[str, Code] = {
         "The element cannot take this action: it is hidden, disabled, covered or of another kind.",
         "Look at the page of that step with `trailmesh session show`; an earlier step may have to reveal or enable it.",
     ),
+    "action.text_missing": Code(
+        _O,
+        False,
+        "The text did not appear in the time that the action waits for it.",
+        "Look at the page: the text may be written differently. If it only comes late, wait longer (`live wait --time`, `timeout_ms` in an action file).",
+    ),
     "action.arrival_differs": Code(
         _O,
         False,

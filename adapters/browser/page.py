@@ -194,7 +194,7 @@ class ChromiumPage:
         return Outcome(
             observation=self._view.observation,
             extracted=mask(extracted),
-            blocked=self._guard.taken(mask),
+            blocked=self.blocked(),
             dialogs=dialogs,
             settled=settled,
         )
@@ -235,6 +235,10 @@ class ChromiumPage:
         except MeshError as error:
             if error.code == "browser.navigation" and self._guard.reports():
                 raise MeshError("browser.navigation", "the network guard refused the address", reason="guard") from None
+            raise
+        except asyncio.CancelledError:
+            # Playwright goes on with it: the page would open later, in another action.
+            self._activity.spawn(self._session.send("Page.stopLoading"))
             raise
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
@@ -328,6 +332,10 @@ class ChromiumPage:
         raise MeshError("browser.crashed", "the browser disappeared while the page was settling")
 
     # --- the rest ---
+
+    def blocked(self) -> tuple[str, ...]:
+        """``adapters.ports.Page.blocked``."""
+        return self._guard.taken(masker(self._secrets))
 
     async def screenshot(self) -> bytes:
         """``adapters.ports.Page.screenshot``."""

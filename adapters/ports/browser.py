@@ -23,7 +23,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The page after it stopped changing (or reached the expected state)."""
     extracted: str = ""
     blocked: tuple[str, ...] = ()
-    """Requests the guard refused since the last outcome, as ``METHOD /path``."""
+    """Requests the guard refused since it was last told (``Page.blocked``), as ``METHOD /path``."""
     dialogs: tuple[str, ...] = ()
     """Dialogs that were dismissed since the last outcome: their type."""
     settled: bool = True
@@ -85,9 +85,12 @@ class Page(Protocol):
         secrets: those the action may name, and where each may be typed; their values appear in no observation, error or log.
         timeout_ms: 0 for the limit of the kind of action.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
-        ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.hits_another``,
+        ``browser.scheme``, ``action.target_missing``, ``action.text_missing``, ``action.not_possible``, ``action.hits_another``,
         ``action.clipboard``, ``action.secret_literal``, ``action.secret_missing``, ``action.secret_elsewhere``.
         """
+
+    def blocked(self) -> tuple[str, ...]:
+        """What the guard refused since it was last told, here or in an outcome: of an action that failed, there is none."""
 
     async def screenshot(self) -> bytes:
         """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""

@@ -22,7 +22,7 @@ from node.live.recorder import Recorder, Recording, Signer, shows_secret
 from node.verbs.live import Acted, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Locator, describe, target_of
+from protocol.page.action import Action, Back, Extract, Goto, Locator, Scroll, Wait, describe, target_of
 from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
@@ -208,7 +208,8 @@ class LiveSession:
             await self._need_room(recorder)
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
             # Shielded: an action that has begun is always recorded, even if the caller disconnects.
-            outcomes.append(await to_its_end(recorder.perform(action)))
+            stop, patience_s = _stops(recorder, action)
+            outcomes.append(await to_its_end(recorder.perform(action), stop=stop, patience_s=patience_s))
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
             did.append((done, recorder.prepared.risk))
@@ -344,6 +345,18 @@ async def _finish(tab: _Tab) -> None:
             with contextlib.suppress(MeshError):  # the store is closed or full; the next start marks it as interrupted
                 await tab.recorder.interrupt()
     await tab.page.close()
+
+
+def _stops(recorder: Recorder, action: Action) -> tuple[Callable[[], None] | None, float]:
+    """What stops ``action`` once its caller is gone, and in how many seconds."""
+    match action:
+        case Wait() | Extract() | Scroll():
+            return recorder.stop, 0
+        case Goto() | Back():
+            return recorder.stop, limits.LIVE_ABANDONED_S
+        case _:
+            # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.
+            return None, 0
 
 
 def _placed(action: Action, place: Locator) -> Action:

@@ -357,9 +357,15 @@ class MemoryPage:
         self._secrets = secrets or self._secrets
         extracted = self._do(action, ref)
         mask = self._mask()
-        blocked, self._blocked = tuple(map(mask, self._blocked)), []
+        blocked = self.blocked()
         dialogs, self._dialogs = tuple(self._dialogs), []
         return Outcome(observation=await self.observe(), extracted=mask(extracted), blocked=blocked, dialogs=dialogs)
+
+    def blocked(self) -> tuple[str, ...]:
+        """``adapters.ports.Page.blocked``."""
+        mask = self._mask()
+        blocked, self._blocked = tuple(map(mask, self._blocked)), []
+        return blocked
 
     def _do(self, action: Action, ref: str | None) -> str:
         if isinstance(action, Press):
@@ -384,7 +390,7 @@ class MemoryPage:
     def _wait(self, text: str) -> None:
         shown = [*(item.element.name for item in self._document.controls), *self._document.text]
         if text and not any(text.casefold() in line.casefold() for line in shown):
-            raise MeshError("browser.timeout", "the text did not appear")
+            raise MeshError("action.text_missing", "the text did not appear")
 
     def _target(self, ref: str | None) -> tuple[int, Control]:
         index = self._order.get(ref or "")

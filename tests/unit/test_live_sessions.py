@@ -214,7 +214,7 @@ async def test_fields_are_filled_and_options_chosen_by_label_or_value(bench: Ben
     assert acted.actions_left == 200 - 6
     assert (await bench.call("press", session, key="Tab")).did == ("press Tab",)
     assert (await bench.call("wait", session, text="Welcome")).did == ("wait for “Welcome”",)
-    assert (await bench.refused("wait", session, text="Gone", time=0.1)).code == "browser.timeout"
+    assert (await bench.refused("wait", session, text="Gone", time=0.1)).code == "action.text_missing"
     await bench.call("close", session)
     assert await bench.verdicts(session) == [(Verdict.PARTIAL, 9)]
 

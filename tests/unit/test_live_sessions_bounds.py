@@ -338,3 +338,16 @@ async def test_a_page_says_only_what_was_seen_of_it_last(bench: Bench) -> None:
     (page,) = (await bench.call("pages", opened.session)).pages
     assert (page.index, page.current, page.title) == (0, True, "At ‹secret:word›")
     assert (page.url, page.recorded) == (f"{ORIGIN}/mugs", session_of(bench, opened).record.sessions[0])
+
+
+async def test_what_a_failed_navigation_was_refused_is_recorded_with_it_and_not_with_the_next_step(
+    bench: Bench,
+) -> None:
+    opened = await bench.open(approve_class=7)
+    assert (await bench.refused("navigate", opened.session, url=f"{ORIGIN}/account/close")).code == "browser.navigation"
+    acted = await bench.call("press", opened.session, key="Tab")
+    assert acted.blocked == ()
+    (recorded,) = (await bench.call("show", opened.session)).recorded
+    steps = await bench.store.steps(recorded.id)
+    assert [(step.ok, len(step.blocked)) for step in steps] == [(True, 0), (False, 1), (True, 0)]
+    assert "/account/close" in steps[1].blocked[0]
