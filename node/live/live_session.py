@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -22,11 +22,12 @@ from node.live.recorder import Recorder, Recording, Signer, shows_secret
 from node.verbs.live import Acted, Observed, PageInfo
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Extract, Goto, Locator, Scroll, Wait, describe, target_of
+from protocol.page.action import Action, Goto, Locator, describe, target_of
 from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
+from protocol.page.web_address import require_web
 from protocol.risk.classes import Risk
 
 log = logging.getLogger(__name__)
@@ -138,12 +139,10 @@ class LiveSession:
             self._turns.release()
 
     def _name(self, error: MeshError) -> None:
-        """Say in ``error`` which sessions it is about."""
+        """Say in ``error`` which live session it is about, and once that has ended, where its recordings are."""
         error.detail.setdefault("live", self.record.id)
-        recorder = self._tabs[self._current].recorder if self._tabs else None
-        recorded = recorder.session.id if recorder else "".join(self.record.sessions[-1:])
-        if recorded:
-            error.detail.setdefault("session", recorded)
+        if self.record.reason:
+            error.detail.update(kept(self.record))
 
     async def end(self, reason: str) -> None:
         """Sign what was recorded, close the context, and keep why. Only in a turn, or where nobody has one."""
@@ -208,7 +207,7 @@ class LiveSession:
             await self._need_room(recorder)
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
             # Shielded: an action that has begun is always recorded, even if the caller disconnects.
-            stop, patience_s = _stops(recorder, action)
+            stop, patience_s = recorder.stopping(action)
             outcomes.append(await to_its_end(recorder.perform(action), stop=stop, patience_s=patience_s))
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
@@ -314,6 +313,24 @@ class LiveSession:
         self._tabs.append(_Tab(await self._context.page()))
         self._current = len(self._tabs) - 1
 
+    async def open_page(self, url: str) -> Acted:
+        """Open ``url`` in a new page, which becomes the current one. If that fails, the new page is closed again.
+
+        Errors: ``browser.scheme`` (nothing is opened), those of ``new_page`` and ``act``.
+        """
+        require_web(url)
+        before = self._tab
+        await self.new_page()
+        tab = self._tab
+        try:
+            return await self.act((Goto(url=url),), by_ref=False)
+        except BaseException:
+            if tab in self._tabs:  # not if the live session has ended by this
+                self._tabs.remove(tab)
+                self._current = self._tabs.index(before)
+                await to_its_end(_finish(tab))
+            raise
+
     def select_page(self, index: int) -> None:
         """Make another page the current one. Errors: ``input.not_found``."""
         self._current = self._at(index)
@@ -347,26 +364,20 @@ async def _finish(tab: _Tab) -> None:
     await tab.page.close()
 
 
-def _stops(recorder: Recorder, action: Action) -> tuple[Callable[[], None] | None, float]:
-    """What stops ``action`` once its caller is gone, and in how many seconds."""
-    match action:
-        case Wait() | Extract() | Scroll():
-            return recorder.stop, 0
-        case Goto() | Back():
-            return recorder.stop, limits.LIVE_ABANDONED_S
-        case _:
-            # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.
-            return None, 0
-
-
 def _placed(action: Action, place: Locator) -> Action:
     return msgspec.structs.replace(action, target=place) if target_of(action) is not None else action
 
 
+def kept(record: LiveRecord) -> dict[str, Any]:
+    """What errors say of the recordings of a live session that has ended: one session, or the several of its pages."""
+    if len(record.sessions) > 1:
+        return {"sessions": list(record.sessions)}
+    return {"session": record.sessions[0]} if record.sessions else {}
+
+
 def ended(record: LiveRecord) -> MeshError:
     """The refusal of a call to a live session that has ended."""
-    detail = {"session": record.sessions[-1]} if record.sessions else {}
-    return MeshError("live.ended", ENDINGS[record.reason], reason=record.reason, live=record.id, **detail)
+    return MeshError("live.ended", ENDINGS[record.reason], reason=record.reason, live=record.id, **kept(record))
 
 
 ENDINGS: Final = {

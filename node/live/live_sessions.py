@@ -19,7 +19,7 @@ from node.base import Serving, Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
 from node.live.acting import Gate
 from node.live.browsers import Browsers
-from node.live.live_session import LiveSession, Means, Plan, ended
+from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
@@ -34,6 +34,7 @@ from protocol.feed import Kind
 from protocol.page.action import Action, Goto
 from protocol.page.redaction import redact_url
 from protocol.page.secrets import Secrets
+from protocol.page.web_address import require_web
 from protocol.recording.session import Profile, Verdict
 
 log = logging.getLogger(__name__)
@@ -78,13 +79,15 @@ class LiveSessions:
     async def open(self, params: OpenParams) -> Opened:
         """Open one for whoever calls.
 
-        Checks, in order: the node serves and can sign; the profile; how many the caller has; its time with a browser; a free place.
-        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.context``, of
-        ``Metering.counted`` and of opening the first page: then nothing stays open, and the recorded session is in the error's
-        detail.
+        Checks, in order: the node serves and can sign; the address; the profile; how many the caller has; its time with a
+        browser; a free place.
+        Errors: ``node.not_serving``, ``browser.scheme``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of
+        ``Browsers.context``, of ``Metering.counted`` and of opening the first page: then nothing stays open, and the recorded
+        session is in the error's detail.
         """
         self._serving.need()
         self._witness.check_signs()
+        require_web(params.url)  # here, because what cannot be opened is not worth a recording
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
         # Counted before the first await, so that concurrent calls cannot all pass the limit.
@@ -96,9 +99,11 @@ class LiveSessions:
                     self._witness.trail.about(session.record.id)
                     await session.new_page()
                     acted = await session.act((Goto(url=params.url),), by_ref=False)
-            except BaseException:
+            except BaseException as error:
                 if not session.record.reason:
                     await to_its_end(session.end("failed"))
+                if isinstance(error, MeshError):
+                    error.detail.update(kept(session.record))
                 await to_its_end(self._tell_end(session))
                 raise
             self._open[session.record.id] = session

@@ -19,7 +19,7 @@ from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.page.action import Action, Goto, describe
+from protocol.page.action import Action, Back, Extract, Goto, Scroll, Wait, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -164,7 +164,18 @@ class Recorder:
         await self._keep(action, started_ms, outcome=outcome)
         return outcome
 
-    def stop(self) -> None:
+    def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
+        """What stops ``action`` once its caller is gone, and in how many seconds."""
+        match action:
+            case Wait() | Extract() | Scroll():
+                return self._stop, 0
+            case Goto() | Back():
+                return self._stop, limits.LIVE_ABANDONED_S
+            case _:
+                # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.
+                return None, 0
+
+    def _stop(self) -> None:
         """Give up the action that is being done: its step is stored as one that failed with ``internal.cancelled``."""
         if self._end is not None:
             self._end(MeshError("internal.cancelled", "the caller did not wait for the end of the action"))

@@ -128,10 +128,10 @@ class LiveVerbs:
         async with self._sessions.use(params.session) as session:
             seen: Observed | None = None
             match params.action:
+                case "new" if params.url:
+                    seen = (await session.open_page(params.url)).observation
                 case "new":
                     await session.new_page()
-                    if params.url:
-                        seen = (await session.act((Goto(url=params.url),), by_ref=False)).observation
                 case "select" if params.index is not None:
                     session.select_page(params.index)
                 case "select":

@@ -152,8 +152,8 @@ def _refused(error: MeshError) -> CallToolResult:
     """``error`` as text for a model: code, message and remedy."""
     shown = error.shown
     lines = [f"{shown.code}: {shown.message}", _in_tools(shown.remedy)]
-    if _SESSION in shown.detail:
-        lines.append(f"The actions so far are stored as {shown.detail[_SESSION]}.")
+    if recorded := ", ".join(shown.detail.get("sessions", ())) or shown.detail.get(_SESSION, ""):
+        lines.append(f"The actions so far are stored as {recorded}.")
     return CallToolResult(content=[TextContent(type="text", text="\n".join(map(one_lined, lines)))], is_error=True)
 
 

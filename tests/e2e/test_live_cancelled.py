@@ -57,7 +57,7 @@ async def bench() -> AsyncIterator[ChromiumBench]:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
-        while not condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(_POLL_S)
 
 
