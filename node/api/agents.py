@@ -21,7 +21,7 @@ import msgspec
 from adapters.ports import AgentRecord, Clock, Store
 from node.base import interruptible
 from node.feed import Feed
-from node.verbs import Bound, Caller, CallerKind, current_caller
+from node.verbs import Bound, Caller, CallerKind, current_caller, live
 from node.verbs import agent as verbs
 from node.verbs.agent import Added, AddParams, Agent, AgentList, NameParams, Removed, State
 from protocol import limits
@@ -210,8 +210,10 @@ class Agents:
     # --- what it does ------------------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def calling(self, agent: AgentRecord) -> AsyncIterator[Caller]:
-        """One call, counted before the block begins; it ends early when the agent may not go on.
+    async def calling(self, agent: AgentRecord, verb: str = "") -> AsyncIterator[Caller]:
+        """One call of ``verb``, counted before the block begins; it ends early when the agent may not go on.
+
+        An agent whose calls are used up may still close its live sessions: open, they would use its time with a browser up.
 
         Errors: ``agent.busy``, ``agent.budget``, ``control.unauthorised`` (removed meanwhile); in the block ``agent.expired`` too.
         """
@@ -224,7 +226,7 @@ class Agents:
             async with interruptible() as end:
                 use = _Use(agent, end, is_call=True)
                 async with self._going_on(use):
-                    await self._count(agent)
+                    await self._count(agent, ends=verb == live.CLOSE.name)
                     token = _call.set(use)
                     try:
                         yield caller
@@ -236,10 +238,13 @@ class Agents:
             await self.refused(str(caller), error)
             raise
 
-    async def _count(self, agent: AgentRecord) -> None:
+    async def _count(self, agent: AgentRecord, *, ends: bool) -> None:
+        """ends: whether the call only ends what the agent has open, which it may do beyond its budget."""
         try:
             await self._store.count_agent_call(agent.token_hash)
         except MeshError as error:
+            if error.code == "agent.budget" and ends:
+                return
             if error.code == "input.not_found":
                 raise MeshError("control.unauthorised", "the owner of the node has removed this agent") from error
             raise

@@ -46,7 +46,7 @@ _EVENTS_MAX: Final = 1_000
 Dispatch = Callable[[str, bytes, Tell, Caller], Awaitable[Any]]
 """``(verb, JSON body, tell, caller) -> result record``."""
 
-_AsWhom = Callable[[], contextlib.AbstractAsyncContextManager[Caller]]
+_AsWhom = Callable[[str], contextlib.AbstractAsyncContextManager[Caller]]
 """Context manager that runs a call as its caller."""
 
 _MODES: Final = {"owner": (0o700, 0o600), "group": (0o750, 0o660), "all": (0o755, 0o666)}
@@ -118,7 +118,7 @@ class ControlServer:
     async def _agent(self, token: str) -> _AsWhom:
         """Errors: those of ``Agents.authenticate``."""
         agent = await self._agents.authenticate(token)
-        return lambda: self._agents.calling(agent)
+        return lambda verb: self._agents.calling(agent, verb)
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
@@ -138,6 +138,7 @@ class ControlServer:
         except web.HTTPRequestEntityTooLarge:
             limit = limits.CONTROL_BODY_BYTES_MAX
             return _refusal(MeshError("input.too_large", f"a command takes at most {limit // limits.MIB} MiB"))
+        verb = request.match_info["verb"]
         events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(_EVENTS_MAX)
 
         def tell(event: dict[str, Any]) -> None:
@@ -146,8 +147,8 @@ class ControlServer:
 
         async def work() -> dict[str, Any]:
             try:
-                async with as_whom() as caller:
-                    return {"result": await self._dispatch(request.match_info["verb"], body, tell, caller)}
+                async with as_whom(verb) as caller:
+                    return {"result": await self._dispatch(verb, body, tell, caller)}
             except MeshError as error:
                 return {"error": error.shown.to_dict()}
             finally:
@@ -168,7 +169,7 @@ class ControlServer:
 
 
 @contextlib.asynccontextmanager
-async def _as_owner() -> AsyncIterator[Caller]:
+async def _as_owner(verb: str) -> AsyncIterator[Caller]:
     yield OWNER
 
 

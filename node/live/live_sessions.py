@@ -66,13 +66,26 @@ class LiveSessions:
         self._tasks = Tasks()
 
     async def load(self) -> None:
-        """Say of the live sessions that an earlier process left open that they were interrupted. Errors: ``store.*``."""
+        """Say of the live sessions that an earlier process left open that they were interrupted, and when they were used last.
+
+        Errors: ``store.*``.
+        """
         # In pages, because the store lists only a limited number of rows at a time.
         while left := await self._store.lives(open_only=True):
             for record in left:
-                ended_ms = max(1, self._clock.now_ms())
-                await self._store.put_live(msgspec.structs.replace(record, ended_ms=ended_ms, reason="interrupted"))
+                await self._store.put_live(await self._interrupted(record))
                 await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
+
+    async def _interrupted(self, record: LiveRecord) -> LiveRecord:
+        """``record``, which nobody ended, with what its recordings tell of its end."""
+        actions, ended_ms = 0, max(1, record.opened_ms)
+        for session_id in record.sessions:
+            session = await self._store.session(session_id)
+            steps = await self._store.steps(session_id) if session else []
+            actions += len(steps)
+            if session and steps:
+                ended_ms = max(ended_ms, session.created_ms + steps[-1].started_ms + steps[-1].duration_ms)
+        return msgspec.structs.replace(record, actions=actions, ended_ms=ended_ms, reason="interrupted")
 
     # --- opening -----------------------------------------------------------------------------------------------------
 

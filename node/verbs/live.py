@@ -128,7 +128,7 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Caller that opened it."""
     opened_ms: int
     ends_ms: int
-    """Latest end; once it has ended, the time of the end."""
+    """Latest end; once it has ended, the time of the end, or of the last step if it was interrupted."""
     idle_s: int
     actions: int
     actions_max: int

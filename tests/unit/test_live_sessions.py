@@ -602,12 +602,17 @@ async def test_the_end_of_the_node_signs_what_was_recorded(bench: Bench) -> None
 async def test_what_a_killed_node_left_open_is_interrupted_and_what_was_recorded_is_kept(bench: Bench) -> None:
     """Guard: node/live/live_sessions.py, LiveSessions.load."""
     opened = await bench.open(by=ANNA)
+    bench.clock.advance(3_000)
     await bench.call("click", opened.session, by=ANNA, ref="s1e1")
+    used_last_ms = bench.clock.now_ms()
     restarted = Bench(bench.store)
+    restarted.clock.advance(10_000_000)
     await restarted.witness.load()
     await restarted.live.load()
     assert await ended_by(restarted, opened.session) == "interrupted"
     assert await restarted.verdicts(opened.session) == [(Verdict.INTERRUPTED, 2)]
+    shown: LiveShown = await restarted.call("show", opened.session)
+    assert (shown.live.actions, shown.live.ends_ms) == (2, used_last_ms)
     assert (await restarted.refused("snapshot", opened.session, by=BRUNO)).code == "live.not_found"
 
 
