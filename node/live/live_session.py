@@ -15,7 +15,7 @@ import msgspec
 
 from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
-from node.live.acting import Gate, Report
+from node.live.acting import Gate, Report, by_label
 from node.live.browsers import Lent
 from node.live.metering import Meter
 from node.live.recorder import Recorder, Recording, Signer, shows_secret
@@ -177,12 +177,6 @@ class LiveSession:
         self._ref = (element, seen)
         return Locator(role=element.role, name=element.name, frame=element.frame)
 
-    def element(self, ref: str) -> Element:
-        """The element that ``ref`` names. Errors: those of ``means``."""
-        self.means(ref)
-        assert self._ref is not None, "named a moment ago"
-        return self._ref[0]
-
     async def act(self, actions: tuple[Action, ...], *, by_ref: bool, approve_class: int = 0) -> Acted:
         """Do ``actions`` on the current page, in order, and look at it.
 
@@ -200,7 +194,8 @@ class LiveSession:
                 assert self._ref is not None, "a ref was named"
                 element, seen = self._ref
                 place = still_there(element, seen.observation, now)
-                actions = tuple(_placed(action, place) for action in actions)
+                placed = [_placed(action, place) for action in actions]
+                actions = tuple([await by_label(tab.page, action, now) for action in placed])
         did: list[tuple[str, Risk]] = []
         outcomes: list[Outcome] = []
         for action in actions:

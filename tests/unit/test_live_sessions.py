@@ -337,7 +337,7 @@ async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(
         ("act", {"action": "scroll: down"}),
         ("navigate", {"url": ORIGIN}),
         ("click", {"ref": "s1e1"}),
-        ("type", {"ref": "s1e2"}),
+        ("type", {"ref": "s1e2", "text": "mug"}),
         ("select", {"ref": "s1e4", "values": ["Price"]}),
         ("press", {"key": "Tab"}),
         ("wait", {}),

@@ -14,6 +14,7 @@ from node.verbs.caller import OWNER, Caller, CallerKind
 from node.verbs.live import Acted, LiveClosed, LiveShown, LiveSummary, Opened, PageList
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.page.action import Select
 from protocol.page.redaction import redact_url
 from protocol.recording.session import Profile, Verdict
 from tests.given_secrets import as_params
@@ -388,3 +389,18 @@ async def test_what_a_failed_navigation_was_refused_is_recorded_with_it_and_not_
     steps = await bench.store.steps(recorded.id)
     assert [(step.ok, len(step.blocked)) for step in steps] == [(True, 0), (False, 1), (True, 0)]
     assert "/account/close" in steps[1].blocked[0]
+
+
+async def test_an_option_that_a_list_does_not_have_is_recorded_as_the_choice_that_failed(bench: Bench) -> None:
+    opened = await bench.open()
+    refused = await bench.refused("select", opened.session, ref="s1e4", values=["purple"])
+    assert (refused.code, refused.detail["options"]) == ("action.not_possible", ["Name", "Price"])
+    assert "no option “purple”; it has: Name, Price" in refused.message
+    snapped = await bench.call("snapshot", opened.session)
+    await bench.call("act", opened.session, action=f"select: {{ref: s{snapped.number}e4, option: p}}")
+    (recorded,) = (await bench.call("show", opened.session)).recorded
+    steps = await bench.store.steps(recorded.id)
+    assert [(step.ok, step.action.option) for step in steps if isinstance(step.action, Select)] == [
+        (False, "purple"),
+        (True, "Price"),
+    ]
