@@ -192,10 +192,10 @@ async def test_an_approval_reaches_the_gate_whichever_verb_brings_it(bench: Benc
         for approve_class, refused_by_gate in ((0, True), (7, False)):
             # A button is no control that takes a text or an option: whoever passes the gate is told so by the page.
             seen: Observed = await bench.call("snapshot", opened.session)
-            ref = {} if name == "press" else {"ref": ref_of(seen, "Buy now")}
+            given = params if name == "press" else {**params, "ref": ref_of(seen, "Buy now")}
             code = ""
             try:
-                await bench.call(name, opened.session, **params, **ref, approve_class=approve_class)
+                await bench.call(name, opened.session, **given, approve_class=approve_class)
             except MeshError as error:
                 code = error.code
             assert (code == "risk.refused") is refused_by_gate, (name, code)
