@@ -559,6 +559,12 @@ CODES: dict[str, Code] = {
         "Look at the page (`trailmesh live snapshot`, or `trailmesh session show` for a recorded step): another action may have to reveal"
         " or enable the element first.",
     ),
+    "action.text_missing": Code(
+        _O,
+        False,
+        "The text did not appear in the time that the action waits for it.",
+        "Look at the page: the text may be written differently. If it only comes late, wait longer (`live wait --time`, `timeout_ms` in an action file).",
+    ),
     "action.arrival_differs": Code(
         _O,
         False,

@@ -232,6 +232,7 @@ LIVE_IDLE_S_MAX: Final = 7_200
 LIVE_PAGES_MAX: Final = 16
 LIVE_PER_CALLER_MAX: Final = 8  # open at a time, of a caller that is not the owner
 LIVE_CALL_WAIT_S: Final = 30  # how long a call waits for the one before it in the same session
+LIVE_ABANDONED_S: Final = 2  # how long a navigation goes on whose caller has gone away
 LIVE_STEP_CHARS_MAX: Final = 32 * KIB
 
 # Schedules (docs/schedules.md)

@@ -13,7 +13,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
-from adapters.browser.view import well_formed
+from adapters.browser.view import masker, well_formed
 from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
@@ -120,7 +120,7 @@ class Hands:
                 await self._worlds.main(scripts.SCROLL.replace("AMOUNT", str(signed)))
             case Wait(text=text):
                 if text:
-                    await self._page.get_by_text(text).locator("visible=true").first.wait_for(timeout=limit)
+                    await self._appears(text, masker(secrets)(text), limit)
             case Press(key=key, target=None):
                 await self._page.keyboard.press(key)
             case Extract(target=None):
@@ -134,6 +134,13 @@ class Hands:
                 work = self._on(action, element, internal, target, secrets, limit)
                 return await self._while_there(target, element, work)
         return ""
+
+    async def _appears(self, text: str, shown: str, limit: int) -> None:
+        """shown: ``text`` as an error may quote it. Errors: ``action.text_missing``."""
+        try:
+            await self._page.get_by_text(text).locator("visible=true").first.wait_for(timeout=limit)
+        except PlaywrightTimeoutError:
+            raise MeshError("action.text_missing", f"“{shown[:80]}” did not appear in {limit / 1000:g} s") from None
 
     async def _while_there(self, target: Locator, element: Element, work: Coroutine[Any, Any, str]) -> str:
         """The result of ``work``, unless its target is gone: Playwright would wait for it until the timeout.

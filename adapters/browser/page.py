@@ -20,7 +20,7 @@ from adapters.browser.hands import Hands
 from adapters.browser.network import NetworkGuard
 from adapters.browser.view import Facts, View, assemble, masker, wanted_refs
 from adapters.browser.worlds import Worlds, traits_of
-from adapters.ports import Outcome
+from adapters.ports import Blocked, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Goto, Wait
@@ -192,12 +192,12 @@ class ChromiumPage:
         assert self._view is not None
         mask = masker(self._secrets)
         dialogs, self._activity.dialogs = tuple(self._activity.dialogs), []
-        refused = self._guard.taken()
+        blocked = self.blocked()
         return Outcome(
             observation=self._view.observation,
             extracted=mask(extracted),
-            blocked=tuple(mask(request_line(each, self._view.observation.url)) for each in refused),
-            blocked_by=tuple(each.rule for each in refused),
+            blocked=blocked.requests,
+            blocked_by=blocked.rules,
             dialogs=dialogs,
             settled=settled,
         )
@@ -240,6 +240,10 @@ class ChromiumPage:
         except MeshError as error:
             if error.code == "browser.navigation" and (refused := self._guard.document):
                 raise navigation_refused(refused) from None
+            raise
+        except asyncio.CancelledError:
+            # Playwright goes on with it: the page would open later, in another action.
+            self._activity.spawn(self._session.send("Page.stopLoading"))
             raise
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
@@ -333,6 +337,12 @@ class ChromiumPage:
         raise MeshError("browser.crashed", "the browser disappeared while the page was settling")
 
     # --- the rest ---
+
+    def blocked(self) -> Blocked:
+        """``adapters.ports.Page.blocked``."""
+        mask, refused = masker(self._secrets), self._guard.taken()
+        requests = tuple(mask(request_line(each, self._page.url)) for each in refused)
+        return Blocked(requests, tuple(each.rule for each in refused))
 
     async def screenshot(self) -> bytes:
         """``adapters.ports.Page.screenshot``."""

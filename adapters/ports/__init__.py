@@ -4,7 +4,7 @@ Adapters translate every foreign exception into ``MeshError`` at this border. Ea
 ``tests/contract`` that runs over every adapter and over its in-memory twin.
 """
 
-from adapters.ports.browser import Browser, BrowserState, Context, OpenBrowser, Outcome, Page
+from adapters.ports.browser import Blocked, Browser, BrowserState, Context, OpenBrowser, Outcome, Page
 from adapters.ports.clock import Clock, Events, Notifier
 from adapters.ports.discovery import Announcement, Discovery, Sighting
 from adapters.ports.keys import KeyStore
@@ -54,6 +54,7 @@ __all__ = [
     "ArtefactRecord",
     "ArtefactStore",
     "AuditStore",
+    "Blocked",
     "Browser",
     "BrowserState",
     "Clock",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -16,6 +16,15 @@ from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
 
 
+class Blocked(NamedTuple):
+    """Requests that the guard refused."""
+
+    requests: tuple[str, ...]
+    """``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
+    rules: tuple[str, ...]
+    """For each of them the rule that refused it (``protocol.risk.refused``)."""
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What an action led to."""
 
@@ -23,10 +32,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The page after it stopped changing (or reached the expected state)."""
     extracted: str = ""
     blocked: tuple[str, ...] = ()
-    """Requests the guard refused since the last outcome: ``METHOD /path`` at the origin of the page, else ``METHOD
-    https://host/path``."""
+    """What the guard refused since it was last told (``Page.blocked``), …"""
     blocked_by: tuple[str, ...] = ()
-    """For each of ``blocked`` the rule that refused it (``protocol.risk.refused``)."""
+    """… and by which rules."""
     dialogs: tuple[str, ...] = ()
     """Dialogs that were dismissed since the last outcome: their type."""
     settled: bool = True
@@ -88,9 +96,13 @@ class Page(Protocol):
         secrets: those the action may name, and where each may be typed; their values appear in no observation, error or log.
         timeout_ms: 0 for the limit of the kind of action.
         Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``, ``browser.navigation``,
-        ``browser.refused``, ``browser.scheme``, ``action.target_missing``, ``action.not_possible``, ``action.hits_another``,
+        ``browser.refused``, ``browser.scheme``, ``action.target_missing``, ``action.text_missing``, ``action.not_possible``,
+        ``action.hits_another``,
         ``action.clipboard``, ``action.secret_literal``, ``action.secret_missing``, ``action.secret_elsewhere``.
         """
+
+    def blocked(self) -> Blocked:
+        """What the guard refused since it was last told, here or in an outcome: of an action that failed, there is none."""
 
     async def screenshot(self) -> bytes:
         """A PNG of the viewport, animations stopped, caret hidden, password fields never readable."""

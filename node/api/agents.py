@@ -220,6 +220,8 @@ class Agents:
     async def calling(self, agent: AgentRecord, verb: str) -> AsyncIterator[Caller]:
         """One call of ``verb``, counted before the block begins; it ends early when the agent may not go on.
 
+        An agent whose calls are used up may still close its live sessions: open, they would use its time with a browser up.
+
         Errors: ``agent.busy``, ``agent.budget``, ``control.unauthorised`` (removed meanwhile); in the block ``agent.expired`` too.
         """
         caller = caller_of(agent)

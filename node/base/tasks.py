@@ -43,9 +43,14 @@ class Tasks:
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+async def to_its_end(
+    work: Coroutine[Any, Any, T], *, stop: Callable[[], None] | None = None, patience_s: float = 0
+) -> T:
     """Run ``work`` to its end and return its result. If the caller is cancelled, the cancellation takes effect after
-    ``work`` has ended."""
+    ``work`` has ended.
+
+    stop: asks ``work`` to end, ``patience_s`` after the caller was cancelled; work so stopped raises ``internal.cancelled``.
+    """
     task = asyncio.ensure_future(work)
     interrupted = False
     # wait() and not shield(): after a cancel this goes on waiting for the same task.
@@ -53,10 +58,14 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError:
+            if stop is not None and not interrupted:
+                asyncio.get_running_loop().call_later(patience_s, stop)
             interrupted = True
     if interrupted:
-        if not task.cancelled() and task.exception() is not None:
-            log.error("after a cancel: %s", task.exception())
+        error = None if task.cancelled() else task.exception()
+        stopped = stop is not None and isinstance(error, MeshError) and error.code == "internal.cancelled"
+        if error is not None and not stopped:
+            log.error("after a cancel: %s", error)
         raise asyncio.CancelledError
     return task.result()
 

@@ -178,6 +178,11 @@ def emit(result: Any, *, as_json: bool, text: Callable[[Any], None]) -> None:
         text(one_lined(result))
 
 
+def kept_in(error: MeshError) -> str:
+    """The recordings of what was done until ``error``, as its detail names them: one, several or none."""
+    return ", ".join(error.detail.get("sessions", ())) or str(error.detail.get("session", ""))
+
+
 def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     """Print an error in the common form and exit with its code."""
     error = error.shown
@@ -186,12 +191,9 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     else:
         click.echo(click.style("error", fg="red", bold=True) + one_line(f" [{error.code}] {error.message}"), err=True)
         click.echo(one_line(f"  → {error.remedy}"), err=True)
-        if "session" in error.detail:
+        if recorded := kept_in(error):
             click.echo(
-                one_line(
-                    f"  kept as {error.detail['session']}: `trailmesh session show` shows what happened until then"
-                ),
-                err=True,
+                one_line(f"  kept as {recorded}: `trailmesh session show` shows what happened until then"), err=True
             )
     sys.exit(exit_code(error.code))
 

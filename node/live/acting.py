@@ -157,6 +157,20 @@ async def _by_label(page: Page, action: Action, element: Element) -> Action:
             return action
 
 
+async def by_label(page: Page, action: Action, observation: Observation) -> Action:
+    """``action`` with the label of an option where its caller gave the value. Not for replays, where a label is meant.
+
+    Errors: those of ``resolve`` and of ``Page.option_label``.
+    """
+    if not isinstance(action, Select):
+        return action
+    element = resolve(action.target, observation)
+    if element.traits.tag != "select" or action.option in element.options:
+        return action
+    label = await page.option_label(element.ref, action.option)
+    return msgspec.structs.replace(action, option=label) if label else action
+
+
 def fit(action: Action, element: Element) -> Action:
     """The action that suits the element: foreign recordings say "change" for text fields and lists alike.
 
@@ -173,6 +187,8 @@ def fit(action: Action, element: Element) -> Action:
             element.role in ("combobox", "listbox") and element.options
         ):
             return Select(target=target, option=_option(value, element))
+        case Select(option=option) if element.options and option not in element.options:
+            raise _no_option(option, element)
         case _:
             return action
 
@@ -182,8 +198,12 @@ def _option(value: str, element: Element) -> str:
     for label in element.options:
         if " ".join(label.split()).casefold() == wanted:
             return label
-    raise MeshError(
+    raise _no_option(value, element)
+
+
+def _no_option(wanted: str, element: Element) -> MeshError:
+    return MeshError(
         "action.not_possible",
-        f"“{element.name}” has no option “{value[:80]}”; it has: {', '.join(element.options[:12])}",
+        f"“{element.name}” has no option “{wanted[:80]}”; it has: {', '.join(element.options[:12])}",
         options=list(element.options[:12]),
     )

@@ -9,13 +9,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from adapters.ports import Clock, LiveRecord, Outcome, Page, Store
 from node.base import to_its_end
-from node.live.acting import Gate, Report
+from node.live.acting import Gate, Report, by_label
 from node.live.browsers import Lent
 from node.live.metering import Meter
 from node.live.recorder import Recorder, Recording, Signer, shows_secret
@@ -27,6 +27,7 @@ from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.outline import element_of, outline, still_there
 from protocol.page.redaction import redact_action, redact_address, redact_text
 from protocol.page.secrets import Secrets
+from protocol.page.web_address import require_web
 from protocol.risk.classes import Risk
 
 log = logging.getLogger(__name__)
@@ -138,12 +139,10 @@ class LiveSession:
             self._turns.release()
 
     def _name(self, error: MeshError) -> None:
-        """Say in ``error`` which sessions it is about."""
+        """Say in ``error`` which live session it is about, and once that has ended, where its recordings are."""
         error.detail.setdefault("live", self.record.id)
-        recorder = self._tabs[self._current].recorder if self._tabs else None
-        recorded = recorder.session.id if recorder else "".join(self.record.sessions[-1:])
-        if recorded:
-            error.detail.setdefault("session", recorded)
+        if self.record.reason:
+            error.detail.update(kept(self.record))
 
     async def end(self, reason: str) -> None:
         """Sign what was recorded, close the context, and keep why. Only in a turn, or where nobody has one."""
@@ -178,12 +177,6 @@ class LiveSession:
         self._ref = (element, seen)
         return Locator(role=element.role, name=element.name, frame=element.frame)
 
-    def element(self, ref: str) -> Element:
-        """The element that ``ref`` names. Errors: those of ``means``."""
-        self.means(ref)
-        assert self._ref is not None, "named a moment ago"
-        return self._ref[0]
-
     async def act(self, actions: tuple[Action, ...], *, by_ref: bool, approve_class: int = 0) -> Acted:
         """Do ``actions`` on the current page, in order, and look at it.
 
@@ -201,14 +194,16 @@ class LiveSession:
                 assert self._ref is not None, "a ref was named"
                 element, seen = self._ref
                 place = still_there(element, seen.observation, now)
-                actions = tuple(_placed(action, place) for action in actions)
+                placed = [_placed(action, place) for action in actions]
+                actions = tuple([await by_label(tab.page, action, now) for action in placed])
         did: list[tuple[str, Risk]] = []
         outcomes: list[Outcome] = []
         for action in actions:
             await self._need_room(recorder)
             self.record = msgspec.structs.replace(self.record, actions=self.record.actions + 1)
             # Shielded: an action that has begun is always recorded, even if the caller disconnects.
-            outcomes.append(await to_its_end(recorder.perform(action)))
+            stop, patience_s = recorder.stopping(action)
+            outcomes.append(await to_its_end(recorder.perform(action), stop=stop, patience_s=patience_s))
             assert recorder.prepared is not None, "it was performed"
             done = describe(redact_action(recorder.prepared.action, self._secrets))
             did.append((done, recorder.prepared.risk))
@@ -313,6 +308,24 @@ class LiveSession:
         self._tabs.append(_Tab(await self._context.page()))
         self._current = len(self._tabs) - 1
 
+    async def open_page(self, url: str) -> Acted:
+        """Open ``url`` in a new page, which becomes the current one. If that fails, the new page is closed again.
+
+        Errors: ``browser.scheme`` (nothing is opened), those of ``new_page`` and ``act``.
+        """
+        require_web(url)
+        before = self._tab
+        await self.new_page()
+        tab = self._tab
+        try:
+            return await self.act((Goto(url=url),), by_ref=False)
+        except BaseException:
+            if tab in self._tabs:  # not if the live session has ended by this
+                self._tabs.remove(tab)
+                self._current = self._tabs.index(before)
+                await to_its_end(_finish(tab))
+            raise
+
     def select_page(self, index: int) -> None:
         """Make another page the current one. Errors: ``input.not_found``."""
         self._current = self._at(index)
@@ -350,10 +363,16 @@ def _placed(action: Action, place: Locator) -> Action:
     return msgspec.structs.replace(action, target=place) if target_of(action) is not None else action
 
 
+def kept(record: LiveRecord) -> dict[str, Any]:
+    """What errors say of the recordings of a live session that has ended: one session, or the several of its pages."""
+    if len(record.sessions) > 1:
+        return {"sessions": list(record.sessions)}
+    return {"session": record.sessions[0]} if record.sessions else {}
+
+
 def ended(record: LiveRecord) -> MeshError:
     """The refusal of a call to a live session that has ended."""
-    detail = {"session": record.sessions[-1]} if record.sessions else {}
-    return MeshError("live.ended", ENDINGS[record.reason], reason=record.reason, live=record.id, **detail)
+    return MeshError("live.ended", ENDINGS[record.reason], reason=record.reason, live=record.id, **kept(record))
 
 
 ENDINGS: Final = {

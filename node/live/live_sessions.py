@@ -19,7 +19,7 @@ from node.base import Serving, Tasks, any_of, to_its_end
 from node.config import Config, invalid_in_words
 from node.live.acting import Gate
 from node.live.browsers import Browsers
-from node.live.live_session import LiveSession, Means, Plan, ended
+from node.live.live_session import LiveSession, Means, Plan, ended, kept
 from node.live.metering import Meter
 from node.live.policy import guard_for
 from node.live.recorder import Recording
@@ -34,6 +34,7 @@ from protocol.feed import Kind
 from protocol.page.action import Action, Goto
 from protocol.page.redaction import redact_url
 from protocol.page.secrets import Secrets
+from protocol.page.web_address import require_web
 from protocol.recording.session import Profile, Verdict
 
 log = logging.getLogger(__name__)
@@ -65,26 +66,41 @@ class LiveSessions:
         self._tasks = Tasks()
 
     async def load(self) -> None:
-        """Say of the live sessions that an earlier process left open that they were interrupted. Errors: ``store.*``."""
+        """Say of the live sessions that an earlier process left open that they were interrupted, and when they were used last.
+
+        Errors: ``store.*``.
+        """
         # In pages, because the store lists only a limited number of rows at a time.
         while left := await self._store.lives(open_only=True):
             for record in left:
-                ended_ms = max(1, self._clock.now_ms())
-                await self._store.put_live(msgspec.structs.replace(record, ended_ms=ended_ms, reason="interrupted"))
+                await self._store.put_live(await self._interrupted(record))
                 await self._witness.feed.tell(Kind.LIVE_ENDED, record.id, who=NODE)
+
+    async def _interrupted(self, record: LiveRecord) -> LiveRecord:
+        """``record``, which nobody ended, with what its recordings tell of its end."""
+        actions, ended_ms = 0, max(1, record.opened_ms)
+        for session_id in record.sessions:
+            session = await self._store.session(session_id)
+            steps = await self._store.steps(session_id) if session else []
+            actions += len(steps)
+            if session and steps:
+                ended_ms = max(ended_ms, session.created_ms + steps[-1].started_ms + steps[-1].duration_ms)
+        return msgspec.structs.replace(record, actions=actions, ended_ms=ended_ms, reason="interrupted")
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def open(self, params: OpenParams) -> Opened:
         """Open one for whoever calls.
 
-        Checks, in order: the node serves and can sign; the profile; how many the caller has; its time with a browser; a free place.
-        Errors: ``node.not_serving``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of ``Browsers.context``, of
-        ``Metering.counted`` and of opening the first page: then nothing stays open, and the recorded session is in the error's
-        detail.
+        Checks, in order: the node serves and can sign; the address; the profile; how many the caller has; its time with a
+        browser; a free place.
+        Errors: ``node.not_serving``, ``browser.scheme``, ``input.invalid``, ``live.busy``, ``caller.refused``, those of
+        ``Browsers.context``, of ``Metering.counted`` and of opening the first page: then nothing stays open, and the recorded
+        session is in the error's detail.
         """
         self._serving.need()
         self._witness.check_signs()
+        require_web(params.url)  # here, because what cannot be opened is not worth a recording
         profile = _profile(params.profile, self._config.browser.profile)
         caller = str(current_caller())
         # Counted before the first await, so that concurrent calls cannot all pass the limit.
@@ -96,9 +112,11 @@ class LiveSessions:
                     self._witness.trail.about(session.record.id)
                     await session.new_page()
                     acted = await session.act((Goto(url=params.url),), by_ref=False)
-            except BaseException:
+            except BaseException as error:
                 if not session.record.reason:
                     await to_its_end(session.end("failed"))
+                if isinstance(error, MeshError):
+                    error.detail.update(kept(session.record))
                 await to_its_end(self._tell_end(session))
                 raise
             self._open[session.record.id] = session

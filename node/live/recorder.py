@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
+from node.base import interruptible
 from node.feed import Feed
 from node.live.acting import Driver, Gate, Prepared
 from node.live.arrivals import Arrival, check_arrival
@@ -18,7 +19,7 @@ from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.page.action import Action, Goto, describe
+from protocol.page.action import Action, Back, Extract, Goto, Scroll, Wait, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -96,6 +97,7 @@ class Recorder:
         self._names: set[str] = set()
         self._caller = plan.caller or str(current_caller())
         self._driver = Driver(page, plan.gate, plan.secrets)
+        self._end: Callable[[MeshError], None] | None = None
         self.steps: list[Step] = []
         self.blocked_by: tuple[str, ...] = ()
         """The rules that refused what is ``blocked`` of the last step."""
@@ -154,7 +156,8 @@ class Recorder:
             raise MeshError("input.too_large", f"a session has at most {limits.SESSION_STEPS_MAX} steps")
         started_ms = self.elapsed_ms
         try:
-            outcome = await self._driver.act(action)
+            async with interruptible() as self._end:
+                outcome = await self._driver.act(action)
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
@@ -162,6 +165,22 @@ class Recorder:
             raise
         await self._keep(action, started_ms, outcome=outcome)
         return outcome
+
+    def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
+        """What stops ``action`` once its caller is gone, and in how many seconds."""
+        match action:
+            case Wait() | Extract() | Scroll():
+                return self._stop, 0
+            case Goto() | Back():
+                return self._stop, limits.LIVE_ABANDONED_S
+            case _:
+                # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.
+                return None, 0
+
+    def _stop(self) -> None:
+        """Give up the action that is being done: its step is stored as one that failed with ``internal.cancelled``."""
+        if self._end is not None:
+            self._end(MeshError("internal.cancelled", "the caller did not wait for the end of the action"))
 
     async def _keep(self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "") -> None:
         """Store what there is to see, then the step."""
@@ -175,6 +194,8 @@ class Recorder:
             # Do not store the value: it may be a refused password, and a replay does not perform failed steps.
             performed = without_value(performed)
         duration_ms = max(0, self.elapsed_ms - started_ms)
+        # Also of an action that failed, or the next one would be recorded with what this one was refused.
+        blocked, rules = (outcome.blocked, outcome.blocked_by) if outcome else self._page.blocked()
         snapshot = redact_snapshot(page.text, secrets).encode() if page else b""
         step = Step(
             index=len(self.steps) + 1,
@@ -191,9 +212,9 @@ class Recorder:
             ref=(prepared.ref or "") if prepared else "",
             extracted=redact_text(outcome.extracted, secrets) if outcome else "",
             error=error,
-            blocked=tuple(redact_address(item, secrets) for item in outcome.blocked) if outcome else (),
+            blocked=tuple(redact_address(item, secrets) for item in blocked),
         )
-        self.blocked_by = outcome.blocked_by if outcome else ()
+        self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
         self._note_secrets(step, snapshot)
         self.steps.append(step)

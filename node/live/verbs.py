@@ -71,9 +71,9 @@ class LiveVerbs:
             action = self._read_step(params.action, means)
             return await session.act((action,), by_ref=bool(named), approve_class=params.approve_class)
 
-    async def _do(self, live_id: str, *actions: Action) -> Acted:
+    async def _do(self, live_id: str, action: Action, approve_class: int = 0) -> Acted:
         async with self._sessions.use(live_id) as session:
-            return await session.act(actions, by_ref=False)
+            return await session.act((action,), by_ref=False, approve_class=approve_class)
 
     async def _navigate(self, params: NavigateParams, tell: Tell) -> Acted:
         return await self._do(params.session, Goto(url=params.url))
@@ -82,36 +82,36 @@ class LiveVerbs:
         return await self._do(params.session, Back())
 
     async def _press(self, params: PressParams, tell: Tell) -> Acted:
-        return await self._do(params.session, Press(key=params.key))
+        return await self._do(params.session, Press(key=params.key), params.approve_class)
 
     async def _wait(self, params: WaitParams, tell: Tell) -> Acted:
         return await self._do(params.session, Wait(text=params.text, timeout_ms=int(params.time * 1000)))
 
     async def _click(self, params: ClickParams, tell: Tell) -> Acted:
         async with self._sessions.use(params.session) as session:
-            return await session.act((Click(target=session.means(params.ref)),), by_ref=True)
+            action = Click(target=session.means(params.ref))
+            return await session.act((action,), by_ref=True, approve_class=params.approve_class)
 
     async def _type(self, params: TypeParams, tell: Tell) -> Acted:
         if params.secret and params.text:
             raise MeshError("input.invalid", "give a text or the name of a secret, not both")
+        if params.text is None and not params.secret:
+            raise MeshError("input.invalid", "give a text, or the name of a secret; an empty text clears the field")
         async with self._sessions.use(params.session) as session:
             target = session.means(params.ref)
-            value = Secret(secret=params.secret) if params.secret else params.text
+            value = Secret(secret=params.secret) if params.secret else params.text or ""
             actions: tuple[Action, ...] = (Fill(target=target, value=value),)
             if params.submit:
                 actions = (*actions, Press(key="Enter", target=target))
-            return await session.act(actions, by_ref=True)
+            return await session.act(actions, by_ref=True, approve_class=params.approve_class)
 
     async def _select(self, params: SelectParams, tell: Tell) -> Acted:
         if len(params.values) != 1:
             raise MeshError("input.invalid", "exactly one option can be chosen")
         (wanted,) = params.values
         async with self._sessions.use(params.session) as session:
-            target, element = session.means(params.ref), session.element(params.ref)
-            # Accepts a value as well as a label, by the conversion that foreign recordings use.
-            by_value = element.traits.tag == "select" and wanted not in element.options
-            action = Fill(target=target, value=wanted) if by_value else Select(target=target, option=wanted)
-            return await session.act((action,), by_ref=True)
+            action = Select(target=session.means(params.ref), option=wanted)
+            return await session.act((action,), by_ref=True, approve_class=params.approve_class)
 
     async def _screenshot(self, params: ScreenshotParams, tell: Tell) -> Pictured:
         async with self._sessions.use(params.session) as session:
@@ -128,10 +128,10 @@ class LiveVerbs:
         async with self._sessions.use(params.session) as session:
             seen: Observed | None = None
             match params.action:
+                case "new" if params.url:
+                    seen = (await session.open_page(params.url)).observation
                 case "new":
                     await session.new_page()
-                    if params.url:
-                        seen = (await session.act((Goto(url=params.url),), by_ref=False)).observation
                 case "select" if params.index is not None:
                     session.select_page(params.index)
                 case "select":

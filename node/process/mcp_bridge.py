@@ -122,6 +122,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "browser.crashed": "Open the page again (`browser_navigate`); that starts a new browser.",
     "action.target_missing": "Look again (`browser_snapshot`), and use a ref of that observation.",
     "action.not_possible": "Look again (`browser_snapshot`): another action may have to reveal or enable the element first.",
+    "action.text_missing": "Look again (`browser_snapshot`): the text may be written differently. If it comes late, wait longer.",
     "action.secret_literal": "Use `secret`, with the name of a secret, instead of `text`.",
     "action.secret_missing": "Use the name of a secret that this client was given, or ask the person who set it up for it.",
     "action.secret_elsewhere": "Do not type it here. The person who set up this client decides for which site a secret is.",
@@ -179,8 +180,8 @@ def _refused(error: MeshError) -> CallToolResult:
     """``error`` as text for a model: code, message and remedy."""
     shown = error.shown
     lines = [f"{shown.code}: {shown.message}", _remedy(shown)]
-    if _SESSION in shown.detail:
-        lines.append(f"The actions so far are stored as {shown.detail[_SESSION]}.")
+    if recorded := ", ".join(shown.detail.get("sessions", ())) or shown.detail.get(_SESSION, ""):
+        lines.append(f"The actions so far are stored as {recorded}.")
     return CallToolResult(content=[TextContent(type="text", text="\n".join(map(one_lined, lines)))], is_error=True)
 
 

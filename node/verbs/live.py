@@ -130,7 +130,7 @@ class LiveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Caller that opened it."""
     opened_ms: int
     ends_ms: int
-    """Latest end; once it has ended, the time of the end."""
+    """Latest end; once it has ended, the time of the end, or of the last step if it was interrupted."""
     idle_s: int
     actions: int
     actions_max: int
@@ -251,7 +251,8 @@ CLICK: Final = _verb(
     takes=ClickParams,
     gives=Acted,
     help="Click an element.",
-    row=Row(subject=_about, note=_note),
+    owner_fields=frozenset({"approve_class"}),
+    row=Row(subject=_about, risk=rows.approved, note=_note),
 )
 TYPE: Final = _verb(
     "type",
@@ -260,7 +261,8 @@ TYPE: Final = _verb(
     takes=TypeParams,
     gives=Acted,
     help="Replace the content of a text field. A password field takes a secret by its name, never a text.",
-    row=Row(subject=_about, note=_note),
+    owner_fields=frozenset({"approve_class"}),
+    row=Row(subject=_about, risk=rows.approved, note=_note),
 )
 SELECT: Final = _verb(
     "select",
@@ -269,7 +271,8 @@ SELECT: Final = _verb(
     takes=SelectParams,
     gives=Acted,
     help="Choose an option of a list.",
-    row=Row(subject=_about, note=_note),
+    owner_fields=frozenset({"approve_class"}),
+    row=Row(subject=_about, risk=rows.approved, note=_note),
 )
 PRESS: Final = _verb(
     "press",
@@ -278,7 +281,8 @@ PRESS: Final = _verb(
     takes=PressParams,
     gives=Acted,
     help="Press a key in the element that has the focus.",
-    row=Row(subject=_about),
+    owner_fields=frozenset({"approve_class"}),
+    row=Row(subject=_about, risk=rows.approved),
 )
 WAIT: Final = _verb(
     "wait",

@@ -17,6 +17,8 @@ _REF: Final = argument("The element, by its ref in the last observation, for exa
 _ELEMENT: Final = option(
     "Description of the element by the caller; stored in the audit trail.", flag="-", max_length=200
 )
+_Text = Annotated[str, msgspec.Meta(max_length=limits.ACTION_TEXT_CHARS_MAX)]
+_APPROVE: Final = option("Approve risk classes up to N for this action (docs/risk.md).", metavar="N", ge=0, le=7)
 _PROFILE: Final = option(
     "width_px, height_px, locale, timezone, reduced_motion or color_scheme of the browser. Repeat for more.",
     metavar="KEY=VALUE",
@@ -81,9 +83,7 @@ class ActParams(Params, frozen=True, kw_only=True):
             max_length=limits.LIVE_STEP_CHARS_MAX,
         ),
     ]
-    approve_class: Annotated[
-        int, option("Approve risk classes up to N for this action (docs/risk.md).", metavar="N", ge=0, le=7)
-    ] = 0
+    approve_class: Annotated[int, _APPROVE] = 0
 
     def __repr__(self) -> str:
         return f"ActParams(session={self.session!r})"
@@ -102,6 +102,7 @@ class ClickParams(Params, frozen=True, kw_only=True):
     session: Annotated[str, _SESSION]
     ref: Annotated[str, _REF]
     element: Annotated[str, _ELEMENT] = ""
+    approve_class: Annotated[int, _APPROVE] = 0
 
 
 class TypeParams(Params, frozen=True, kw_only=True):
@@ -110,13 +111,14 @@ class TypeParams(Params, frozen=True, kw_only=True):
     session: Annotated[str, _SESSION]
     ref: Annotated[str, _REF]
     text: Annotated[
-        str, argument("The new content of the field.", metavar="TEXT", max_length=limits.ACTION_TEXT_CHARS_MAX)
-    ] = ""
+        _Text | None, argument("The new content of the field; an empty text clears it.", metavar="TEXT")
+    ] = None
     secret: Annotated[str, option("Type the secret of this name instead of a text.", metavar="NAME", max_length=64)] = (
         ""
     )
     submit: Annotated[bool, option("Press Enter in the field afterwards.")] = False
     element: Annotated[str, _ELEMENT] = ""
+    approve_class: Annotated[int, _APPROVE] = 0
 
     def __repr__(self) -> str:
         return f"TypeParams(session={self.session!r}, ref={self.ref!r}, secret={self.secret!r})"
@@ -132,6 +134,7 @@ class SelectParams(Params, frozen=True, kw_only=True):
         argument("The option to choose, by its label or its value; exactly one.", metavar="OPTION", max_length=1),
     ]
     element: Annotated[str, _ELEMENT] = ""
+    approve_class: Annotated[int, _APPROVE] = 0
 
 
 class PressParams(Params, frozen=True, kw_only=True):
@@ -147,6 +150,7 @@ class PressParams(Params, frozen=True, kw_only=True):
             max_length=32,
         ),
     ]
+    approve_class: Annotated[int, _APPROVE] = 0
 
 
 class WaitParams(Params, frozen=True, kw_only=True):

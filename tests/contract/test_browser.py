@@ -250,6 +250,14 @@ async def test_a_destructive_address_is_refused(page: Page, world: Backend) -> N
     assert world.reached == ["GET /form.html"]
 
 
+async def test_what_a_failed_action_was_refused_is_told_once_and_not_by_the_next(page: Page, world: Backend) -> None:
+    await form(page, world)
+    assert page.blocked().requests == ()
+    assert await refused(page, Goto(url=world.origin + "/account/close?confirm=1")) == "browser.refused"
+    assert page.blocked().requests == ("GET /account/close",)
+    assert page.blocked().requests == (await page.perform(Scroll())).blocked == ()
+
+
 async def test_a_redirect_to_a_destructive_address_is_refused(page: Page, world: Backend) -> None:
     await form(page, world)
     outcome = await use(page, Click(target=ANY), "link", "A harmless link")
@@ -311,7 +319,7 @@ async def test_a_state_that_never_comes_is_not_waited_for_beyond_rest(page: Page
 async def test_text_is_waited_for(page: Page, world: Backend) -> None:
     await form(page, world)
     await page.perform(Wait(text="Every control"))
-    assert await refused(page, Wait(text="never there", timeout_ms=200)) == "browser.timeout"
+    assert await refused(page, Wait(text="never there", timeout_ms=200)) == "action.text_missing"
 
 
 async def test_the_text_of_an_element_and_of_the_page_is_extracted(page: Page, world: Backend) -> None:

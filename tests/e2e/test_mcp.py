@@ -23,6 +23,7 @@ if importlib.util.find_spec("mcp") is None and os.environ.get("CI") != "true":
 
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 pytestmark = [pytest.mark.timeout(180)]
@@ -111,6 +112,21 @@ async def test_a_client_that_ends_without_a_word_leaves_a_signed_session(tmp_pat
         until(lambda: node.run("live", "show", live)["live"]["reason"] == "closed", "the end of the live session")
         (recorded,) = node.run("live", "show", live)["recorded"]
         assert node.run("session", "verify", recorded["id"])["verdict"] == "pass"
+
+
+@pytest.mark.browser
+async def test_a_call_that_its_client_gave_up_does_not_hold_up_the_next_one(tmp_path: Path) -> None:
+    with shop(tmp_path) as (url, _), serving(tmp_path, "anna") as (node,):
+        async with client(node) as session:
+            live = (await call(session, "browser_navigate", url=f"{url}/"))["session"]
+            with pytest.raises(MCPError):
+                await session.call_tool("browser_wait_for", {"text": "zzz", "time": 60}, read_timeout_seconds=1)
+            async with asyncio.timeout(20):
+                await call(session, "browser_snapshot")
+        shown = node.run("live", "show", live)
+        (recorded,) = shown["recorded"]
+        steps = node.run("session", "show", recorded["id"])["steps"]
+        assert [step["error"] for step in steps] == ["", "internal.cancelled"]
 
 
 @pytest.mark.browser

@@ -14,7 +14,7 @@ import msgspec
 
 from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
-from adapters.ports import BrowserState, Outcome
+from adapters.ports import Blocked, BrowserState, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.page.keys import require_key
@@ -358,12 +358,19 @@ class MemoryPage:
         self._secrets = secrets or self._secrets
         extracted = self._do(action, ref)
         mask = self._mask()
-        requests, self._refused = self._refused, []
-        blocked = tuple(mask(request_line(each, self._url)) for each in requests)
-        rules = tuple(each.rule for each in requests)
+        blocked = self.blocked()
         dialogs, self._dialogs = tuple(self._dialogs), []
         seen, read = await self.observe(), mask(extracted)
-        return Outcome(observation=seen, extracted=read, blocked=blocked, blocked_by=rules, dialogs=dialogs)
+        return Outcome(
+            observation=seen, extracted=read, blocked=blocked.requests, blocked_by=blocked.rules, dialogs=dialogs
+        )
+
+    def blocked(self) -> Blocked:
+        """``adapters.ports.Page.blocked``."""
+        mask = self._mask()
+        refused, self._refused = self._refused, []
+        requests = tuple(mask(request_line(each, self._url)) for each in refused)
+        return Blocked(requests, tuple(each.rule for each in refused))
 
     def _do(self, action: Action, ref: str | None) -> str:
         if isinstance(action, Press):
@@ -388,7 +395,7 @@ class MemoryPage:
     def _wait(self, text: str) -> None:
         shown = [*(item.element.name for item in self._document.controls), *self._document.text]
         if text and not any(text.casefold() in line.casefold() for line in shown):
-            raise MeshError("browser.timeout", "the text did not appear")
+            raise MeshError("action.text_missing", "the text did not appear")
 
     def _target(self, ref: str | None) -> tuple[int, Control]:
         index = self._order.get(ref or "")

@@ -376,3 +376,12 @@ def test_times_are_typed_with_their_unit() -> None:
     for wrong in ("30", "d", "-1d", "0d", "1.5h", "1w", "१d", "9999999999d"):
         with pytest.raises(MeshError, match="--expires needs a duration"):
             read("expires_s", wrong)
+
+
+async def test_only_the_verb_that_was_called_decides_whether_a_call_is_beyond_the_budget(served: Served) -> None:
+    token = await served.token(calls=1)
+    assert await served.ask(token, "node.whoami", {}) == ""
+    assert await served.ask(token, "node.whoami", {}) == "agent.budget"
+    missing = {"session": "liv-" + "a" * 26}
+    assert await served.ask(token, "live.close", missing) not in ("", "agent.budget")
+    assert await served.ask(token, "live.show", missing) == "agent.budget"

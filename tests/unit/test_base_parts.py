@@ -257,6 +257,42 @@ async def test_what_has_to_be_done_is_done_although_its_caller_is_cancelled(capl
         await to_its_end(work(True))
 
 
+async def test_work_that_can_be_stopped_is_stopped_once_its_caller_is_cancelled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stopped = asyncio.Event()
+
+    async def work(error: MeshError | None) -> str:
+        await stopped.wait()
+        if error is not None:
+            raise error
+        return "result"
+
+    for error in (MeshError("internal.cancelled"), MeshError("store.full"), None):
+        stopped.clear()
+        task = asyncio.create_task(to_its_end(work(error), stop=stopped.set))
+        await asyncio.sleep(0)
+        assert not stopped.is_set()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 10)
+    (record,) = caplog.records
+    assert "store.full" in record.getMessage(), "that it was stopped is no error"
+
+
+async def test_work_is_not_stopped_before_the_patience_is_over() -> None:
+    go, stopped = asyncio.Event(), asyncio.Event()
+    task = asyncio.create_task(to_its_end(go.wait(), stop=stopped.set, patience_s=60))
+    await asyncio.sleep(0)
+    task.cancel()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not (task.done() or stopped.is_set())
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 10)
+
+
 async def test_the_first_of_several_ends_the_others() -> None:
     event, slow = asyncio.Event(), list[str]()
 

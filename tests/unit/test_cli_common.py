@@ -38,6 +38,8 @@ def end(home: str | None, how: str, as_json: bool) -> None:
             raise MeshError("live.ended", "over", session="ses-A")
         case "exit":
             raise SystemExit(7)
+        case "pages":
+            raise MeshError("live.ended", "over", sessions=["ses-A", "ses-B"])
         case "left":
             click.get_current_context().exit(5)
         case "refused":
@@ -59,6 +61,7 @@ def test_an_error_has_its_code_its_remedy_and_what_was_kept() -> None:
         f"  → {remedy}",
         "  kept as ses-A: `trailmesh session show` shows what happened until then",
     ]
+    assert "kept as ses-A, ses-B: " in ended("end", "pages")[2]
     assert len(ended("end", "refused")[2].splitlines()) == 2
 
 

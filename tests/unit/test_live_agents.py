@@ -41,7 +41,7 @@ class Rented(Bench):
     async def ask(self, token: str, name: str, session: str = "", /, **params: Any) -> Any:
         """The result of ``live.<name>``, called with ``token``."""
         agent = await self.agents.authenticate(token)
-        async with self.agents.calling(agent, "session.list") as caller:
+        async with self.agents.calling(agent, f"live.{name}") as caller:
             return await self.call(name, session, by=caller, **params)
 
     async def opened(self, token: str) -> str:
@@ -234,3 +234,13 @@ async def test_no_further_action_is_begun_once_the_agent_may_not_go_on(bench: Re
             await held.act((Goto(url=f"{ORIGIN}/mugs"),), by_ref=False)
     assert (refused.value.code, refused.value.detail["reason"]) == ("live.ended", "removed")
     assert bench.site.reached == ["GET /"]
+
+
+async def test_an_agent_whose_calls_are_used_up_can_still_close_its_live_session(bench: Rented) -> None:
+    token = await bench.add(calls=1)
+    session = await bench.opened(token)
+    assert (await bench.denied(token, "snapshot", session)).code == "agent.budget"
+    closed = await bench.ask(token, "close", session)
+    assert [each.verdict for each in closed.recorded] == [Verdict.PASS]
+    assert bench.browsers.contexts == 0
+    assert (await bench.denied(token, "open", url=f"{ORIGIN}/")).code == "agent.budget"

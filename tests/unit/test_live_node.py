@@ -60,7 +60,10 @@ async def test_an_agent_acts_under_its_name_and_approves_nothing(tmp_path: Path)
         assert refused.code == "risk.refused"
         await ask(node, "live.close", ANNA, session=session)
         kept = await node.rooms.store.audit_find(AuditQuery(who="agent:anna", limit=100))
-        rows = [audit.read(line.line) for line in kept]
+        every = [audit.read(line.line) for line in kept]
+        beyond = [row.what for row in every if row.code == "caller.refused"]
+        assert beyond == ["live.open", "live.act", "live.screenshot"], "each verb once"
+        rows = [row for row in every if row.code != "caller.refused"]
         assert [(row.what, row.outcome, row.subject, row.code) for row in rows] == [
             ("live.open", Outcome.BEGUN, "", ""),
             ("live.open", Outcome.DONE, session, ""),

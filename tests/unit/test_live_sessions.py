@@ -214,7 +214,7 @@ async def test_fields_are_filled_and_options_chosen_by_label_or_value(bench: Ben
     assert acted.actions_left == 200 - 6
     assert (await bench.call("press", session, key="Tab")).did == ("press Tab",)
     assert (await bench.call("wait", session, text="Welcome")).did == ("wait for “Welcome”",)
-    assert (await bench.refused("wait", session, text="Gone", time=0.1)).code == "browser.timeout"
+    assert (await bench.refused("wait", session, text="Gone", time=0.1)).code == "action.text_missing"
     await bench.call("close", session)
     assert await bench.verdicts(session) == [(Verdict.PARTIAL, 9)]
 
@@ -337,7 +337,7 @@ async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(
         ("act", {"action": "scroll: down"}),
         ("navigate", {"url": ORIGIN}),
         ("click", {"ref": "s1e1"}),
-        ("type", {"ref": "s1e2"}),
+        ("type", {"ref": "s1e2", "text": "mug"}),
         ("select", {"ref": "s1e4", "values": ["Price"]}),
         ("press", {"key": "Tab"}),
         ("wait", {}),
@@ -555,7 +555,7 @@ async def test_every_end_gives_its_place_back(bench: Bench) -> None:
     await bench.refused("open", url="http://nowhere.test/")
     await bench.refused("open", url="file:///etc/passwd")
     assert bench.browsers.contexts == 0
-    assert [each.reason for each in (await bench.call("list", all=True)).sessions[2:]] == ["actions", "idle", "closed"]
+    assert [each.reason for each in (await bench.call("list", all=True)).sessions[1:]] == ["actions", "idle", "closed"]
     await bench.open()
     bench.started[-1].crash()
     await bench.live.close()
@@ -602,12 +602,17 @@ async def test_the_end_of_the_node_signs_what_was_recorded(bench: Bench) -> None
 async def test_what_a_killed_node_left_open_is_interrupted_and_what_was_recorded_is_kept(bench: Bench) -> None:
     """Guard: node/live/live_sessions.py, LiveSessions.load."""
     opened = await bench.open(by=ANNA)
+    bench.clock.advance(3_000)
     await bench.call("click", opened.session, by=ANNA, ref="s1e1")
+    used_last_ms = bench.clock.now_ms()
     restarted = Bench(bench.store)
+    restarted.clock.advance(10_000_000)
     await restarted.witness.load()
     await restarted.live.load()
     assert await ended_by(restarted, opened.session) == "interrupted"
     assert await restarted.verdicts(opened.session) == [(Verdict.INTERRUPTED, 2)]
+    shown: LiveShown = await restarted.call("show", opened.session)
+    assert (shown.live.actions, shown.live.ends_ms) == (2, used_last_ms)
     assert (await restarted.refused("snapshot", opened.session, by=BRUNO)).code == "live.not_found"
 
 

@@ -14,6 +14,7 @@ from node.verbs.caller import OWNER, Caller, CallerKind
 from node.verbs.live import Acted, LiveClosed, LiveShown, LiveSummary, Opened, PageList
 from protocol import ids, limits
 from protocol.errors import MeshError
+from protocol.page.action import Select
 from protocol.page.redaction import redact_url
 from protocol.recording.session import Profile, Verdict
 from tests.given_secrets import as_params
@@ -96,18 +97,56 @@ async def test_its_watch_ends_it_in_the_millisecond_in_which_it_is_due(bench: Be
 async def test_an_end_names_the_last_recording_if_there_is_one(bench: Bench) -> None:
     opened = await bench.open()
     record = session_of(bench, opened).record
-    for sessions, detail in ((("ses-1", "ses-2"), {"session": "ses-2"}), ((), {})):
+    for sessions, detail in (
+        (("ses-1", "ses-2"), {"sessions": ["ses-1", "ses-2"]}),
+        (("ses-1",), {"session": "ses-1"}),
+        ((), {}),
+    ):
         for reason, words in ENDINGS.items():
             error = ended(msgspec.structs.replace(record, reason=reason, sessions=sessions))
             assert (error.code, error.message) == ("live.ended", words)
             assert error.detail == {"reason": reason, "live": opened.session, **detail}
 
 
-async def test_an_error_names_no_recording_if_there_is_none(bench: Bench) -> None:
-    refused = await bench.refused("open", url="http://shop.test\\@bank.test/other")
-    (left,) = (await bench.call("list", all=True)).sessions
-    assert (refused.code, refused.detail.get("live"), left.reason) == ("browser.scheme", left.session, "failed")
-    assert "session" not in refused.detail
+@pytest.mark.parametrize("url", ["http://shop.test\\@bank.test/other", "ftp://x", "javascript:alert(1)", "", "http:"])
+async def test_an_address_that_nothing_can_open_leaves_neither_a_live_session_nor_a_page(
+    bench: Bench, url: str
+) -> None:
+    refused = await bench.refused("open", url=url)
+    assert (refused.code, (await bench.call("list", all=True)).sessions) == ("browser.scheme", [])
+    opened = await bench.open()
+    if url:
+        assert (await bench.refused("pages", opened.session, action="new", url=url)).code == "browser.scheme"
+    assert len(session_of(bench, opened).pages()) == 1 and len(session_of(bench, opened).record.sessions) == 1
+
+
+async def test_a_new_page_whose_address_does_not_open_is_closed_and_its_attempt_signed(bench: Bench) -> None:
+    opened = await bench.open(pages=2)
+    for _ in range(3):  # of two places, none is used up
+        refused = await bench.refused("pages", opened.session, action="new", url=f"{ORIGIN}/account/close")
+        assert refused.code == "risk.refused"
+    (page,) = session_of(bench, opened).pages()
+    assert page.current and page.title == "Shop"
+    assert (await bench.call("click", opened.session, ref="s1e1")).observation.title == "Mugs"
+    assert await bench.verdicts(opened.session) == [(Verdict.OPEN, 2), *[(Verdict.FAIL, 1)] * 3]
+    assert len(await bench.signed(opened.session)) == 3
+
+
+async def test_a_new_page_that_ends_the_live_session_leaves_its_end_as_it_is(bench: Bench) -> None:
+    opened = await bench.open(actions=1)
+    refused = await bench.refused("pages", opened.session, action="new", url=f"{ORIGIN}/mugs")
+    assert (refused.code, refused.detail["reason"]) == ("live.ended", "actions")
+
+
+async def test_an_error_names_recordings_only_once_the_live_session_has_ended(bench: Bench) -> None:
+    opened = await bench.open()
+    for name, params in (("click", {"ref": "foo"}), ("press", {"key": "Nothing"})):
+        refused = await bench.refused(name, opened.session, **params)
+        assert refused.detail["live"] == opened.session
+        assert not {"session", "sessions"} & refused.detail.keys()
+    failed = await bench.refused("open", url=f"{ORIGIN}/account/close")
+    (recorded,) = (await bench.call("show", failed.detail["live"])).recorded
+    assert failed.detail["session"] == recorded.id
 
 
 async def test_so_many_bytes_are_recorded_and_no_more(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,8 +265,7 @@ async def test_observations_are_numbered_and_say_which_page_they_are_of(bench: B
     assert (listed.observation.number, listed.observation.page, listed.observation.title) == (2, 1, "")
     refused = await bench.refused("click", opened.session, ref="s1e1")
     assert refused.code == "live.stale_ref"
-    recorded = session_of(bench, opened).record.sessions[-1]
-    assert refused.detail == {"ref": "s1e1", "last": 2, "live": opened.session, "session": recorded}
+    assert refused.detail == {"ref": "s1e1", "last": 2, "live": opened.session}
     assert (await bench.call("pages", opened.session)).observation is None
     assert (await bench.call("snapshot", opened.session)).number == 3
 
@@ -338,3 +376,31 @@ async def test_a_page_says_only_what_was_seen_of_it_last(bench: Bench) -> None:
     (page,) = (await bench.call("pages", opened.session)).pages
     assert (page.index, page.current, page.title) == (0, True, "At ‹secret:word›")
     assert (page.url, page.recorded) == (f"{ORIGIN}/mugs", session_of(bench, opened).record.sessions[0])
+
+
+async def test_what_a_failed_navigation_was_refused_is_recorded_with_it_and_not_with_the_next_step(
+    bench: Bench,
+) -> None:
+    opened = await bench.open(approve_class=7)
+    assert (await bench.refused("navigate", opened.session, url=f"{ORIGIN}/account/close")).code == "browser.refused"
+    acted = await bench.call("press", opened.session, key="Tab")
+    assert acted.blocked == ()
+    (recorded,) = (await bench.call("show", opened.session)).recorded
+    steps = await bench.store.steps(recorded.id)
+    assert [(step.ok, len(step.blocked)) for step in steps] == [(True, 0), (False, 1), (True, 0)]
+    assert "/account/close" in steps[1].blocked[0]
+
+
+async def test_an_option_that_a_list_does_not_have_is_recorded_as_the_choice_that_failed(bench: Bench) -> None:
+    opened = await bench.open()
+    refused = await bench.refused("select", opened.session, ref="s1e4", values=["purple"])
+    assert (refused.code, refused.detail["options"]) == ("action.not_possible", ["Name", "Price"])
+    assert "no option “purple”; it has: Name, Price" in refused.message
+    snapped = await bench.call("snapshot", opened.session)
+    await bench.call("act", opened.session, action=f"select: {{ref: s{snapped.number}e4, option: p}}")
+    (recorded,) = (await bench.call("show", opened.session)).recorded
+    steps = await bench.store.steps(recorded.id)
+    assert [(step.ok, step.action.option) for step in steps if isinstance(step.action, Select)] == [
+        (False, "purple"),
+        (True, "Price"),
+    ]

@@ -9,13 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.verbs.live import Acted, PageList, Pictured
+from node.verbs import live
+from node.verbs.live import Acted, Observed, PageList, Pictured
+from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Fill, Locator, Scroll
 from protocol.page.observation import Traits
 from protocol.recording.session import Verdict
 from tests.twins.browser import Effect
-from tests.unit.test_live_sessions import ORIGIN, Bench, control
+from tests.unit.test_live_sessions import ORIGIN, Bench, control, ref_of
 
 
 @pytest.fixture
@@ -144,7 +146,6 @@ async def test_a_ref_is_asked_for_on_the_page_on_which_it_was_seen(bench: Bench)
     opened = await bench.open()
     session = bench.live._open[opened.session]
     assert session.means("s1e1") == Locator(role="link", name="Mugs")
-    assert session.element("s1e4").options == ("Name", "Price")
     await session.new_page()
     for ref in ("s1e1", "s" * 50):
         with pytest.raises(MeshError) as refused:
@@ -153,3 +154,49 @@ async def test_a_ref_is_asked_for_on_the_page_on_which_it_was_seen(bench: Bench)
         assert refused.value.message == f"{ref[:40]} is not in the last observation of the current page"
     session.select_page(0)
     assert session.means("s1e1") == Locator(role="link", name="Mugs")
+
+
+async def test_a_field_is_cleared_by_an_empty_text_and_by_no_call_that_gives_none(bench: Bench) -> None:
+    opened = await bench.open()
+    await bench.call("type", opened.session, ref="s1e2", text="mug")
+    refused = await bench.refused("type", opened.session, ref="s2e2")
+    assert (refused.code, "an empty text clears" in refused.message) == ("input.invalid", True)
+    seen: Observed = await bench.call("snapshot", opened.session)
+    assert any(line.endswith('searchbox "Search": mug') for line in seen.lines)
+    acted: Acted = await bench.call("type", opened.session, ref="s3e2", text="")
+    assert acted.did == ("fill searchbox “Search” with “”",)
+    assert any(line.endswith('searchbox "Search"') for line in acted.observation.lines)
+    with pytest.raises(msgspec.ValidationError):
+        await bench.call("type", opened.session, ref="s4e2", text="x" * (limits.ACTION_TEXT_CHARS_MAX + 1))
+
+
+async def test_the_owner_approves_one_action_with_the_verb_that_does_it(bench: Bench) -> None:
+    opened = await bench.open()
+    buy = ref_of(opened.observation, "Buy now")
+    assert (await bench.refused("click", opened.session, ref=buy, approve_class=1)).code == "risk.refused"
+    acted: Acted = await bench.call("click", opened.session, ref=buy, approve_class=7)
+    again = ref_of(acted.observation, "Buy now")
+    assert (await bench.refused("click", opened.session, ref=again)).code == "risk.refused"
+    for verb in (live.CLICK, live.TYPE, live.SELECT, live.PRESS, live.ACT):
+        assert "approve_class" in verb.owner_fields, verb.name
+
+
+async def test_an_approval_reaches_the_gate_whichever_verb_brings_it(bench: Bench) -> None:
+    opened = await bench.open()
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("type", {"text": "mug"}),
+        ("select", {"values": ["Price"]}),
+        ("press", {"key": "Enter"}),
+        ("click", {}),
+    ]
+    for name, params in cases:
+        for approve_class, refused_by_gate in ((0, True), (7, False)):
+            # A button is no control that takes a text or an option: whoever passes the gate is told so by the page.
+            seen: Observed = await bench.call("snapshot", opened.session)
+            given = params if name == "press" else {**params, "ref": ref_of(seen, "Buy now")}
+            code = ""
+            try:
+                await bench.call(name, opened.session, **given, approve_class=approve_class)
+            except MeshError as error:
+                code = error.code
+            assert (code == "risk.refused") is refused_by_gate, (name, code)
