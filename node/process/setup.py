@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import random
 import socket
 from pathlib import Path
 from typing import Any
@@ -96,13 +98,23 @@ def _listen(given: str | None, default: configuration.Listen) -> tuple[str, int]
     return host, int(port)
 
 
+# Below what systems hand out to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): a port from there may be
+# some connection's at the moment the node is started again.
+_LISTENING = range(20_000, 32_768)
+
+
 def free_port(host: str) -> int:
-    """A port that is free now. Errors: ``input.invalid`` if ``host`` is no address of this machine."""
+    """A port that is free now and that no outgoing connection takes later.
+
+    Errors: ``input.invalid`` if ``host`` is no address of this machine.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
+    for port in random.sample(_LISTENING, k=len(_LISTENING)):
         with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.bind((host, 0))
-            port: int = probe.getsockname()[1]
-            return port
-    except OSError as error:
-        raise MeshError("input.invalid", f"cannot listen on {host}: {error.strerror}", host=host) from error
+            try:
+                probe.bind((host, port))
+                return port
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise MeshError("input.invalid", f"cannot listen on {host}: {error.strerror}", host=host) from error
+    raise MeshError("input.invalid", f"every port of {host} is taken", host=host)

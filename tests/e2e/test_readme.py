@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from node.process.setup import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 TOUR_SECONDS = 170
@@ -28,13 +29,6 @@ def tour() -> str:
     )
     assert len(blocks) == 1, "the README has one block of bash: the tour"
     return str(blocks[0])
-
-
-def free_port() -> str:
-    """A port nobody listens on now: the tour's own may be taken by a reader who is at it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 def environment(home: Path, temporary: Path) -> dict[str, str]:
@@ -60,7 +54,7 @@ def test_the_tour_runs_as_it_is_printed(tmp_path: Path, temporary: Path) -> None
     script = tour()
     assert PORT in script
     process = subprocess.Popen(
-        ["bash", "-euo", "pipefail", "-c", script.replace(PORT, free_port())],
+        ["bash", "-euo", "pipefail", "-c", script.replace(PORT, str(free_port("127.0.0.1")))],
         cwd=ROOT,
         env=environment(tmp_path, temporary),
         stdin=subprocess.DEVNULL,

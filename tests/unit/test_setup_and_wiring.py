@@ -73,9 +73,21 @@ def test_a_free_port_is_of_the_family_of_its_address() -> None:
     for host, family in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.bind((host, free_port(host)))
+    # Also after a restart: nothing the system hands out to outgoing connections.
+    assert {free_port("127.0.0.1") // 32_768 for _ in range(20)} == {0}
     error = refused(free_port, "192.0.2.1")
     assert (error.code, error.detail) == ("input.invalid", {"host": "192.0.2.1"})
     assert error.message.startswith("cannot listen on 192.0.2.1: ")
+
+
+def test_a_port_that_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, free = free_port("127.0.0.1"), free_port("127.0.0.1")
+    monkeypatch.setattr("random.sample", lambda ports, k: [taken, free])
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", taken))
+        assert free_port("127.0.0.1") == free
+        monkeypatch.setattr("random.sample", lambda ports, k: [taken])
+        assert refused(free_port, "127.0.0.1").message == "every port of 127.0.0.1 is taken"
 
 
 @pytest.mark.parametrize(
