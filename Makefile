@@ -4,6 +4,8 @@ ONLY ?=
 SEED ?=
 TARGET ?= all
 SECONDS ?= 60
+# Some images switch bytecode off. The tests start hundreds of processes: each would compile the whole product again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install demo demo-real fuzz interop test check format lint types contracts unit e2e smoke bench docs clean
 
