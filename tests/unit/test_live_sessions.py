@@ -610,9 +610,10 @@ async def test_what_a_killed_node_left_open_is_interrupted_and_what_was_recorded
     restarted.clock.advance(10_000_000)
     await restarted.witness.load()
     await restarted.live.load()
+    shown: LiveShown = await restarted.call("show", opened.session)
+    assert shown.live.reason == "interrupted"
     assert await ended_by(restarted, opened.session) == "interrupted"
     assert await restarted.verdicts(opened.session) == [(Verdict.INTERRUPTED, 2)]
-    shown: LiveShown = await restarted.call("show", opened.session)
     assert (shown.live.actions, shown.live.ends_ms) == (2, used_last_ms)
     assert (await restarted.refused("snapshot", opened.session, by=BRUNO)).code == "live.not_found"
 
