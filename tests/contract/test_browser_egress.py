@@ -254,23 +254,33 @@ async def test_when_nobody_judges_any_more_nothing_is_sent_and_the_next_page_is_
         opened.append(await launcher(SETTINGS)())
         return opened[-1]
 
-    monkeypatch.setattr(browsers_of, "BrowserJudge", Known)
-    browsers = Browsers(start)
-    try:
-        await browsers.info()
-        page = await (await opened[0].open(Profile(), GuardPolicy())).page()
+    async def unjudged(session: CDPSession) -> str:
+        """The code that a page gives whose requests nobody judges any more."""
+        page = await (await opened[-1].open(Profile(), GuardPolicy())).page()
         await shown(page, site, STEADY)
-        await sessions[0].detach()
-        told = ""
+        await session.detach()
         try:
             await page.perform(Scroll())
         except MeshError as error:
-            told = error.code
+            return error.code
+        return ""
+
+    monkeypatch.setattr(browsers_of, "BrowserJudge", Known)
+    # Nobody else closes it, as a pool would.
+    await start()
+    try:
+        told = await unjudged(sessions[0])
         site.reached.clear()
         await asyncio.sleep(0.3)
         assert (leaks(site), told) == ([], "browser.crashed")
+    finally:
+        await opened[0].close()
+    browsers = Browsers(start)
+    try:
+        await browsers.info()
+        assert await unjudged(sessions[1]) == "browser.crashed"
         assert await title_of_next(browsers, site) == "Beside"
-        assert len(opened) == 2
+        assert len(opened) == 3
     finally:
         await browsers.close()
 
