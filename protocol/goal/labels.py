@@ -149,7 +149,7 @@ def facts(text: str, attributes: frozenset[str] = frozenset()) -> dict[str, floa
 @lru_cache(maxsize=256)
 def _labelled(attribute: str) -> re.Pattern[str]:
     names = "|".join(sorted(words_of(attribute)))
-    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,5}}(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
+    return re.compile(rf"\b(?:{names})\w{{0,3}}[^\w]{{1,5}}?(-?\d{{1,9}}(?:[.,]\d{{1,4}})?)\b(?!-)", re.IGNORECASE)
 
 
 def verdict(goal: Goal, stated: dict[str, float]) -> float:

@@ -257,6 +257,8 @@ def test_a_text_speaks_of_an_attribute_by_word_or_by_sign(attribute: str, text: 
         ("stock: 5, weight: 1,5 kg", {"stock": 5.0, "weight": 1.5}),
         ("Stocked - 7", {"stock": 7.0}),
         ("weights 3", {"weight": 3.0}),
+        ("weight: -1,5", {"weight": -1.5}),
+        ("weight - 2", {"weight": 2.0}),
         ("stock 2024-05-03", {}),
         ("5 in stock", {}),
         ("£3 price: 9", {"price": 3.0}),
