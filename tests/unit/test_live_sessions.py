@@ -363,7 +363,7 @@ async def test_a_live_session_is_for_its_caller_and_the_owner_of_the_node_alone(
 
 
 async def test_an_address_in_which_another_site_can_be_read_is_neither_opened_nor_recorded(bench: Bench) -> None:
-    """Guard: node/live/recorder.py, Recorder.perform. Guard: node/live/recorder.py, Recorder.begin."""
+    """Guard: node/live/recorder.py, Recorder.perform."""
     url = "http://shop.test\\@bank.test/other"
     assert (await bench.refused("open", url=url)).code == "browser.scheme"
     assert await bench.store.sessions() == []
@@ -435,6 +435,7 @@ async def ended_by(bench: Bench, session: str) -> str:
     refused = await bench.refused("snapshot", session)
     shown: LiveShown = await bench.call("show", session)
     assert refused.code == "live.ended"
+    assert shown.live.reason in ENDINGS
     assert refused.detail["reason"] == shown.live.reason
     assert refused.message == ENDINGS[shown.live.reason]
     assert shown.pages == () and shown.live.pages == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import quote
 
+import pytest
 from nacl.signing import SigningKey
 
 from node.live.acting import Gate
@@ -12,6 +13,7 @@ from node.live.recorder import Recording, record, record_actions, shows_secret
 from node.signing.identity import Identity
 from node.signing.witness import Witness
 from node.verbs import OWNER, Caller, CallerKind, called_by
+from protocol.errors import MeshError
 from protocol.page.action import Action, Click, Extract, Goto, Locator, Wait
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import placeholder
@@ -93,6 +95,26 @@ async def test_no_secret_is_recorded_of_what_a_browser_lets_through() -> None:
     for step in steps:
         told += [step.url, step.title, *step.blocked]
     assert [text for text in (*told, steps[2].extracted) if marked not in text] == []
+
+
+async def test_no_session_begins_at_an_address_in_which_another_site_can_be_read() -> None:
+    """Guard: node/live/recorder.py, Recorder.begin."""
+    store, clock = MemoryStore(), ManualClock()
+    witness = Witness(Identity(SigningKey(bytes(32)), clock), store, clock)
+    await witness.load()
+    site = MemorySite({})
+    plan = Recording(
+        title="Two sites",
+        start_url="http://shop.test\\@bank.test/other",
+        profile=Profile(),
+        browser=MemoryBrowser(site).info,
+        gate=Gate(report=unreported),
+    )
+    with pytest.raises(MeshError) as refused:
+        async with record(store, _Telling(site, GuardPolicy()), clock, witness, plan):
+            pass
+    assert refused.value.code == "browser.scheme"
+    assert await store.sessions() == []
 
 
 async def address_kept(caller: Caller) -> tuple[str, str, str]:
