@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from node.base import counted, exit_code
+from node.cli import apart
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
 from node.verbs import session as verbs
@@ -205,9 +206,12 @@ def _show_imported(r: Result) -> None:
 
 def _no_file(params: Result, typed: Result) -> None:
     session = typed["session"]
+    if typed["trust"]:
+        return
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError(
-            "input.invalid", f"{session} is a file: `trailmesh session import` imports it; then replay its session"
+            "input.invalid",
+            f"{session} is a file: `trailmesh session import` imports it; then replay its session. Without a node: --trust KEY",
         )
 
 
@@ -234,6 +238,10 @@ def _status_of_replay(r: Any) -> int:
     return 0 if r["report"]["verdict"] == "pass" else 1
 
 
+def _show_trust_key(r: Result) -> None:
+    click.echo(f"# trailmesh: sessions signed by {r['name']}, node {r['node']}\n{r['key']}")
+
+
 def _show_removed(r: Result) -> None:
     click.echo(f"removed {r['session']}: {counted(r['steps'], 'step')}, {r['title']}")
 
@@ -242,11 +250,19 @@ LOOKS: Final = {
     "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file),
     "session.list": Look(text=_show_list),
     "session.show": Look(text=_show_session),
-    "session.verify": Look(text=_show_verified),
+    "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
     "session.export": Look(text=_show_exported, prepare=_name_of_bundle),
     "session.import": Look(text=_show_imported),
     "session.remove": Look(text=_show_removed, confirm="Remove {session} for good?"),
-    "session.replay": Look(text=_show_replayed, line=_step_line, prepare=_no_file, status=_status_of_replay),
+    "session.replay": Look(
+        text=_show_replayed,
+        line=_step_line,
+        prepare=_no_file,
+        more=apart.OPTIONS,
+        call=apart.replay,
+        status=_status_of_replay,
+    ),
+    "session.trust_key": Look(text=_show_trust_key),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

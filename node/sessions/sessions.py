@@ -24,7 +24,7 @@ from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
-from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, Verified
+from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, TrustKey, Verified
 from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError
@@ -36,6 +36,7 @@ from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
 from protocol.risk.refused import what_helps
+from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -392,6 +393,12 @@ class Sessions:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
+
+    def trust_key(self) -> TrustKey:
+        """The key of this node as text. Errors: ``keylog.*``, ``node.not_initialised`` if nobody accepts its signatures."""
+        own = self._witness.identity
+        own.check_active()
+        return TrustKey(node=own.node, name=self._config.name, key=write_trust_key(own.log))
 
 
 def _field(payload: bytes, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from node.sessions.sessions import Sessions
-from node.verbs import Bound, Tell
+from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
 from node.verbs.session import (
     Exported,
@@ -21,6 +21,7 @@ from node.verbs.session import (
     SessionParams,
     Shown,
     TargetParams,
+    TrustKey,
     Verified,
     WasRemoved,
 )
@@ -40,6 +41,7 @@ class SessionVerbs:
             verbs.IMPORT: self._import,
             verbs.REMOVE: self._remove,
             verbs.REPLAY: self._replay,
+            verbs.TRUST_KEY: self._trust_key,
         }
 
     async def _record(self, params: RecordParams, tell: Tell) -> RecordedSession:
@@ -68,6 +70,9 @@ class SessionVerbs:
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.import_bundle(params.path)
+
+    async def _trust_key(self, params: NoParams, tell: Tell) -> TrustKey:
+        return self._sessions.trust_key()
 
     async def _remove(self, params: SessionParams, tell: Tell) -> Removed:
         removed = await self._sessions.remove(params.session)

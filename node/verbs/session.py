@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs import rows
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
 from protocol.recording.replay import Difference
@@ -222,6 +222,16 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """As ``Replayed.unreached``."""
 
 
+class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
+    """The key of this node, for machines that have no node."""
+
+    node: str
+    """Node id."""
+    name: str
+    key: str
+    """One line (``protocol/trust/trust_key.py``): node id and key log."""
+
+
 class Exported(Verified, frozen=True, kw_only=True):
     """The exported bundle."""
 
@@ -311,6 +321,8 @@ VERIFY: Final = Verb(
 
     If a file of the given name exists, or the name ends in .tmsession, it is read as a file even if it looks like an id. A fault
     names the element that does not match. A valid replay report is stored with its session.
+
+    With --trust, TARGET is a bundle and no node is needed: only a signature by the named key counts (docs/ci.md).
     """,
     callers=OWNER_ONLY,
     row=None,
@@ -361,7 +373,9 @@ REPLAY: Final = Verb(
     After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
     (docs/risk.md).
 
-    SESSION is an id; import a bundle first. Exit codes: 0 all steps matched; 1 a step did not match (page text does not count);
+    SESSION is an id; import a bundle first. With --trust it is a bundle, and no node is needed: only a signature by the named key
+    counts, the replay runs in a temporary data directory that is removed afterwards, and a temporary key signs the report
+    (docs/ci.md). Exit codes: 0 all steps matched; 1 a step did not match (page text does not count);
     2 the first step that did not match lacked an approval, an allowed request or a secret for its site, and the output says what
     to add; 3 the site could not be reached. A report is signed in all these cases. With 2 and 3 it says nothing about the site.
     """,
@@ -378,5 +392,19 @@ REPLAY: Final = Verb(
         },
     ),
 )
+TRUST_KEY: Final = Verb(
+    name="session.trust_key",
+    command="session trust-key",
+    takes=NoParams,
+    gives=TrustKey,
+    help="""Print the key of this node in the form that --trust of `session verify` and `session replay` takes.
 
-VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY)
+    Commit the output beside the exported sessions, so that a CI job can verify and replay them without a node and without peers
+    (docs/ci.md). It holds nothing secret. Print it again after the key of this node was rotated or recovered.
+    """,
+    callers=OWNER_ONLY,
+    read_only=True,
+    row=None,
+)
+
+VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY, TRUST_KEY)
