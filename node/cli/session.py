@@ -49,7 +49,7 @@ def _step_line(event: Result) -> str:
         refused = _refused("  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
-        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}"
+        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}: {event['action']}"
         return f"  {event['step']}/{event['of']} {mark}{_TEXT_MARKS.get(event['text'], '')}"
     return ""
 
@@ -75,7 +75,8 @@ def _show_differences(result: Result) -> None:
     above = None
     for found in result["differences"]:
         if (found["step"], found["what"]) != above:
-            click.echo(f"step {found['step']}, {_ASPECTS[found['what']]}:")
+            did = dict(enumerate(result["described"], 1)).get(found["step"], "")
+            click.echo(f"step {found['step']}, {did}, {_ASPECTS[found['what']]}:")
             above = (found["step"], found["what"])
         for name in ("recorded", "met"):
             if found[name] or found["what"] != "text":

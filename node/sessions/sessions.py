@@ -21,6 +21,8 @@ from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
+from node.sessions.showing.files import ReplayFiles, write_files
+from node.sessions.showing.told import tell as tell_replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
@@ -137,6 +139,7 @@ class Sessions:
         on_mismatch: OnMismatch,
         out: str,
         tell: Tell,
+        files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
     ) -> Replayed:
         """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
         ``browser.*``, …"""
@@ -145,9 +148,15 @@ class Sessions:
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
             total = len(replayable(recorded.steps))
+            described = {step.index: describe(step.action) for step in recorded.steps}
 
             def on_step(match: StepMatch) -> None:
-                seen = {"matched": match.matched, "text": match.text, "error": match.error}
+                seen = {
+                    "action": described[match.index],
+                    "matched": match.matched,
+                    "text": match.text,
+                    "error": match.error,
+                }
                 tell({"step": match.index, "of": total, **seen})
 
             async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
@@ -167,9 +176,9 @@ class Sessions:
             )
             if out:
                 await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
-        return Replayed(
+        replayed = Replayed(
             report=done.report,
-            described=tuple(describe(step.action) for step in recorded.steps),
+            described=tuple(described.values()),
             signed_by=self._witness.node,
             differences=done.differences,
             secrets_missing=done.secrets_missing,
@@ -180,6 +189,8 @@ class Sessions:
             stopped_at=stopped_at(done.report.steps),
             lacking=done.lacking,
         )
+        await asyncio.to_thread(write_files, files, tell_replay(recorded.session, recorded.steps, replayed))
+        return replayed
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from node.sessions.sessions import Sessions
+from node.sessions.showing.files import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
 from node.verbs.session import (
@@ -87,5 +88,6 @@ class SessionVerbs:
             approve_class=params.approve_class,
             on_mismatch=params.on_mismatch,
             out=params.out,
+            files=ReplayFiles(junit=params.junit, markdown=params.markdown),
             tell=tell,
         )

@@ -108,6 +108,10 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
+    junit: Annotated[
+        str, option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
+    ] = ""
+    markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
 
     def __repr__(self) -> str:
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
@@ -381,7 +385,7 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out"}),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,
