@@ -149,6 +149,9 @@ URL_CHARS_MAX: Final = 4_096
 LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
+PICTURE_PIXELS_MAX: Final = (
+    16 * 1024 * 1024
+)  # of a screenshot that is compared with another; each pixel takes 3 bytes, several times
 OBSERVATION_ELEMENTS_MAX: Final = 2_000
 DIFFERENCES_PER_STEP_MAX: Final = 5  # differences are only shown to people, who need the first few
 DIFFERENCES_PER_REPLAY_MAX: Final = 100

@@ -142,6 +142,8 @@ def _show_session(r: Result) -> None:
         click.echo(f"{when}, replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
+    if r["html"]:
+        click.echo(f"as a page: {r['html']}")
 
 
 def _show_steps(r: Result) -> None:

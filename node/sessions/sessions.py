@@ -21,7 +21,7 @@ from node.sessions.action_files import parse_actions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
-from node.sessions.showing.files import ReplayFiles, write_files
+from node.sessions.showing.files import ReplayFiles, Signature, write_recording, write_replay
 from node.sessions.showing.told import tell as tell_replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
@@ -166,6 +166,7 @@ class Sessions:
                     gate=self._gate(approve_class),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
+                    every_screenshot=bool(files.html),
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
@@ -189,8 +190,14 @@ class Sessions:
             stopped_at=stopped_at(done.report.steps),
             lacking=done.lacking,
         )
-        await asyncio.to_thread(write_files, files, tell_replay(recorded.session, recorded.steps, replayed))
+        told = tell_replay(recorded.session, recorded.steps, replayed)
+        signed = (self._signature("session", recorded.session.node), self._signature("replay report", done.report.node))
+        made_ms = self._clock.now_ms()
+        await write_replay(files, told, self._store.blob, done.screenshots, signed, made_ms=made_ms)
         return replayed
+
+    def _signature(self, what: str, node: str, fault: str = "") -> Signature:
+        return Signature(what=what, by=node, name=self._peers.name_of(node), fault=fault)
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:
@@ -249,8 +256,30 @@ class Sessions:
                 raise
             return await read_remains(self._store, (await self._session(session_id)).id)
 
-    async def show(self, session_id: str) -> Shown:
-        """Errors: ``input.not_found``, ``id.invalid``."""
+    async def show(self, session_id: str, *, html: str = "") -> Shown:
+        """A session. html: where to write it as a file too; empty for not at all.
+
+        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
+        """
+        shown = await self._show(session_id)
+        if not html:
+            return shown
+        signed = [self._signature("replay report", report.node) for report in shown.reports]
+        signed += [self._signature("replay report", report.node, report.code) for report in shown.reports_refused]
+        if shown.signed_by:
+            signed.insert(0, self._signature("session", shown.signed_by, await self._fault(shown.session.id)))
+        await write_recording(html, shown, self._store.blob, signed, made_ms=self._clock.now_ms())
+        return msgspec.structs.replace(shown, html=html)
+
+    async def _fault(self, session_id: str) -> str:
+        """The error code of why the signature of a session does not count; empty if it does."""
+        try:
+            await self._recorded(session_id)
+        except MeshError as error:
+            return error.code
+        return ""
+
+    async def _show(self, session_id: str) -> Shown:
         session = await self._session(session_id)
         steps = await self._store.steps(session.id)
         described = tuple(describe(step.action) for step in steps)

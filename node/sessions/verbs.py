@@ -21,6 +21,7 @@ from node.verbs.session import (
     SessionList,
     SessionParams,
     Shown,
+    ShowParams,
     TargetParams,
     TrustKey,
     Verified,
@@ -58,9 +59,9 @@ class SessionVerbs:
     async def _list(self, params: ListParams, tell: Tell) -> SessionList:
         return SessionList(sessions=await self._sessions.sessions(params.text, params.limit), text=params.text)
 
-    async def _show(self, params: SessionParams, tell: Tell) -> Shown | WasRemoved:
+    async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
         remains = await self._sessions.remains(params.session)
-        return WasRemoved(removed=remains) if remains else await self._sessions.show(params.session)
+        return WasRemoved(removed=remains) if remains else await self._sessions.show(params.session, html=params.html)
 
     async def _verify(self, params: TargetParams, tell: Tell) -> Verified:
         return await self._sessions.verify(params.target)
@@ -88,6 +89,6 @@ class SessionVerbs:
             approve_class=params.approve_class,
             on_mismatch=params.on_mismatch,
             out=params.out,
-            files=ReplayFiles(junit=params.junit, markdown=params.markdown),
+            files=ReplayFiles(junit=params.junit, markdown=params.markdown, html=params.html),
             tell=tell,
         )

@@ -30,6 +30,12 @@ _ALLOW: Final = option(
 )
 _APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
 
+_HTML: Final = option(
+    "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures.",
+    metavar="FILE",
+    reads="path",
+)
+
 
 class RecordParams(Params, frozen=True, kw_only=True):
     """``session.record``"""
@@ -55,6 +61,12 @@ class SessionParams(Params, frozen=True, kw_only=True):
     """Verbs about one session."""
 
     session: Annotated[str, _SESSION]
+
+
+class ShowParams(SessionParams, frozen=True, kw_only=True):
+    """``session.show``"""
+
+    html: Annotated[str, _HTML] = ""
 
 
 class TargetParams(Params, frozen=True, kw_only=True):
@@ -112,6 +124,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
         str, option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
     ] = ""
     markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
+    html: Annotated[str, _HTML] = ""
 
     def __repr__(self) -> str:
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
@@ -168,6 +181,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """For reports that reached no page: the error code as in ``Replayed.unreached``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are no longer accepted."""
+    html: str = ""
+    """Path of the HTML file, if one was written."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,11 +323,12 @@ LIST: Final = Verb(
 SHOW: Final = Verb(
     name="session.show",
     command="session show",
-    takes=SessionParams,
+    takes=ShowParams,
     gives=Shown | WasRemoved,
     help="Show a session: its steps, signer and replays. For a removed session, show what is still stored.",
     callers=OWNER_AND_AGENTS,
     scope="read",
+    owner_fields=frozenset({"html"}),
     read_only=True,
     row=None,
 )
@@ -385,7 +401,7 @@ REPLAY: Final = Verb(
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown"}),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,

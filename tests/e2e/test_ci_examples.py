@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import shlex
 import subprocess
@@ -33,6 +34,10 @@ class _Shop(http.server.BaseHTTPRequestHandler):
         self.asked.append(self.path)
         for held in self.slow:
             held.wait(60)
+        with contextlib.suppress(ConnectionError):  # a cancelled job does not wait for its answer
+            self._answer()
+
+    def _answer(self) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
@@ -60,6 +65,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory, shop: str) -> Path:
     node = Node(made / "anna", "anna").create(made)
     (made / "mugs.yaml").write_text(f"start: {shop}/\nsteps:\n  - extract: {{as: total, role: status, name: Total}}\n")
     session = node.run("session", "record", str(made / "mugs.yaml"))["id"]
+    node.run("session", "show", session, "--html", str(made / "recorded.html"))
+    assert (made / "recorded.html").read_text().count("data:image/png;base64,") == 2
     here = tmp_path_factory.mktemp("repository")
     (here / "flows").mkdir()
     node.run("session", "export", session, "--out", str(here / "flows/checkout.tmsession"))
@@ -102,10 +109,13 @@ def test_an_example_replays_in_one_line_and_tells_a_difference(
     status, out, err = cli(*words, cwd=repository)
     assert (status, out.startswith("pass: 2 of 2 steps matched")) == (0, True), out + err
     _Shop.price[:] = ["Sold out"]
-    status, out, err = cli(*words, cwd=repository)
+    status, out, err = cli(*words, "--html", "replay.html", cwd=repository)
     assert (status, out.startswith("partial: 1 of 2 steps matched")) == (1, True), out + err
     assert "2/2 ✗ differs: extract “total” from status “Total”" in err
     assert "  met       Sold out" in out
+    page = (repository / "replay.html").read_text()
+    assert page.count("data:image/png;base64,") == 6  # of both steps recorded, met, and what differs
+    assert "<del>10</del>" in page and "<ins>Sold out</ins>" in page
     cases = {case.attrib["name"]: case for case in ElementTree.parse(repository / "replay.xml").iter("testcase")}
     assert [bool(list(case)) for case in cases.values()] == [False, True]
     (failure,) = cases["2. extract “total” from status “Total”"]

@@ -33,7 +33,7 @@ def junit_xml(told: Told) -> bytes:
     suite.add_property("report", report.id)
     printed = SystemOut()
     printed.text = _clean("\n".join(notes))
-    suite.append(printed)
+    suite.append(printed)  # type: ignore[no-untyped-call]
     xml = JUnitXml("trailmesh")
     xml.add_testsuite(suite)
     xml.update_statistics()  # type: ignore[no-untyped-call]
