@@ -241,6 +241,20 @@ def _status_of_replay(r: Any) -> int:
     return 0 if r["report"]["verdict"] == "pass" else 1
 
 
+def _show_diff(r: Result) -> None:
+    same = sum(step["status"] == "same" for step in r["steps"])
+    click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
+    for step in r["steps"]:
+        if step["status"] == "same":
+            continue
+        where = f"{step['first'] or '–'} ↔ {step['second'] or '–'}"
+        click.echo(f"step {where}, {step['did']}: {step['status']}")
+        for found in step["differences"]:
+            click.echo(f"  {_ASPECTS[found['what']]}")
+            click.echo(f"    first   {found['recorded']}")
+            click.echo(f"    second  {found['met']}")
+
+
 def _show_trust_key(r: Result) -> None:
     click.echo(f"# trailmesh: sessions signed by {r['name']}, node {r['node']}\n{r['key']}")
 
@@ -265,6 +279,7 @@ LOOKS: Final = {
         call=apart.replay,
         status=_status_of_replay,
     ),
+    "session.diff": Look(text=_show_diff, status=lambda r: 0 if r["same"] else 1),
     "session.trust_key": Look(text=_show_trust_key),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):

@@ -18,6 +18,7 @@ from node.base import find_stored, write_atomic
 from node.config import Config
 from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
 from node.sessions.action_files import parse_actions
+from node.sessions.comparing import compare_sessions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
@@ -26,7 +27,7 @@ from node.sessions.showing.told import tell as tell_replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
-from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, TrustKey, Verified
+from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, SessionDiff, Shown, TrustKey, Verified
 from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError
@@ -433,6 +434,11 @@ class Sessions:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
+
+    async def diff(self, first_id: str, second_id: str) -> SessionDiff:
+        """Compare two sessions that the caller may see. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
+        first, second = await self._session(first_id), await self._session(second_id)
+        return await compare_sessions(self._store, first, second)
 
     def trust_key(self) -> TrustKey:
         """The key of this node as text. Errors: ``keylog.*``, ``node.not_initialised`` if nobody accepts its signatures."""

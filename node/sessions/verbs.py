@@ -9,6 +9,7 @@ from node.sessions.showing.files import ReplayFiles
 from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
 from node.verbs.session import (
+    DiffParams,
     Exported,
     ExportParams,
     ImportParams,
@@ -18,6 +19,7 @@ from node.verbs.session import (
     Removed,
     Replayed,
     ReplayParams,
+    SessionDiff,
     SessionList,
     SessionParams,
     Shown,
@@ -43,6 +45,7 @@ class SessionVerbs:
             verbs.IMPORT: self._import,
             verbs.REMOVE: self._remove,
             verbs.REPLAY: self._replay,
+            verbs.DIFF: self._diff,
             verbs.TRUST_KEY: self._trust_key,
         }
 
@@ -72,6 +75,9 @@ class SessionVerbs:
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.import_bundle(params.path)
+
+    async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff:
+        return await self._sessions.diff(params.first, params.second)
 
     async def _trust_key(self, params: NoParams, tell: Tell) -> TrustKey:
         return self._sessions.trust_key()

@@ -10,6 +10,7 @@ from node.verbs import rows
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
+from protocol.recording.diff import StepDiff
 from protocol.recording.replay import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
 from protocol.risk.allowed import AllowedRequest
@@ -67,6 +68,13 @@ class ShowParams(SessionParams, frozen=True, kw_only=True):
     """``session.show``"""
 
     html: Annotated[str, _HTML] = ""
+
+
+class DiffParams(Params, frozen=True, kw_only=True):
+    """``session.diff``"""
+
+    first: Annotated[str, argument("Id of a session.", metavar="FIRST")]
+    second: Annotated[str, argument("Id of the session that is compared with it.", metavar="SECOND")]
 
 
 class TargetParams(Params, frozen=True, kw_only=True):
@@ -239,6 +247,16 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
     """As ``Replayed.unreached``."""
+
+
+class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """Two recordings, compared."""
+
+    first: Session
+    second: Session
+    steps: tuple[StepDiff, ...]
+    same: bool
+    """Whether no step differs and none is in one of them only."""
 
 
 class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -426,5 +444,20 @@ TRUST_KEY: Final = Verb(
     read_only=True,
     row=None,
 )
+DIFF: Final = Verb(
+    name="session.diff",
+    command="session diff",
+    takes=DiffParams,
+    gives=SessionDiff,
+    help="""Compare two recordings: steps that only one of them has, and what differs after each step that both have.
 
-VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY, TRUST_KEY)
+    Steps are paired by their actions, in order. Compared are outcome, address, title, extracted text and the lines of the page. If
+    the two began at different origins, addresses are compared without them. Exit codes: 0 nothing differs; 1 something does.
+    """,
+    callers=OWNER_AND_AGENTS,
+    scope="read",
+    read_only=True,
+    row=None,
+)
+
+VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY, DIFF, TRUST_KEY)
