@@ -128,6 +128,10 @@ def test_a_job_with_the_key_of_somebody_else_opens_no_page(repository: Path, sho
     words = ["session", "replay", "flows/checkout.tmsession", "--trust", str(clean / "other.key")]
     status, out, err = cli(*words, "--json", cwd=repository)
     assert (status, '"trust.not_signed"' in out) == (4, True), out + err
+    status, out, err = cli(
+        "session", "verify", words[2], "--trust", words[-1], "--trust", "flows/trailmesh.key", cwd=repository
+    )
+    assert (status, "verifies: signed by trusted key" in out) == (0, True), out + err
 
 
 def test_a_job_that_is_cancelled_leaves_no_directory(repository: Path, shop: str, clean: Path) -> None:
