@@ -191,6 +191,18 @@ CODES: dict[str, Code] = {
         "No trusted key matches the issuer, key id and issue time of the envelope.",
         "Pair with the signer first: `trailmesh node invite` on its machine, `trailmesh node join --peer` here.",
     ),
+    "trust.invalid": Code(
+        _C,
+        False,
+        "What --trust names is not a key.",
+        "Run `trailmesh session trust-key` on the node that recorded, and commit its output as it is.",
+    ),
+    "trust.not_signed": Code(
+        _P,
+        False,
+        "No key that --trust names has signed the file.",
+        "Do not replay it. If its recorder is to be trusted: run `trailmesh session trust-key` there, compare the node id with a person, then name that key.",
+    ),
     "envelope.signature": Code(
         _P,
         False,

@@ -94,6 +94,8 @@ KEY_EVENTS_RESERVED: Final = 8  # reserved for recoveries: a thief of a key cann
 KEY_EVENT_BYTES_MAX: Final = 1 * KIB
 KEY_LOG_BYTES_MAX: Final = 64 * KIB
 KEY_FOLLOW_EVERY_S: Final = 300
+TRUST_KEYS_MAX: Final = 16  # whose signatures one call with --trust accepts
+TRUST_TEXT_CHARS_MAX: Final = 256 * KIB
 PASSPHRASE_BYTES_MAX: Final = 1_024
 PASSPHRASE_CHARS_MIN: Final = 8
 RECOVERY_FILE_CHARS_MAX: Final = 4 * KIB
@@ -147,6 +149,9 @@ URL_CHARS_MAX: Final = 4_096
 LOCATOR_SELECTORS_MAX: Final = 8
 SNAPSHOT_BYTES_MAX: Final = 1 * MIB
 SCREENSHOT_BYTES_MAX: Final = 8 * MIB
+PICTURE_PIXELS_MAX: Final = (
+    16 * 1024 * 1024
+)  # of a screenshot that is compared with another; each pixel takes 3 bytes, several times
 OBSERVATION_ELEMENTS_MAX: Final = 2_000
 DIFFERENCES_PER_STEP_MAX: Final = 5  # differences are only shown to people, who need the first few
 DIFFERENCES_PER_REPLAY_MAX: Final = 100

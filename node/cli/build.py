@@ -44,6 +44,10 @@ class Look:
     """Completes the parameters (first argument) from the parsed options (second). Errors: ``input.invalid``."""
     status: Callable[[Any], int] = lambda result: 0
     """The exit code of a result."""
+    more: tuple[Callable[[Any], Any], ...] = ()
+    """Options that the command has and its verb does not; ``prepare`` and ``call`` find their values among the parsed ones."""
+    call: Callable[[str | None, str, Result, Result, Callable[[Result], str] | None], Any] | None = None
+    """Called in place of ``run_verb``, with home, verb, parameters, parsed options and ``line``."""
     confirm: str = ""
     """A question that the user must confirm before the call; ``--yes`` confirms it in advance."""
 
@@ -81,13 +85,19 @@ def command_of(verb: Verb, look: Look) -> click.Command:
         params = given(verb, typed)
         if look.prepare is not None:
             look.prepare(params, typed)
-        result = run_verb(home, verb.name, params, show=look.line)
+        if look.call is not None:
+            result = look.call(home, verb.name, params, typed, look.line)
+        else:
+            result = run_verb(home, verb.name, params, show=look.line)
         emit(result, as_json=as_json, text=look.text)
         status = look.status(result)
         if status:
             sys.exit(status)
 
-    command = takes(verb)(common_options(run))
+    command: Any = common_options(run)
+    for option in reversed(look.more):  # as in ``takes``, the one added last is shown first
+        command = option(command)
+    command = takes(verb)(command)
     if look.confirm:
         command = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(command)
     return click.command(name=verb.command.split()[-1], help=verb.help)(command)

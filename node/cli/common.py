@@ -88,7 +88,11 @@ def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any =
     from node.process.client import call
 
     path = home_path(home)
-    agent = acting_as(path)
+    return run_async(call(path, verb, params, showing(show), agent=acting_as(path)))
+
+
+def showing(show: Callable[[Result], str] | None) -> Callable[[Result], None]:
+    """Prints progress to standard error, as ``run_verb`` says."""
     last = ""
 
     def tell(event: dict[str, Any]) -> None:
@@ -98,7 +102,7 @@ def run_verb(home: str | None, verb: str, params: dict[str, Any], *, show: Any =
             last = line
             click.echo(line, err=True)
 
-    return run_async(call(path, verb, params, tell, agent=agent))
+    return tell
 
 
 def acting_as(home: Path) -> AsAgent | None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from node.base import counted, exit_code
+from node.cli import apart
 from node.cli.build import Look, commands_of
 from node.cli.common import BUNDLE_SUFFIX, Result, is_session_id, moment, table
 from node.verbs import session as verbs
@@ -48,7 +49,7 @@ def _step_line(event: Result) -> str:
         refused = _refused("  ! ", event["blocked"]) + (f" ({event['helps']})" if event["helps"] else "")
         return f"  {event['step']}/{event['of']} {'✓' if event['ok'] else '✗'} {event['did']}{refused}"
     if "matched" in event:
-        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}"
+        mark = "✓ matched" if event["matched"] else f"✗ {event['error'] or 'differs'}: {event['action']}"
         return f"  {event['step']}/{event['of']} {mark}{_TEXT_MARKS.get(event['text'], '')}"
     return ""
 
@@ -74,7 +75,8 @@ def _show_differences(result: Result) -> None:
     above = None
     for found in result["differences"]:
         if (found["step"], found["what"]) != above:
-            click.echo(f"step {found['step']}, {_ASPECTS[found['what']]}:")
+            did = dict(enumerate(result["described"], 1)).get(found["step"], "")
+            click.echo(f"step {found['step']}, {did}, {_ASPECTS[found['what']]}:")
             above = (found["step"], found["what"])
         for name in ("recorded", "met"):
             if found[name] or found["what"] != "text":
@@ -140,6 +142,8 @@ def _show_session(r: Result) -> None:
         click.echo(f"{when}, replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
+    if r["html"]:
+        click.echo(f"as a page: {r['html']}")
 
 
 def _show_steps(r: Result) -> None:
@@ -205,9 +209,12 @@ def _show_imported(r: Result) -> None:
 
 def _no_file(params: Result, typed: Result) -> None:
     session = typed["session"]
+    if typed["trust"]:
+        return
     if not is_session_id(session) and (Path(session).is_file() or session.endswith(BUNDLE_SUFFIX)):
         raise MeshError(
-            "input.invalid", f"{session} is a file: `trailmesh session import` imports it; then replay its session"
+            "input.invalid",
+            f"{session} is a file: `trailmesh session import` imports it; then replay its session. Without a node: --trust KEY",
         )
 
 
@@ -234,6 +241,24 @@ def _status_of_replay(r: Any) -> int:
     return 0 if r["report"]["verdict"] == "pass" else 1
 
 
+def _show_diff(r: Result) -> None:
+    same = sum(step["status"] == "same" for step in r["steps"])
+    click.echo(f"{same} of {counted(len(r['steps']), 'step')} are the same")
+    for step in r["steps"]:
+        if step["status"] == "same":
+            continue
+        where = f"{step['first'] or '–'} ↔ {step['second'] or '–'}"
+        click.echo(f"step {where}, {step['did']}: {step['status']}")
+        for found in step["differences"]:
+            click.echo(f"  {_ASPECTS[found['what']]}")
+            click.echo(f"    first   {found['recorded']}")
+            click.echo(f"    second  {found['met']}")
+
+
+def _show_trust_key(r: Result) -> None:
+    click.echo(f"# trailmesh: sessions signed by {r['name']}, node {r['node']}\n{r['key']}")
+
+
 def _show_removed(r: Result) -> None:
     click.echo(f"removed {r['session']}: {counted(r['steps'], 'step')}, {r['title']}")
 
@@ -242,11 +267,20 @@ LOOKS: Final = {
     "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file),
     "session.list": Look(text=_show_list),
     "session.show": Look(text=_show_session),
-    "session.verify": Look(text=_show_verified),
+    "session.verify": Look(text=_show_verified, more=apart.OPTIONS, call=apart.verify),
     "session.export": Look(text=_show_exported, prepare=_name_of_bundle),
     "session.import": Look(text=_show_imported),
     "session.remove": Look(text=_show_removed, confirm="Remove {session} for good?"),
-    "session.replay": Look(text=_show_replayed, line=_step_line, prepare=_no_file, status=_status_of_replay),
+    "session.replay": Look(
+        text=_show_replayed,
+        line=_step_line,
+        prepare=_no_file,
+        more=apart.OPTIONS,
+        call=apart.replay,
+        status=_status_of_replay,
+    ),
+    "session.diff": Look(text=_show_diff, status=lambda r: 0 if r["same"] else 1),
+    "session.trust_key": Look(text=_show_trust_key),
 }
 for _command in commands_of(verbs.VERBS, LOOKS):
     group.add_command(_command)

@@ -13,7 +13,7 @@ from node.live.arrivals import Arrival
 from node.live.browsers import Browsers
 from node.live.live_sessions import LiveSessions
 from node.live.policy import guard_for, may_open
-from node.live.recorder import Recorder, Recording, Signer, record, record_actions
+from node.live.recorder import Recorder, Recording, Signer, record, record_actions, shows_secret
 from node.live.verbs import LiveVerbs
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "may_open",
     "record",
     "record_actions",
+    "shows_secret",
 ]

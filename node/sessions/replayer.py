@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from adapters.ports import ArtefactRecord, Clock, Outcome, Page, SessionStore
-from node.live import Driver, Gate, Signer
+from node.live import Driver, Gate, Signer, shows_secret
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.messages import KIND_REPLAY_REPORT
@@ -62,6 +62,8 @@ class ReplayPlan(msgspec.Struct, frozen=True, kw_only=True):
     screenshots: bool = False
     """Take a screenshot of each step that diverged."""
     on_mismatch: OnMismatch = "stop"
+    every_screenshot: bool = False
+    """Take a screenshot of each step, not only of those that diverged."""
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,8 +133,8 @@ class _Run:
             if all(earlier.matched for earlier in self.matches):
                 self.refused_first = list(self.allowable)
             self.matches.append(match)
-            if self._plan.screenshots and not match.matched:
-                await self._picture(step.index)
+            if self._plan.every_screenshot or (self._plan.screenshots and not match.matched):
+                await self._picture(step.index, failed=not match.performed)
             if on_step is not None:
                 on_step(match)
             if not match.performed:
@@ -219,11 +221,18 @@ class _Run:
     def _since(self, began_ms: int) -> int:
         return max(0, self._clock.now_ms() - began_ms)
 
-    async def _picture(self, index: int) -> None:
+    async def _picture(self, index: int, *, failed: bool) -> None:
+        """Take a picture by the rules of a recorder. Without all secrets of the recording it cannot be known what a page shows."""
+        if not self._explains:
+            return
+        if self._plan.secrets and (failed or shows_secret(self._driver.observation, self._plan.secrets)):
+            return
         try:
-            self.screenshots[index] = await self._page.screenshot()
+            image = await self._page.screenshot()
         except MeshError:
             return  # the report contains the failure; the screenshot is optional
+        if len(image) <= limits.SCREENSHOT_BYTES_MAX:
+            self.screenshots[index] = image
 
 
 async def replay(

@@ -18,13 +18,16 @@ from node.base import find_stored, write_atomic
 from node.config import Config
 from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
 from node.sessions.action_files import parse_actions
+from node.sessions.comparing import compare_sessions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
+from node.sessions.showing.files import ReplayFiles, Signature, write_recording, write_replay
+from node.sessions.showing.told import tell as tell_replay
 from node.signing import Witness, artefact_record, signed_manifest
 from node.trust import Peers
 from node.verbs import CallerKind, Tell, current_caller
-from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, Shown, Verified
+from node.verbs.session import RecordedSession, RefusedReport, Remains, Replayed, SessionDiff, Shown, TrustKey, Verified
 from protocol import ids, limits
 from protocol.audit import OWNER
 from protocol.errors import MeshError
@@ -36,6 +39,7 @@ from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
 from protocol.risk.refused import what_helps
+from protocol.trust.trust_key import write_trust_key
 from protocol.wire import cbor, envelope
 
 _ZIP_START = b"PK"
@@ -136,6 +140,7 @@ class Sessions:
         on_mismatch: OnMismatch,
         out: str,
         tell: Tell,
+        files: ReplayFiles = ReplayFiles(),  # noqa: B008 - frozen
     ) -> Replayed:
         """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
         ``browser.*``, …"""
@@ -144,9 +149,15 @@ class Sessions:
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
             total = len(replayable(recorded.steps))
+            described = {step.index: describe(step.action) for step in recorded.steps}
 
             def on_step(match: StepMatch) -> None:
-                seen = {"matched": match.matched, "text": match.text, "error": match.error}
+                seen = {
+                    "action": described[match.index],
+                    "matched": match.matched,
+                    "text": match.text,
+                    "error": match.error,
+                }
                 tell({"step": match.index, "of": total, **seen})
 
             async with self._browsers.page(recorded.session.profile, guard_for(self._config.policy, allow)) as page:
@@ -156,6 +167,7 @@ class Sessions:
                     gate=self._gate(approve_class),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
+                    every_screenshot=bool(files.html),
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
@@ -166,9 +178,9 @@ class Sessions:
             )
             if out:
                 await asyncio.to_thread(_write_file, Path(out), done.artefact.envelope)
-        return Replayed(
+        replayed = Replayed(
             report=done.report,
-            described=tuple(describe(step.action) for step in recorded.steps),
+            described=tuple(described.values()),
             signed_by=self._witness.node,
             differences=done.differences,
             secrets_missing=done.secrets_missing,
@@ -179,6 +191,14 @@ class Sessions:
             stopped_at=stopped_at(done.report.steps),
             lacking=done.lacking,
         )
+        told = tell_replay(recorded.session, recorded.steps, replayed)
+        signed = (self._signature("session", recorded.session.node), self._signature("replay report", done.report.node))
+        made_ms = self._clock.now_ms()
+        await write_replay(files, told, self._store.blob, done.screenshots, signed, made_ms=made_ms)
+        return replayed
+
+    def _signature(self, what: str, node: str, fault: str = "") -> Signature:
+        return Signature(what=what, by=node, name=self._peers.name_of(node), fault=fault)
 
     @contextlib.contextmanager
     def _kept(self, session_id: str) -> Iterator[None]:
@@ -237,8 +257,30 @@ class Sessions:
                 raise
             return await read_remains(self._store, (await self._session(session_id)).id)
 
-    async def show(self, session_id: str) -> Shown:
-        """Errors: ``input.not_found``, ``id.invalid``."""
+    async def show(self, session_id: str, *, html: str = "") -> Shown:
+        """A session. html: where to write it as a file too; empty for not at all.
+
+        Errors: ``input.not_found``, ``id.invalid``, ``input.invalid`` (the file).
+        """
+        shown = await self._show(session_id)
+        if not html:
+            return shown
+        signed = [self._signature("replay report", report.node) for report in shown.reports]
+        signed += [self._signature("replay report", report.node, report.code) for report in shown.reports_refused]
+        if shown.signed_by:
+            signed.insert(0, self._signature("session", shown.signed_by, await self._fault(shown.session.id)))
+        await write_recording(html, shown, self._store.blob, signed, made_ms=self._clock.now_ms())
+        return msgspec.structs.replace(shown, html=html)
+
+    async def _fault(self, session_id: str) -> str:
+        """The error code of why the signature of a session does not count; empty if it does."""
+        try:
+            await self._recorded(session_id)
+        except MeshError as error:
+            return error.code
+        return ""
+
+    async def _show(self, session_id: str) -> Shown:
         session = await self._session(session_id)
         steps = await self._store.steps(session.id)
         described = tuple(describe(step.action) for step in steps)
@@ -392,6 +434,17 @@ class Sessions:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
+
+    async def diff(self, first_id: str, second_id: str) -> SessionDiff:
+        """Compare two sessions that the caller may see. Errors: ``input.not_found``, ``id.invalid``, ``store.*``."""
+        first, second = await self._session(first_id), await self._session(second_id)
+        return await compare_sessions(self._store, first, second)
+
+    def trust_key(self) -> TrustKey:
+        """The key of this node as text. Errors: ``keylog.*``, ``node.not_initialised`` if nobody accepts its signatures."""
+        own = self._witness.identity
+        own.check_active()
+        return TrustKey(node=own.node, name=self._config.name, key=write_trust_key(own.log))
 
 
 def _field(payload: bytes, name: str) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from node.sessions.sessions import Sessions
-from node.verbs import Bound, Tell
+from node.sessions.showing.files import ReplayFiles
+from node.verbs import Bound, NoParams, Tell
 from node.verbs import session as verbs
 from node.verbs.session import (
+    DiffParams,
     Exported,
     ExportParams,
     ImportParams,
@@ -17,10 +19,13 @@ from node.verbs.session import (
     Removed,
     Replayed,
     ReplayParams,
+    SessionDiff,
     SessionList,
     SessionParams,
     Shown,
+    ShowParams,
     TargetParams,
+    TrustKey,
     Verified,
     WasRemoved,
 )
@@ -40,6 +45,8 @@ class SessionVerbs:
             verbs.IMPORT: self._import,
             verbs.REMOVE: self._remove,
             verbs.REPLAY: self._replay,
+            verbs.DIFF: self._diff,
+            verbs.TRUST_KEY: self._trust_key,
         }
 
     async def _record(self, params: RecordParams, tell: Tell) -> RecordedSession:
@@ -55,9 +62,9 @@ class SessionVerbs:
     async def _list(self, params: ListParams, tell: Tell) -> SessionList:
         return SessionList(sessions=await self._sessions.sessions(params.text, params.limit), text=params.text)
 
-    async def _show(self, params: SessionParams, tell: Tell) -> Shown | WasRemoved:
+    async def _show(self, params: ShowParams, tell: Tell) -> Shown | WasRemoved:
         remains = await self._sessions.remains(params.session)
-        return WasRemoved(removed=remains) if remains else await self._sessions.show(params.session)
+        return WasRemoved(removed=remains) if remains else await self._sessions.show(params.session, html=params.html)
 
     async def _verify(self, params: TargetParams, tell: Tell) -> Verified:
         return await self._sessions.verify(params.target)
@@ -68,6 +75,12 @@ class SessionVerbs:
 
     async def _import(self, params: ImportParams, tell: Tell) -> Verified:
         return await self._sessions.import_bundle(params.path)
+
+    async def _diff(self, params: DiffParams, tell: Tell) -> SessionDiff:
+        return await self._sessions.diff(params.first, params.second)
+
+    async def _trust_key(self, params: NoParams, tell: Tell) -> TrustKey:
+        return self._sessions.trust_key()
 
     async def _remove(self, params: SessionParams, tell: Tell) -> Removed:
         removed = await self._sessions.remove(params.session)
@@ -82,5 +95,6 @@ class SessionVerbs:
             approve_class=params.approve_class,
             on_mismatch=params.on_mismatch,
             out=params.out,
+            files=ReplayFiles(junit=params.junit, markdown=params.markdown, html=params.html),
             tell=tell,
         )

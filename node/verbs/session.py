@@ -7,9 +7,10 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from node.verbs import rows
-from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
+from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, NoParams, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
+from protocol.recording.diff import StepDiff
 from protocol.recording.replay import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
 from protocol.risk.allowed import AllowedRequest
@@ -29,6 +30,12 @@ _ALLOW: Final = option(
     metavar="'METHOD URL'",
 )
 _APPROVE: Final = option("Approve risk classes up to N for this run (docs/risk.md).", metavar="N", ge=0, le=7)
+
+_HTML: Final = option(
+    "Also write it as one HTML file that needs no network: steps, pictures, differences, signatures.",
+    metavar="FILE",
+    reads="path",
+)
 
 
 class RecordParams(Params, frozen=True, kw_only=True):
@@ -55,6 +62,19 @@ class SessionParams(Params, frozen=True, kw_only=True):
     """Verbs about one session."""
 
     session: Annotated[str, _SESSION]
+
+
+class ShowParams(SessionParams, frozen=True, kw_only=True):
+    """``session.show``"""
+
+    html: Annotated[str, _HTML] = ""
+
+
+class DiffParams(Params, frozen=True, kw_only=True):
+    """``session.diff``"""
+
+    first: Annotated[str, argument("Id of a session.", metavar="FIRST")]
+    second: Annotated[str, argument("Id of the session that is compared with it.", metavar="SECOND")]
 
 
 class TargetParams(Params, frozen=True, kw_only=True):
@@ -108,6 +128,11 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     secrets: Annotated[dict[Name, GivenSecret], _SECRETS] = msgspec.field(default_factory=dict)
     allow: Annotated[tuple[AllowedRequest, ...], _ALLOW] = ()
     approve_class: Annotated[int, _APPROVE] = 0
+    junit: Annotated[
+        str, option("Also write the result as JUnit XML: one test case a step.", metavar="FILE", reads="path")
+    ] = ""
+    markdown: Annotated[str, option("Also write a summary in Markdown.", metavar="FILE", reads="path")] = ""
+    html: Annotated[str, _HTML] = ""
 
     def __repr__(self) -> str:
         return f"ReplayParams(session={self.session!r}, secrets={sorted(self.secrets)})"
@@ -164,6 +189,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """For reports that reached no page: the error code as in ``Replayed.unreached``, by id of the report."""
     reports_refused: tuple[RefusedReport, ...] = ()
     """Stored reports that are no longer accepted."""
+    html: str = ""
+    """Path of the HTML file, if one was written."""
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,6 +247,26 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Origin of the replay, if it differs from the recorded one."""
     unreached: str = ""
     """As ``Replayed.unreached``."""
+
+
+class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """Two recordings, compared."""
+
+    first: Session
+    second: Session
+    steps: tuple[StepDiff, ...]
+    same: bool
+    """Whether no step differs and none is in one of them only."""
+
+
+class TrustKey(msgspec.Struct, frozen=True, kw_only=True):
+    """The key of this node, for machines that have no node."""
+
+    node: str
+    """Node id."""
+    name: str
+    key: str
+    """One line (``protocol/trust/trust_key.py``): node id and key log."""
 
 
 class Exported(Verified, frozen=True, kw_only=True):
@@ -294,11 +341,12 @@ LIST: Final = Verb(
 SHOW: Final = Verb(
     name="session.show",
     command="session show",
-    takes=SessionParams,
+    takes=ShowParams,
     gives=Shown | WasRemoved,
     help="Show a session: its steps, signer and replays. For a removed session, show what is still stored.",
     callers=OWNER_AND_AGENTS,
     scope="read",
+    owner_fields=frozenset({"html"}),
     read_only=True,
     row=None,
 )
@@ -311,6 +359,8 @@ VERIFY: Final = Verb(
 
     If a file of the given name exists, or the name ends in .tmsession, it is read as a file even if it looks like an id. A fault
     names the element that does not match. A valid replay report is stored with its session.
+
+    With --trust, TARGET is a bundle and no node is needed: only a signature by the named key counts (docs/ci.md).
     """,
     callers=OWNER_ONLY,
     row=None,
@@ -361,13 +411,15 @@ REPLAY: Final = Verb(
     After a step that did not match, steps that only read are still performed; the replay stops before the first step that writes
     (docs/risk.md).
 
-    SESSION is an id; import a bundle first. Exit codes: 0 all steps matched; 1 a step did not match (page text does not count);
+    SESSION is an id; import a bundle first. With --trust it is a bundle, and no node is needed: only a signature by the named key
+    counts, the replay runs in a temporary data directory that is removed afterwards, and a temporary key signs the report
+    (docs/ci.md). Exit codes: 0 all steps matched; 1 a step did not match (page text does not count);
     2 the first step that did not match lacked an approval, an allowed request or a secret for its site, and the output says what
     to add; 3 the site could not be reached. A report is signed in all these cases. With 2 and 3 it says nothing about the site.
     """,
     callers=ALL_WHO_WORK,
     scope="replay",
-    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out"}),
+    owner_fields=frozenset({"allow", "approve_class", "on_mismatch", "out", "junit", "markdown", "html"}),
     row=Row(
         subject=lambda given: given.session,
         risk=rows.approved,
@@ -378,5 +430,34 @@ REPLAY: Final = Verb(
         },
     ),
 )
+TRUST_KEY: Final = Verb(
+    name="session.trust_key",
+    command="session trust-key",
+    takes=NoParams,
+    gives=TrustKey,
+    help="""Print the key of this node in the form that --trust of `session verify` and `session replay` takes.
 
-VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY)
+    Commit the output beside the exported sessions, so that a CI job can verify and replay them without a node and without peers
+    (docs/ci.md). It holds nothing secret. Print it again after the key of this node was rotated or recovered.
+    """,
+    callers=OWNER_ONLY,
+    read_only=True,
+    row=None,
+)
+DIFF: Final = Verb(
+    name="session.diff",
+    command="session diff",
+    takes=DiffParams,
+    gives=SessionDiff,
+    help="""Compare two recordings: steps that only one of them has, and what differs after each step that both have.
+
+    Steps are paired by their actions, in order. Compared are outcome, address, title, extracted text and the lines of the page. If
+    the two began at different origins, addresses are compared without them. Exit codes: 0 nothing differs; 1 something does.
+    """,
+    callers=OWNER_AND_AGENTS,
+    scope="read",
+    read_only=True,
+    row=None,
+)
+
+VERBS: Final[tuple[Verb, ...]] = (RECORD, LIST, SHOW, VERIFY, EXPORT, IMPORT, REMOVE, REPLAY, DIFF, TRUST_KEY)

@@ -88,7 +88,7 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
     assert "1/2 ✓ matched; text: only numbers differ" in err
     assert out.splitlines()[:4] == [
         f"pass: 2 of 2 steps matched; text: 1 same, 1 only numbers differ; signed by {given['signed_by'][:7]}",
-        "step 1, text:",
+        f"step 1, open {url}/mug, text:",
         "  recorded  - paragraph: Price: £10.00",
         "  met       - paragraph: Price: £99000.00",
     ]

@@ -55,10 +55,10 @@ _STEP_EVENTS: tuple[dict[str, Any], ...] = (
         "helps": "allow it with --allow 'POST URL'",
     },
     _STEP | {"did": "open", "ok": False, "blocked": ["WS /socket", "WS /b", "WS /c"]},
-    _STEP | {"matched": True, "error": "", "text": "same"},
-    _STEP | {"matched": True, "error": "", "text": "numbers"},
-    _STEP | {"matched": False, "error": "step.not_found", "text": "differs"},
-    _STEP | {"matched": False, "error": "", "text": ""},
+    _STEP | {"action": "click link “Mugs”", "matched": True, "error": "", "text": "same"},
+    _STEP | {"action": "click link “Mugs”", "matched": True, "error": "", "text": "numbers"},
+    _STEP | {"action": "click link “Mugs”", "matched": False, "error": "step.not_found", "text": "differs"},
+    _STEP | {"action": "click link “Mugs”", "matched": False, "error": "", "text": ""},
     {"of another": "kind"},
 )
 _EVENTS = {

@@ -119,7 +119,8 @@ def words(command: click.Command, chance: random.Random, *, full: bool) -> list[
     """What could be typed for ``command``. full: its options too."""
     found: list[str] = []
     for each in command.params:
-        if each.name in ("home", "as_json", "help", "follow") or each.name is None:
+        # With --trust no node is asked: tests/unit/test_apart.py.
+        if each.name in ("home", "as_json", "help", "follow", "trust", "config") or each.name is None:
             continue
         if not each.required and not (full and chance.random() < 0.7):
             continue

@@ -228,7 +228,7 @@ def test_a_recording_is_named_after_its_file(tmp_path: Path) -> None:
 DIFFERENT: dict[str, Any] = {
     "report": {"id": "rep-1", "verdict": "fail", "matched": 0, "steps": [], "origin": "", "blocked": []},
     "signed_by": "NODEABC-REST", "unreached": "", "stopped": "", "differences": [], "out": "", "secrets_missing": [],
-    "replayable": 3, "lacking": "",
+    "replayable": 3, "lacking": "", "described": ["open /a", "click link “B”"],
 }  # fmt: skip
 
 
@@ -247,15 +247,15 @@ def test_differences_are_shown_under_their_step_and_aspect() -> None:
     assert done.out[0].startswith("fail: 0 of 3 steps matched") and done.out[0].endswith("; signed by NODEABC")
     assert done.out[1:] == [
         "stopped at step 2; `--on-mismatch go` performs it",
-        "step 1, address:",
+        "step 1, open /a, address:",
         "  recorded  /a",
         "  met       /b",
-        "step 1, text:",
+        "step 1, open /a, text:",
         "  recorded  old",
         "  met       new",
-        "step 2, text:",
+        "step 2, click link “B”, text:",
         "  met       more",
-        "step 2, title:",
+        "step 2, click link “B”, title:",
         "  recorded",
         "  met       x",
     ]

@@ -273,7 +273,12 @@ async def test_an_agent_calls_only_what_its_scopes_cover(tmp_path: Path) -> None
 async def test_what_only_the_owner_may_set_is_refused_from_others_and_heard_from_the_owner(tmp_path: Path) -> None:
     """Guard: node/api/node.py, Node._asked."""
     owners: dict[str, Any] = {"allow": ["POST https://x.test/pay"], "approve_class": 5, "on_mismatch": "go"}
-    calls = {**_CALLS, "explore.show": {"search": "sea-x"}, "log.show": {"peer": "nobody"}}
+    calls = {
+        **_CALLS,
+        "explore.show": {"search": "sea-x"},
+        "session.show": {"session": "ses-x"},
+        "log.show": {"peer": "nobody"},
+    }
     async with opened(tmp_path / "home") as node:
         for name, field in [(name, field) for name, (verb, _) in node.verbs.items() for field in verb.owner_fields]:
             caller = agent(node.verbs[name][0].scope)

@@ -27,6 +27,7 @@ from tests.twins.storage import MemoryStore
 HOME = "http://shop.test/"
 USER = given(at=HOME, user="Ann-Marie")
 GATE = Gate(report=unreported)
+LINK = Control(element=Element(ref="", role="link", name="Mugs", url="/mugs"))
 
 
 class Bench:
@@ -69,14 +70,42 @@ class Bench:
         base_url: str = "",
         on_mismatch: OnMismatch = "stop",
         store: MemoryStore | None = None,
+        pictures: bool = False,
     ) -> Replayed:
         """What was recorded, driven again."""
         recorded = Recorded(session=recorder.session, steps=recorder.steps, manifest=bytes(32))
         plan = ReplayPlan(
-            browser=self.browser.info, gate=GATE, secrets=secrets, base_url=base_url, on_mismatch=on_mismatch
+            browser=self.browser.info,
+            gate=GATE,
+            secrets=secrets,
+            base_url=base_url,
+            on_mismatch=on_mismatch,
+            every_screenshot=pictures,
         )
         page = await (await self.browser.open(Profile(), GuardPolicy())).page()
         return await replay(recorded, store or self.store, page, self.clock, self.witness, plan)
+
+
+async def test_no_picture_of_a_replay_is_taken_of_a_page_that_can_show_a_secret() -> None:
+    """Guard: node/sessions/replayer.py, _Run._picture."""
+    bench = Bench("Welcome")
+    assert list((await bench.replay(await bench.record(), pictures=True)).screenshots) == [1]
+    bench.says("Welcome Ann-Marie")
+    recorder = await bench.record()
+    assert (await bench.replay(recorder, pictures=True)).screenshots == {}
+    blind = await bench.replay(recorder, secrets=NO_SECRETS, pictures=True)
+    assert (blind.secrets_missing, blind.screenshots) == (("user",), {})
+
+
+async def test_no_picture_is_taken_of_a_step_that_failed_while_there_are_secrets() -> None:
+    bench = Bench("Welcome")
+    bench.site.documents[HOME] = Document(title="Shop", controls=(LINK,))
+    recorder = await bench.record(actions=(Goto(url=HOME), Click(target=Locator(role="link", name="Mugs"))))
+    bench.site.documents[HOME] = Document(title="Shop")
+    with_secrets = await bench.replay(recorder, pictures=True)
+    without = await bench.replay(recorder, pictures=True, secrets=NO_SECRETS)
+    assert with_secrets.report.steps[-1].error == without.report.steps[-1].error == "action.target_missing"
+    assert (list(with_secrets.screenshots), list(without.screenshots)) == ([1], [1, 2])
 
 
 async def test_a_secret_that_only_the_text_shows_is_named_and_never_shown() -> None:

@@ -420,3 +420,26 @@ async def test_a_session_that_is_being_recorded_or_replayed_is_not_removed(bench
     assert "replayed" in busy.message and "recorded" in refused.message
     assert len((await bench.call("list")).sessions) == 2
     await bench.call("remove", session=done.id)
+
+
+# --- comparing -------------------------------------------------------------------------------------------------------
+
+
+async def test_two_recordings_are_compared_as_they_were_stored(bench: Bench) -> None:
+    first = await bench.record()
+    same = await bench.call("diff", first=first.id, second=(await bench.record()).id)
+    assert (same.same, [step.status for step in same.steps]) == (True, ["same"] * 3)
+    mugs = bench.site.documents[f"{ORIGIN}/mugs"]
+    bench.site.documents[f"{ORIGIN}/mugs"] = msgspec.structs.replace(mugs, text=("Sold out",))
+    second = await bench.record(BROWSE + "- scroll: down\n")
+    found = await bench.call("diff", first=first.id, second=second.id)
+    assert (found.same, [step.status for step in found.steps]) == (False, ["same", "differs", "differs", "only second"])
+    (text,) = found.steps[1].differences
+    assert (text.recorded, text.met) == ("- 3 mugs", "- Sold out")
+
+
+async def test_a_session_that_is_not_here_is_not_compared(bench: Bench) -> None:
+    first = await bench.record()
+    with pytest.raises(MeshError) as caught:
+        await bench.call("diff", first=first.id, second=UNKNOWN)
+    assert caught.value.code == "input.not_found"

@@ -1,0 +1,70 @@
+"""``--trust``: commands that need a bundle and a key, and no node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from node.cli.common import Result, owner_only, run_async, run_verb, showing
+from protocol.errors import MeshError
+
+OPTIONS = (
+    click.option(
+        "--trust",
+        metavar="KEY|FILE",
+        multiple=True,
+        help="Work without a node: TARGET is a bundle, and a signature counts only if this key made it (`trailmesh session "
+        "trust-key`). Repeat for more.",
+    ),
+    click.option(
+        "--config",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="With --trust: configuration of browser and policy (docs/configuration.md).",
+    ),
+)
+"""Options of commands that can work without a node."""
+
+
+def verify(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
+    """``session verify``, with or without ``--trust``."""
+    if not _is_apart(home, typed):
+        return run_verb(home, verb, params, show=line)
+    from node.process.apart import read_trust, verify_apart
+
+    path = _bundle(typed["target"])
+    return run_async(verify_apart(read_trust(typed["trust"]), typed["config"] or "", path))
+
+
+def replay(home: str | None, verb: str, params: Result, typed: Result, line: Callable[[Result], str] | None) -> Any:
+    """``session replay``, with or without ``--trust``."""
+    if not _is_apart(home, typed):
+        return run_verb(home, verb, params, show=line)
+    from node.process.apart import read_trust, replay_apart
+
+    path = _bundle(typed["session"])
+    logs = read_trust(typed["trust"])
+    return run_async(replay_apart(logs, typed["config"] or "", path, params, showing(line)))
+
+
+def _is_apart(home: str | None, typed: Result) -> bool:
+    """Whether ``--trust`` is given. Errors: ``input.invalid``, ``caller.refused``."""
+    if not typed["trust"]:
+        if typed["config"]:
+            raise MeshError("input.invalid", "--config belongs to --trust: a node has a configuration of its own")
+        return False
+    if home:
+        raise MeshError("input.invalid", "--trust works without a node: leave out --home or --trust")
+    owner_only("work with --trust")
+    return True
+
+
+def _bundle(named: str) -> Path:
+    """The bundle that a command with ``--trust`` names. Errors: ``input.no_file``."""
+    path = Path(named).absolute()
+    if not path.is_file():
+        raise MeshError("input.no_file", f"{named} is no file; with --trust a bundle is needed (`session export`)")
+    return path

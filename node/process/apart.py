@@ -1,0 +1,108 @@
+"""A node for one command, on a machine that has none: a temporary data directory, a temporary key, and the keys it was told to
+trust.
+
+Nothing of the machine's own node is read: neither its peers nor its configuration. The directory is removed at the end, also
+when the command is interrupted. What the temporary key signs can be verified by nobody later, because the key is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from node.base import plain
+from protocol.errors import MeshError
+from protocol.pairing.by_invite import Paired
+from protocol.trust import trust_key
+
+if TYPE_CHECKING:
+    from node.api import Node
+    from node.verbs import Tell
+    from protocol.keys.keylog import KeyLog
+
+_NAME: Final = "temporary"
+_SIGNER: Final = "trusted key"
+
+
+@contextlib.asynccontextmanager
+async def temporary_node(logs: tuple[KeyLog, ...], config_file: str) -> AsyncIterator[Node]:
+    """A node that accepts signatures of the nodes of ``logs``, and of nobody else. They may do nothing here.
+
+    config_file: its configuration; empty for the defaults. Errors: ``config.invalid``, ``input.invalid``, ``store.*``.
+    """
+    from node.process.setup import init_home
+    from node.process.wiring import open_node
+
+    with tempfile.TemporaryDirectory(prefix="trailmesh-") as directory:  # mode 0700
+        home = Path(directory) / "home"
+        recovery = str(Path(directory) / "recovery")
+        init_home(home, name=_NAME, listen=None, config_file=config_file or None, recovery_out=recovery)
+        async with open_node(home) as node:
+            for log in logs:
+                paired = Paired(
+                    node=log.node,
+                    public_key=log.key,
+                    log=log,
+                    name=_SIGNER,
+                    addresses=(),
+                    grants={},
+                    granted_us={},
+                    asks={},
+                )
+                await node.rooms.changes.add(paired)
+            yield node
+
+
+def read_trust(given: tuple[str, ...]) -> tuple[KeyLog, ...]:
+    """The keys that ``--trust`` names: each is a key itself or a file of keys. Errors: ``trust.invalid``, ``input.no_file``."""
+    from node.process.wiring import system_clock
+    from protocol import limits
+
+    texts = []
+    for name in given:
+        if name.startswith(trust_key.PREFIX):
+            texts.append(name)
+            continue
+        if not name:  # an unset variable of a CI system
+            raise MeshError("trust.invalid", "the key is empty")
+        try:
+            with Path(name).open(encoding="utf-8") as file:
+                texts.append(file.read(limits.TRUST_TEXT_CHARS_MAX + 1))
+        except OSError as error:
+            raise MeshError("input.no_file", f"{name} cannot be read: {error.strerror}", path=name) from error
+        except UnicodeDecodeError as error:
+            raise MeshError("trust.invalid", f"{name} is no text") from error
+    return trust_key.read_trust_keys("\n".join(texts), now_s=system_clock().now_ms() // 1000)
+
+
+async def verify_apart(logs: tuple[KeyLog, ...], config_file: str, path: Path) -> Any:
+    """``session.verify`` of the bundle ``path``. Errors: those of the verb, ``trust.not_signed``."""
+    async with temporary_node(logs, config_file) as node:
+        return plain(await _judged(node, "session.verify", {"target": str(path)}, logs))
+
+
+async def replay_apart(
+    logs: tuple[KeyLog, ...], config_file: str, path: Path, params: dict[str, Any], tell: Tell
+) -> Any:
+    """``session.replay`` of the bundle ``path`` with ``params``. Errors: those of import and replay, ``trust.not_signed``."""
+    async with temporary_node(logs, config_file) as node:
+        imported = plain(await _judged(node, "session.import", {"path": str(path)}, logs))
+        asked = msgspec.json.encode({**params, "session": imported["session"]})
+        return plain(await node.dispatch("session.replay", asked, tell))
+
+
+async def _judged(node: Node, verb: str, params: dict[str, Any], logs: tuple[KeyLog, ...]) -> Any:
+    """The result of ``verb``. Its refusal of an unknown signer names the keys that were given, not pairing."""
+    try:
+        return await node.dispatch(verb, msgspec.json.encode(params), lambda event: None)
+    except MeshError as error:
+        if error.code != "envelope.key_unknown":
+            raise
+        by = str(error.detail["issuer"])
+        told = f"it is signed as {by[:7]}, and --trust names {trust_key.names(logs)}"
+        raise MeshError("trust.not_signed", told, issuer=by) from error

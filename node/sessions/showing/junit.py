@@ -1,0 +1,79 @@
+"""A replay as JUnit XML: one test case for each step, which is what CI systems show."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
+
+from node.sessions.showing.told import Told, ToldStep
+
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, and control characters. A page can contain them, and one makes the whole file unreadable."""
+
+
+def junit_xml(told: Told) -> bytes:
+    """The file. It has a failure or an error exactly if the replay did not pass."""
+    report = told.replayed.report
+    suite = TestSuite(_clean(told.session.title))
+    suite.timestamp = _iso(report.replayed_ms)
+    red = False
+    for each in told.steps:
+        case = _case(told, each)
+        red = red or any(isinstance(result, Failure | Error) for result in case.result)
+        suite.add_testcase(case)
+    if not told.passed and not red:
+        case = TestCase("verdict", _clean(told.session.id))
+        case.result = [Failure(_clean("; ".join((told.summary, *told.reasons))))]
+        suite.add_testcase(case)
+    notes = [told.summary, *told.reasons, *(f"the guard refused {item}" for item in report.blocked)]
+    suite.add_property("session", told.session.id)
+    suite.add_property("report", report.id)
+    printed = SystemOut()
+    printed.text = _clean("\n".join(notes))
+    suite.append(printed)  # type: ignore[no-untyped-call]
+    xml = JUnitXml("trailmesh")
+    xml.add_testsuite(suite)
+    xml.update_statistics()  # type: ignore[no-untyped-call]
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + bytes(xml.tostring()) + b"\n"  # type: ignore[no-untyped-call]
+
+
+def _case(told: Told, each: ToldStep) -> TestCase:
+    case = TestCase(_clean(f"{each.step.index}. {each.did}"), _clean(told.session.id))
+    case.time = (each.match.duration_ms if each.match else 0) / 1_000
+    match each.status:
+        case "matched":
+            return case
+        case "not reached":
+            case.result = [Skipped("not reached")]
+        case "not performed":
+            # An environment that was not there is an error of the run, not a failure of what is tested.
+            kind = Error if told.replayed.unreached or told.replayed.lacking else Failure
+            result = kind(_clean(_first(each)), _clean(each.why))
+            result.text = _clean(_details(told, each))
+            case.result = [result]
+        case "differs":
+            failure = Failure(_clean(each.why), "differs")
+            failure.text = _clean(_details(told, each))
+            case.result = [failure]
+    return case
+
+
+def _first(each: ToldStep) -> str:
+    """The reason why a step was not performed: what was there in place of its element, if that may be shown."""
+    return next((item.met for item in each.differences if item.what == "action"), each.why)
+
+
+def _details(told: Told, each: ToldStep) -> str:
+    lines = [f"{item.what}\n  recorded  {item.recorded}\n  met       {item.met}" for item in each.differences]
+    return "\n".join([*lines, *told.reasons])
+
+
+def _iso(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _clean(text: str) -> str:
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

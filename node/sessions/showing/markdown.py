@@ -1,0 +1,43 @@
+"""A replay as Markdown, for the summary page of a CI job or a comment on a change."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from node.sessions.showing.told import Told, ToldStep
+
+_MARKS: Final = {"matched": "✓", "differs": "✗", "not performed": "✗", "not reached": "–"}
+_MEANS_SOMETHING: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&@:.^$-])")
+
+
+def markdown(told: Told) -> str:
+    """The text. Everything from a page is escaped: it can become no link, picture, mention or HTML."""
+    report = told.replayed.report
+    where = f", replayed at {_plain(report.origin)}" if report.origin else ""
+    lines = [f"### {_plain(told.session.title)}", "", f"**{_plain(told.summary)}**{where}", ""]
+    lines += [f"- {_plain(reason)}" for reason in told.reasons] + ([""] if told.reasons else [])
+    lines += ["| | step | result |", "|---|---|---|", *(_row(each) for each in told.steps), ""]
+    found = [(each, item) for each in told.steps for item in each.differences]
+    if found:
+        lines += ["| step | what | recorded | met |", "|---|---|---|---|"]
+        lines += [
+            f"| {each.step.index} | {_plain(item.what)} | {_plain(item.recorded)} | {_plain(item.met)} |"
+            for each, item in found
+        ]
+        lines.append("")
+    if report.blocked:
+        lines += ["Requests that the guard refused:", "", *(f"- {_plain(item)}" for item in report.blocked), ""]
+    lines.append(
+        f"Session {_plain(told.session.id)}, report {_plain(report.id)}, signed by {told.replayed.signed_by[:7]}"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _row(each: ToldStep) -> str:
+    why = f": {_plain(each.why)}" if each.why else ""
+    return f"| {_MARKS[each.status]} | {each.step.index}\\. {_plain(each.did)} | {each.status}{why} |"
+
+
+def _plain(text: str) -> str:
+    return _MEANS_SOMETHING.sub(r"\\\1", " ".join(text.split()))

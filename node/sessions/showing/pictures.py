@@ -1,0 +1,77 @@
+"""Compares two screenshots and marks where they differ. Bytes that are no picture give no comparison, never an error.
+
+A bundle of somebody else can contain any bytes as a screenshot, so size and format are checked before anything is decoded.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Final
+
+import msgspec
+from PIL import Image, ImageChops
+
+from protocol import limits
+
+_FORMATS: Final = ("PNG", "WEBP")
+_STARTS: Final = {b"\x89PNG\r\n\x1a\n": "image/png", b"RIFF": "image/webp"}
+_SAME_UP_TO: Final = 24
+"""Difference of a colour channel (0 to 255) that is not marked: edges of letters vary that much between two machines."""
+_MARK: Final = (214, 40, 40)
+_FADED: Final = 0.75
+_COLOURS: Final = 64
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """Two screenshots, compared pixel by pixel."""
+
+    per_mille: int
+    """Share of pixels that differ, rounded up: 0 exactly if none does."""
+    marked: bytes = b""
+    """PNG: the met picture, faded, with what differs in red; empty if nothing differs."""
+
+
+def media_type(data: bytes) -> str:
+    """``image/png`` or ``image/webp``; empty for anything else."""
+    return next((kind for start, kind in _STARTS.items() if data.startswith(start)), "")
+
+
+def compare_pictures(recorded: bytes, met: bytes) -> Compared | None:
+    """How the two differ; None if one of them cannot be read. Of different sizes, they are compared from the upper left corner."""
+    if recorded == met:
+        return Compared(per_mille=0)
+    old, new = _opened(recorded), _opened(met)
+    if old is None or new is None:
+        return None
+    size = (max(old.width, new.width), max(old.height, new.height))
+    old, new = _on_canvas(old, size), _on_canvas(new, size)
+    red, green, blue = ImageChops.difference(old, new).split()
+    strongest = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    mask = strongest.point([255 if value > _SAME_UP_TO else 0 for value in range(256)])
+    differing = mask.histogram()[255]
+    if not differing:
+        return Compared(per_mille=0)
+    faded = Image.blend(new.convert("L").convert("RGB"), Image.new("RGB", size, "white"), _FADED)
+    faded.paste(_MARK, mask=mask)
+    out = io.BytesIO()
+    faded.quantize(_COLOURS).save(out, "PNG", optimize=True)
+    return Compared(per_mille=-(-1_000 * differing // (size[0] * size[1])), marked=out.getvalue())
+
+
+def _opened(data: bytes) -> Image.Image | None:
+    try:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            # From the header alone: a small file can claim, and then take, any number of pixels.
+            if image.width * image.height > limits.PICTURE_PIXELS_MAX:
+                return None
+            return image.convert("RGB")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning):
+        return None
+
+
+def _on_canvas(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    if image.size == size:
+        return image
+    canvas = Image.new("RGB", size, "black")
+    canvas.paste(image)
+    return canvas

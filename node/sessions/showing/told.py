@@ -1,0 +1,95 @@
+"""What a replay file tells of each step, whatever its form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from node.verbs.session import Replayed
+from protocol.page.action import describe
+from protocol.recording.replay import TEXT_WORDS, Difference, differences, replayable
+from protocol.recording.session import Session, Step, StepMatch, Verdict
+
+Status = Literal["matched", "differs", "not performed", "not reached"]
+
+
+class ToldStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step that the replay was to perform."""
+
+    step: Step
+    did: str
+    """The action in words, with its element."""
+    status: Status
+    why: str
+    """What differs, or why it was not performed; empty if it matched."""
+    match: StepMatch | None = None
+    """None if it was not reached."""
+    differences: tuple[Difference, ...] = ()
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay as every file tells it."""
+
+    session: Session
+    replayed: Replayed
+    steps: tuple[ToldStep, ...]
+    reasons: tuple[str, ...]
+    """Why the verdict is not ``pass``, as far as a single step does not say it."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is ``pass``. Files never decide by counting steps: the verdict may have other reasons."""
+        return self.replayed.report.verdict is Verdict.PASS
+
+    @property
+    def summary(self) -> str:
+        """``pass: 3 of 3 steps matched``."""
+        report = self.replayed.report
+        return f"{report.verdict.value}: {report.matched} of {len(self.steps)} steps matched"
+
+
+def tell(session: Session, steps: Sequence[Step], replayed: Replayed) -> Told:
+    """What to write about ``replayed``, a replay of ``session`` with these recorded ``steps``."""
+    matches = {match.index: match for match in replayed.report.steps}
+    found: dict[int, list[Difference]] = {}
+    for difference in replayed.differences:
+        found.setdefault(difference.step, []).append(difference)
+    return Told(
+        session=session,
+        replayed=replayed,
+        steps=tuple(
+            _told(step, matches.get(step.index), tuple(found.get(step.index, ()))) for step in replayable(steps)
+        ),
+        reasons=tuple(_reasons(replayed)),
+    )
+
+
+def _told(step: Step, match: StepMatch | None, found: tuple[Difference, ...]) -> ToldStep:
+    status: Status
+    if match is None:
+        status, why = "not reached", ""
+    elif not match.performed:
+        status, why = "not performed", match.error
+    elif match.matched:
+        status, why = "matched", ""
+    else:
+        text = (f"text {TEXT_WORDS[match.text]}",) if match.text not in ("", "same") else ()
+        status, why = "differs", ", ".join((*differences(match), *text)) or "differs"
+    return ToldStep(step=step, did=describe(step.action), status=status, why=why, match=match, differences=found)
+
+
+def _reasons(replayed: Replayed) -> list[str]:
+    unreached = f"the site could not be reached [{replayed.unreached}]: this says nothing about the recording"
+    lacking = f"the call lacked a permission, so this says nothing about the site: {replayed.lacking}"
+    hidden = (
+        f"differences are shown only if the secrets of the recording are given: {', '.join(replayed.secrets_missing)}"
+    )
+    told = (
+        (replayed.unreached, unreached),
+        (replayed.lacking, lacking),
+        (replayed.stopped, replayed.stopped),
+        (replayed.secrets_missing and replayed.report.verdict is not Verdict.PASS, hidden),
+    )
+    return [text for applies, text in told if applies]

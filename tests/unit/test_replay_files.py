@@ -1,0 +1,148 @@
+"""Files about a replay: what CI systems are told, and that no page can speak in its own name there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from node.sessions.showing.files import ReplayFiles, write_files
+from node.sessions.showing.junit import junit_xml
+from node.sessions.showing.markdown import markdown
+from node.sessions.showing.told import Told, tell
+from node.verbs.session import Replayed
+from protocol import ids
+from protocol.errors import MeshError
+from protocol.recording.replay import Difference, not_performed
+from protocol.recording.session import ReplayReport, StepMatch, Verdict
+from tests.session_samples import BROWSER, NODE, SESSION_ID, matched, sample_session, sample_steps
+
+STEPS, _ = sample_steps()
+SESSION = sample_session(STEPS)
+PRICE = Difference(step=4, what="extracted", recorded="9.90", met="Sold out")
+
+
+def other(index: int) -> StepMatch:
+    return msgspec.structs.replace(matched(STEPS[index - 1]), extracted=False, matched=False)
+
+
+def told(*matches: StepMatch, verdict: Verdict = Verdict.PARTIAL, **more: Any) -> Told:
+    report = ReplayReport(
+        id=ids.make_id("rep", bytes(ids.ID_RANDOM_BYTES)),
+        session=SESSION_ID,
+        manifest=bytes(32),
+        node=NODE,
+        replayed_ms=1_700_000_000_000,
+        browser=BROWSER,
+        steps=matches,
+        matched=sum(match.matched for match in matches),
+        verdict=verdict,
+        duration_ms=100,
+    )
+    given: dict[str, Any] = {"differences": (), "secrets_missing": (), "replayable": 4} | more
+    replayed = Replayed(report=report, described=(), signed_by=NODE, **given)
+    return tell(more.pop("session", SESSION), STEPS, replayed)
+
+
+GREEN = told(*map(matched, STEPS), verdict=Verdict.PASS)
+RED = told(matched(STEPS[0]), matched(STEPS[1]), matched(STEPS[2]), other(4), differences=(PRICE,))
+
+
+def cases(data: bytes) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Each test case with the kinds and messages of its results."""
+    root = ElementTree.fromstring(data)
+    return [
+        (case.attrib["name"], [(child.tag, child.attrib.get("message", "")) for child in case])
+        for case in root.iter("testcase")
+    ]
+
+
+def counts(data: bytes) -> list[int]:
+    (suite,) = ElementTree.fromstring(data).iter("testsuite")
+    return [int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")]
+
+
+def test_each_step_is_a_test_case_with_its_element_and_its_time() -> None:
+    assert cases(junit_xml(GREEN)) == [
+        ("1. open http://shop.example:8000/", []),
+        ("2. click link “Mugs”", []),
+        ("3. fill textbox “Password” with the secret “password”", []),
+        ("4. extract “price” from status “Total”", []),
+    ]
+    assert counts(junit_xml(GREEN)) == [4, 0, 0, 0]
+
+
+def test_a_difference_is_a_failure_that_says_what_was_met() -> None:
+    data = junit_xml(RED)
+    assert cases(data)[3] == ("4. extract “price” from status “Total”", [("failure", "extracted text")])
+    assert "recorded  9.90\n  met       Sold out" in data.decode()
+    assert counts(data) == [4, 1, 0, 0]
+
+
+def test_a_step_that_was_not_performed_fails_and_those_after_it_are_skipped() -> None:
+    missing = Difference(step=2, what="action", recorded="click link “Mugs”", met="no link “Mugs”; there is “Cups”")
+    stopped = not_performed(STEPS[1], "action.target_missing", 3)
+    data = junit_xml(told(matched(STEPS[0]), stopped, differences=(missing,)))
+    assert [results for _, results in cases(data)] == [
+        [],
+        [("failure", "no link “Mugs”; there is “Cups”")],
+        [("skipped", "not reached")],
+        [("skipped", "not reached")],
+    ]
+
+
+def test_a_site_that_was_not_there_is_an_error_and_no_failure() -> None:
+    away = not_performed(STEPS[0], "browser.unreachable", 3)
+    data = junit_xml(told(away, verdict=Verdict.FAIL, unreached="browser.unreachable"))
+    assert cases(data)[0][1] == [("error", "browser.unreachable")]
+    assert counts(data) == [4, 0, 1, 3]
+
+
+def test_a_replay_that_did_not_pass_is_never_green_whatever_its_steps_say() -> None:
+    """Guard: node/sessions/showing/junit.py, junit_xml."""
+    data = junit_xml(told(*map(matched, STEPS), stopped="a request was refused"))
+    assert cases(data)[-1] == ("verdict", [("failure", "partial: 4 of 4 steps matched; a request was refused")])
+    assert counts(data) == [5, 1, 0, 0]
+    (printed,) = ElementTree.fromstring(data).iter("system-out")
+    assert printed.text == "partial: 4 of 4 steps matched\na request was refused"
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ufffe", "\ud800", "<", "&", "]]>", "\x9b"])
+def test_what_a_page_says_leaves_the_xml_readable(character: str) -> None:
+    said = Difference(step=4, what="extracted", recorded="9.90", met=f"a{character}b")
+    data = junit_xml(told(*map(matched, STEPS[:3]), other(4), differences=(said,)))
+    assert counts(data) == [4, 1, 0, 0]
+    assert b"\x1b" not in data and "\x9b" not in data.decode()
+
+
+def test_the_summary_names_verdict_steps_and_differences() -> None:
+    text = markdown(RED)
+    assert "**partial\\: 3 of 4 steps matched**" in text
+    assert "| ✗ | 4\\. extract “price” from status “Total” | differs: extracted text |" in text
+    assert "| 4 | extracted | 9\\.90 | Sold out |" in text
+    assert "not reached" in markdown(told(not_performed(STEPS[0], "action.target_missing", 1)))
+
+
+def test_a_page_cannot_put_links_mentions_or_html_into_the_summary() -> None:
+    """Guard: node/sessions/showing/markdown.py, _plain."""
+    evil = "![x](https://evil.example/p.png) <img src=x> @everyone | `a` www.evil.example &lt;"
+    said = Difference(step=4, what="extracted", recorded="9.90", met=f"{evil}\n# heading")
+    text = markdown(told(*map(matched, STEPS[:3]), other(4), differences=(said,)))
+    (row,) = (line for line in text.splitlines() if "everyone" in line)
+    plain = row.removeprefix("| 4 | extracted | 9\\.90 | ").removesuffix(" |")
+    for each in "!<@|`.&#[](":
+        assert plain.count(each) == plain.count(f"\\{each}") > 0, each
+
+
+def test_files_are_for_their_owner_only_and_a_place_that_is_none_is_named(tmp_path: Path) -> None:
+    files = ReplayFiles(junit=str(tmp_path / "j.xml"), markdown=str(tmp_path / "m.md"))
+    write_files(files, RED)
+    assert (tmp_path / "j.xml").read_bytes() == junit_xml(RED)
+    assert (tmp_path / "m.md").read_text() == markdown(RED)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    with pytest.raises(MeshError) as caught:
+        write_files(ReplayFiles(junit=str(tmp_path / "j.xml" / "x")), RED)
+    assert caught.value.code == "input.invalid"
