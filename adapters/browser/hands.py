@@ -17,7 +17,21 @@ from adapters.browser.view import masker, well_formed
 from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Press,
+    Scroll,
+    Secret,
+    Select,
+    Wait,
+)
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
@@ -27,6 +41,7 @@ _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
 _HOLDS, _ANOTHER, _FOCUSED = (scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused"))
+_READ_MS: Final = 1_000  # for an element that was observed a moment ago
 _NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
@@ -125,6 +140,8 @@ class Hands:
                 await self._page.keyboard.press(key)
             case Extract(target=None):
                 return tidy(await self._page.locator("body").inner_text(timeout=limit))
+            case Assert():
+                pass  # ``read`` has judged it; what is left is the wait for a still page
             case Goto() | Back():
                 raise AssertionError("navigation is the page driver's")
             case _:
@@ -213,6 +230,18 @@ class Hands:
         """What ``function`` says of the target, in an isolated world where one is in reach: the page cannot answer for it there."""
         answers = await self._worlds.everywhere(scripts.by_ref(function, json.dumps(internal)))
         return answers[0] if answers else await target.evaluate(function, timeout=limit)
+
+    async def read(self, element: Element | None, internal: str | None, attribute: str) -> str | None:
+        """As ``adapters.ports.Page.read``, of ``element`` with the Playwright ref ``internal``."""
+        if element is None or internal is None:
+            return tidy(await self._page.locator("body").inner_text(timeout=_READ_MS))
+        target = self._page.get_by_ref(internal)
+        if not attribute:
+            return await self._read(element, target, _READ_MS)
+        if element.traits.input_type == "password" and attribute.lower() == "value":
+            return ""
+        value = await target.get_attribute(attribute, timeout=_READ_MS)
+        return None if value is None else well_formed(value)
 
     async def _read(self, element: Element, target: Locator, limit: int) -> str:
         if element.traits.input_type == "password":

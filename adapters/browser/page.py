@@ -24,7 +24,7 @@ from adapters.ports import Blocked, Outcome
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Goto, Wait
-from protocol.page.observation import Observation
+from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
 from protocol.risk.refused import navigation_refused, request_line
@@ -164,6 +164,26 @@ class ChromiumPage:
             doing="reading the options of a list",
         )
 
+    async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
+        """``adapters.ports.Page.read``."""
+        element, internal = self._known(ref)
+        text = await self._activity.alive(
+            self._hands.read(element, internal, attribute),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="action.target_missing",
+            doing="reading an element",
+        )
+        return None if text is None else masker(self._secrets)(text)
+
+    async def pause(self, pause_ms: int) -> None:
+        """``adapters.ports.Page.pause``."""
+        await self._activity.alive(
+            asyncio.sleep(pause_ms / 1000),
+            timeout_ms=pause_ms + 1_000,
+            otherwise="browser.crashed",
+            doing="waiting for the page",
+        )
+
     # --- performing ---
 
     async def perform(
@@ -247,14 +267,19 @@ class ChromiumPage:
             raise
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
-        element = internal = None
-        if ref is not None:
-            if self._view is None:
-                raise MeshError("action.target_missing", "the page was not observed yet")
-            element, internal = self._view.element(ref), self._view.refs.get(ref)
-            if element is None or internal is None:
-                raise MeshError("action.target_missing", f"no element {ref} in the last observation")
+        element, internal = self._known(ref)
         return await self._hands.perform(action, element, internal, self._secrets, timeout_ms)
+
+    def _known(self, ref: str | None) -> tuple[Element | None, str | None]:
+        """The element with this ``ref``, and Playwright's ref of it. Errors: ``action.target_missing``."""
+        if ref is None:
+            return None, None
+        if self._view is None:
+            raise MeshError("action.target_missing", "the page was not observed yet")
+        element, internal = self._view.element(ref), self._view.refs.get(ref)
+        if element is None or internal is None:
+            raise MeshError("action.target_missing", f"no element {ref} in the last observation")
+        return element, internal
 
     # --- settling ---
 

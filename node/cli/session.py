@@ -160,6 +160,8 @@ def _show_steps(r: Result) -> None:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
         if step["ok"] and step["action"]["type"] == "extract":
             click.echo(f"step {step['index']}: {_extracted(step['action']['name'], step['extracted'])}")
+        if step["error"] == "action.assertion_failed":
+            click.echo(f"step {step['index']}: found {step['extracted']}")
 
 
 def _show_remains(remains: Result) -> None:

@@ -5,13 +5,15 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from adapters.ports import Outcome, Page
+from node.live.asserting import hold
 from protocol.errors import MeshError
-from protocol.page.action import Action, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.action import Action, Assert, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
 from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
@@ -87,13 +89,28 @@ class Driver:
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
-        self.prepared, self.observation = await prepare(self._page, self.observation, action)
+        if isinstance(action, Assert):
+            # Its element may come only later, or be meant to be absent.
+            self.prepared = Prepared(action=action, element=None, risk=classify(action, None, self.observation))
+        else:
+            self.prepared, self.observation = await prepare(self._page, self.observation, action)
         await self._gate.admit(self.prepared.action, self.prepared.risk)
+        if isinstance(action, Assert):
+            await self._hold(action)
         outcome = await self._page.perform(
             self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
         )
         self.observation = outcome.observation
         return outcome
+
+    async def _hold(self, assertion: Assert) -> None:
+        try:
+            await hold(self._page, assertion, _read_element, self._secrets or {})
+        except MeshError:
+            # What was found is what the page shows now, and not what it showed before.
+            with contextlib.suppress(MeshError):
+                self.observation = await self._page.observe()
+            raise
 
 
 async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:
@@ -119,6 +136,13 @@ async def prepare(page: Page, observation: Observation, action: Action) -> tuple
             action = with_target(action, locate(element, observation, target.selectors))
     risk = classify(action, element, observation)
     return Prepared(action=action, element=element, risk=risk), observation
+
+
+async def _read_element(page: Page, observation: Observation, target: Locator) -> Element:
+    """The element of ``observation`` that an action which only reads means."""
+    if target.selectors:
+        return await _selected(page, observation, target, reads=True)
+    return resolve(target, observation)
 
 
 async def _named(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:

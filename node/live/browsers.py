@@ -187,6 +187,8 @@ class _PatientPage:
         self.observe = page.observe
         self.find = page.find
         self.option_label = page.option_label
+        self.read = page.read
+        self.pause = page.pause
         self.blocked = page.blocked
         self.screenshot = page.screenshot
         self.close = page.close

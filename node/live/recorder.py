@@ -19,7 +19,7 @@ from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.page.action import Action, Back, Extract, Goto, Scroll, Wait, describe
+from protocol.page.action import Action, Assert, Back, Extract, Goto, Scroll, Wait, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -161,7 +161,7 @@ class Recorder:
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
-            await self._keep(action, started_ms, error=error.code)
+            await self._keep(action, started_ms, error=error.code, found=str(error.detail.get("found", "")))
             raise
         await self._keep(action, started_ms, outcome=outcome)
         return outcome
@@ -169,7 +169,7 @@ class Recorder:
     def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
         """What stops ``action`` once its caller is gone, and in how many seconds."""
         match action:
-            case Wait() | Extract() | Scroll():
+            case Wait() | Extract() | Scroll() | Assert():
                 return self._stop, 0
             case Goto() | Back():
                 return self._stop, limits.LIVE_ABANDONED_S
@@ -182,8 +182,10 @@ class Recorder:
         if self._end is not None:
             self._end(MeshError("internal.cancelled", "the caller did not wait for the end of the action"))
 
-    async def _keep(self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "") -> None:
-        """Store what there is to see, then the step."""
+    async def _keep(
+        self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "", found: str = ""
+    ) -> None:
+        """Store what there is to see, then the step. found: what an assertion that failed has found instead."""
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
@@ -210,7 +212,7 @@ class Recorder:
             snapshot=await self._blob(snapshot) if page else b"",
             screenshot=await self._screenshot(failed=bool(error)),
             ref=(prepared.ref or "") if prepared else "",
-            extracted=redact_text(outcome.extracted, secrets) if outcome else "",
+            extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
             blocked=tuple(redact_address(item, secrets) for item in blocked),
         )
@@ -315,15 +317,21 @@ async def record_actions(
 ) -> None:
     """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
 
+    A soft assertion that fails does not end it: the first of them is raised after the last action.
     arrivals: the page that an action, by its number from 1, must lead to.
     """
+    soft: list[MeshError] = []
     for number, action in enumerate(actions, 1):
         try:
             await recorder.perform(action, (arrivals or {}).get(number))
         except MeshError as error:
             error.detail.setdefault("step", number)
             error.detail.setdefault("action", describe(redact_action(action, {})))
-            raise
+            if not (isinstance(action, Assert) and action.soft and error.code == "action.assertion_failed"):
+                raise
+            soft.append(error)
+    if soft:
+        raise soft[0]
 
 
 def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:

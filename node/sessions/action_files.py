@@ -22,7 +22,7 @@ from protocol.recording.session import Profile
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _PROFILE = Profile()
-_TARGETED = frozenset({"click", "fill", "select", "check", "uncheck", "press", "extract"})
+_TARGETED = frozenset({"click", "fill", "select", "check", "uncheck", "press", "extract", "assert"})
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
@@ -247,7 +247,7 @@ def _value(node: YamlValue, key: str) -> Any:
     if key == "value" and isinstance(node.value, dict):
         return {"secret": _text(_mapping(node, "value", {"secret"})["secret"], "secret")} if node.value else {}
     text = _text(node, key)
-    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion") else text
+    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion", "soft") else text
 
 
 def _fill(node: YamlValue) -> dict[str, Any]:
@@ -294,6 +294,70 @@ def _extract(node: YamlValue) -> dict[str, Any]:
     return {key if key != "as" else "name": value for key, value in plain.items()}
 
 
+_READ_TEXTS = ("address", "title", "text", "value", "count", "attribute")
+_STATES = {"visible": "hidden", "hidden": "visible", "enabled": "disabled", "checked": "unchecked"}
+"""Each state, and what it is with `no`."""
+_OF_PAGE = ("address", "title")
+
+
+def _assert(node: YamlValue) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "assert", "what": "text", "expected": _require_text(node, "text"), "match": "contains"}
+    fields = _mapping(node, "assert", {*_LOCATOR_KEYS, *_READ_TEXTS, *_STATES, "is", "match", "soft", "timeout_ms"})
+    kinds = [key for key in (*_READ_TEXTS, *_STATES) if key in fields]
+    if len(kinds) != 1:
+        raise _bad(node, f"assert needs exactly one of {', '.join((*_READ_TEXTS, *_STATES))}")
+    kind, target = kinds[0], _locator(fields)
+    named = bool(target.get("role") or target.get("selectors"))
+    if target and not named:
+        raise _bad(node, "assert needs `role` (and `name`) or `selectors`")
+    if named and kind in _OF_PAGE:
+        raise _bad(node, f"assert {kind} is about the page: leave out the element")
+    if not named and kind not in (*_OF_PAGE, "text"):
+        raise _bad(node, f"assert {kind} needs `role` (and `name`) or `selectors`")
+    plain: dict[str, Any] = {
+        "type": "assert",
+        **({"target": target} if target else {}),
+        **_asserted(node, fields, kind),
+    }
+    for key in {"soft", "timeout_ms"} & fields.keys():
+        plain[key] = _value(fields[key], key)
+    return plain
+
+
+def _asserted(node: YamlValue, fields: dict[str, YamlValue], kind: str) -> dict[str, Any]:
+    """What is asserted, and how it is compared."""
+    body = fields[kind]
+    if "is" in fields and kind != "attribute":
+        raise _bad(fields["is"], "`is` belongs to `attribute`")
+    if "match" in fields and (kind in _STATES or kind == "count"):
+        raise _bad(fields["match"], f"`match` has no meaning for {kind}")
+    if kind in _STATES:
+        wanted = _TRUTH.get(_text(body, kind).lower())
+        if wanted is None:
+            raise _bad(body, f"`{kind}` must be yes or no")
+        return {"what": kind if wanted else _STATES[kind]}
+    # A part of a text is what is meant nearly always; anything else is meant as a whole.
+    match = _text(fields["match"], "match") if "match" in fields else ("contains" if kind == "text" else "is")
+    given = {"expected": _text(body, kind)}
+    if kind == "attribute":
+        if "is" not in fields:
+            raise _bad(node, "assert attribute needs `is: VALUE`")
+        given = {"attribute": _require_text(body, kind), "expected": _text(fields["is"], "is")}
+    if kind == "count" and not (given["expected"].isascii() and given["expected"].isdigit()):
+        raise _bad(body, "`count` must be a whole number")
+    if match == "contains":
+        _require_text(fields["is"] if kind == "attribute" else body, "is" if kind == "attribute" else kind)
+    return {"what": kind, "match": match, **given}
+
+
+def _require_text(node: YamlValue, what: str) -> str:
+    text = _text(node, what)
+    if not text.strip():
+        raise _bad(node, f"`{what}` is empty")
+    return text
+
+
 _VERBS = {
     "goto": lambda node: {"type": "goto", "url": _text(node, "goto")},
     "back": _back,
@@ -306,4 +370,5 @@ _VERBS = {
     "scroll": _scroll,
     "wait": _wait,
     "extract": _extract,
+    "assert": _assert,
 }

@@ -96,7 +96,8 @@ class Sessions:
             taken.append(step)
             owner = current_caller().kind is CallerKind.OWNER
             helps = what_helps(step.blocked, recorder.blocked_by, owner=owner)
-            did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
+            found = f": found {step.extracted}" if step.error == "action.assertion_failed" else ""
+            did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
         for note in file.notes:

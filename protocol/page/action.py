@@ -109,7 +109,40 @@ class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type
     target: Locator | None = None
 
 
-Action = Goto | Back | Click | Fill | Select | Check | Press | Scroll | Wait | Extract
+Asserted = Literal[
+    "address",
+    "title",
+    "text",
+    "value",
+    "attribute",
+    "count",
+    "visible",
+    "hidden",
+    "enabled",
+    "disabled",
+    "checked",
+    "unchecked",
+]
+
+
+class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type"):
+    """Check the page or an element, again and again until it holds or the time is over."""
+
+    what: Asserted
+    """``address``, ``title``, ``text`` (of the page, without a target), or something of the element."""
+    expected: Text = ""
+    """The text, address or number (``count``) that must be there; not used for the states from ``visible`` on."""
+    match: Literal["is", "contains"] = "is"
+    """Whether all of the text must be equal, or a part of it. White space is folded."""
+    target: Locator | None = None
+    attribute: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """The name of the attribute (``attribute``)."""
+    soft: bool = False
+    """Whether the session goes on if it fails. Its step is not ok in either case."""
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+
+
+Action = Goto | Back | Click | Fill | Select | Check | Press | Scroll | Wait | Extract | Assert
 
 
 def target_of(action: Action) -> Locator | None:
@@ -117,7 +150,7 @@ def target_of(action: Action) -> Locator | None:
     match action:
         case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
             return target
-        case Press(target=maybe) | Extract(target=maybe):
+        case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe):
             return maybe
         case Goto() | Back() | Scroll() | Wait():
             return None
@@ -154,6 +187,27 @@ def describe(action: Action) -> str:
             return f"wait for “{text}”" if text else "wait until the page is still"
         case Extract(name=name, target=maybe):
             return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "")
+        case Assert():
+            return f"expect {demand(action)}"
+
+
+def demand(assertion: Assert) -> str:
+    """What an assertion demands, in words: ``button “Buy” to be enabled``."""
+    what, expected, subject = assertion.what, assertion.expected, "the page"
+    if assertion.target is not None:
+        subject = _named(assertion.target)
+    verb = "contain" if assertion.match == "contains" else "be"
+    match what:
+        case "address" | "title":
+            return f"the {what} to {verb} “{expected}”"
+        case "text" | "value":
+            return f"the {what} of {subject} to {verb} “{expected}”"
+        case "attribute":
+            return f"the attribute {assertion.attribute} of {subject} to {verb} “{expected}”"
+        case "count":
+            return f"the number of {subject} to be {expected}"
+        case _:
+            return f"{subject} to be {what}"
 
 
 def _named(target: Locator) -> str:

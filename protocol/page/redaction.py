@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
-from protocol.page.action import Action, Fill, Goto, Secret, Select, Wait, target_of, with_target
+from protocol.page.action import Action, Assert, Fill, Goto, Secret, Select, Wait, target_of, with_target
 from protocol.page.observation import truncate
 from protocol.page.secrets import Secrets, forms_of
 
@@ -235,6 +235,8 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
             action = msgspec.structs.replace(action, option=change(text))
         case Wait(text=text):
             action = msgspec.structs.replace(action, text=change(text))
+        case Assert(expected=text):
+            action = msgspec.structs.replace(action, expected=change(text))
         case _:
             pass
     target = target_of(action)

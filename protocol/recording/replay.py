@@ -13,7 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Goto, describe
+from protocol.page.action import Action, Assert, Goto, describe
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
@@ -84,6 +84,8 @@ def rebased(action: Action, mapping: Rebase) -> Action:
     match action:
         case Goto(url=url):
             return Goto(url=mapping.outward(url))
+        case Assert(what="address", expected=expected):
+            return msgspec.structs.replace(action, expected=mapping.outward(expected))
         case _:
             return action
 
@@ -263,6 +265,11 @@ def replayable(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if step.ok]
 
 
+def goes_on(step: Step, match: StepMatch) -> bool:
+    """Whether a replay goes on after ``step`` although it was not performed: a soft assertion failed."""
+    return isinstance(step.action, Assert) and step.action.soft and match.error == "action.assertion_failed"
+
+
 def stopped_at(matches: Sequence[StepMatch]) -> int:
     """The index of the step at which a replay stopped, because it was not performed; 0 if the replay reached its end."""
     return matches[-1].index if matches and not matches[-1].performed else 0
@@ -282,8 +289,8 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
 
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
     steps, in order; a step counts as matched only if all of it is; it says how the text compares exactly if it was performed
-    and its recording has a snapshot; only the last entry may be one that was not performed; the count and the verdict follow
-    from the entries. Errors: ``report.invalid``.
+    and its recording has a snapshot; only the last entry, and soft assertions that failed, may be ones that were not performed;
+    the count and the verdict follow from the entries. Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
@@ -298,8 +305,11 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
         compared = match.performed and bool(step.snapshot)
         if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
-    stopped = any(not match.performed for match in report.steps[:-1])
-    cut_short = len(indices) < len(expected) and (not report.steps or report.steps[-1].performed)
+    ends = [
+        not match.performed and not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)
+    ]
+    stopped = any(ends[:-1])
+    cut_short = len(indices) < len(expected) and not (ends and ends[-1])
     if stopped or cut_short:
         raise MeshError("report.invalid", "it continues after a failed step, or stops without one")
     matched = sum(match.matched for match in report.steps)

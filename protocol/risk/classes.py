@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
+from protocol.page.action import Action, Assert, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url, is_asset
@@ -95,7 +95,7 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
         case Back():
             # It was open in this context before; what the way back would send, the network guard judges as ever.
             return _risk(1, "goes back to a page")
-        case Scroll() | Wait() | Extract():
+        case Scroll() | Wait() | Extract() | Assert():
             return _risk(1, "reads the page")
         case Press(key=key):
             return _press(key, element, page)

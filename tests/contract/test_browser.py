@@ -11,6 +11,7 @@ from adapters.ports import Outcome, Page
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
+    Assert,
     Back,
     Check,
     Click,
@@ -327,6 +328,31 @@ async def test_the_text_of_an_element_and_of_the_page_is_extracted(page: Page, w
     heading = element(seen, "heading", "Every control")
     assert (await page.perform(Extract(name="h", target=ANY), ref=heading.ref)).extracted == "Every control"
     assert "Every control" in (await page.perform(Extract(name="all"))).extracted
+
+
+async def test_text_and_attributes_are_read_without_waiting(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    password, link = element(seen, "textbox", "Password").ref, element(seen, "link", "Table").ref
+    assert await page.read(element(seen, "heading", "Every control").ref) == "Every control"
+    name = element(seen, "textbox", "Your name").ref
+    await page.perform(Fill(target=ANY, value="Ada"), ref=name)
+    assert await page.read(name) == "Ada"
+    assert "Every control" in (await page.read() or "")
+    assert (await page.read(link, "href"), await page.read(link, "data-none")) == ("/table.html", None)
+    await page.perform(
+        Fill(target=ANY, value=Secret(secret=WORD)), ref=password, secrets=given_all({WORD: "tell-nobody"}, seen.url)
+    )
+    assert (await page.read(password), await page.read(password, "value")) == ("", "")
+    with pytest.raises(MeshError) as caught:
+        await page.read("e999")
+    assert caught.value.code == "action.target_missing"
+
+
+async def test_an_assertion_is_performed_by_waiting_for_a_still_page(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    await page.pause(1)
+    outcome = await page.perform(Assert(what="title", expected="of no interest here"))
+    assert (encode(outcome.observation), outcome.extracted, outcome.settled) == (encode(seen), "", True)
 
 
 async def test_enter_in_a_search_field_is_pressed(page: Page, world: Backend) -> None:

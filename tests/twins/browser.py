@@ -16,7 +16,21 @@ from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import Blocked, BrowserState, Outcome
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Press,
+    Scroll,
+    Secret,
+    Select,
+    Wait,
+)
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element, Observation, truncate
@@ -61,6 +75,8 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     hidden: bool = False
     """Whether it is not shown: no observation lists it."""
     selectors: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Those of its HTML that a test reads."""
     values: tuple[tuple[str, str], ...] = ()
     """Label and value of a select's options."""
 
@@ -342,6 +358,21 @@ class MemoryPage:
             raise MeshError("action.not_possible", "several options of the list have the same label", option=labels[0])
         return labels[0] if labels else ""
 
+    async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
+        """``adapters.ports.Page.read``."""
+        self._require_alive()
+        if ref is None:
+            return self._mask()(self._text())
+        index, control = self._target(ref)
+        if attribute:
+            hides = control.element.traits.input_type == "password" and attribute == "value"
+            return "" if hides else dict(control.attributes).get(attribute)
+        return self._mask()(self._read(index, control))
+
+    async def pause(self, pause_ms: int) -> None:
+        """``adapters.ports.Page.pause``; nothing here takes time."""
+        self._require_alive()
+
     # --- performing ---
 
     async def perform(
@@ -382,15 +413,18 @@ class MemoryPage:
                 self._back()
             case Wait(text=text):
                 self._wait(text)
-            case Scroll() | Press(target=None):
+            case Scroll() | Press(target=None) | Assert():
                 pass
             case Extract(target=None):
-                return "\n".join([*(item.element.name for item in self._document.controls), *self._document.text])
+                return self._text()
             case Extract():
                 return self._read(*self._target(ref))
             case _:
                 self._use(action, *self._target(ref))
         return ""
+
+    def _text(self) -> str:
+        return "\n".join([*(item.element.name for item in self._document.controls), *self._document.text])
 
     def _wait(self, text: str) -> None:
         shown = [*(item.element.name for item in self._document.controls), *self._document.text]

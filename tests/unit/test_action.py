@@ -10,6 +10,7 @@ import pytest
 from protocol import limits
 from protocol.page.action import (
     Action,
+    Assert,
     Back,
     Check,
     Click,
@@ -55,6 +56,17 @@ TOLD: list[tuple[Action, str, Locator | None]] = [
     (Wait(text="Done"), "wait for “Done”", None),
     (Wait(), "wait until the page is still", None),
     (Extract(name="price"), "extract “price”", None),
+    (Assert(what="title", expected="Mugs"), "expect the title to be “Mugs”", None),
+    (Assert(what="address", expected="/mugs", match="contains"), "expect the address to contain “/mugs”", None),
+    (Assert(what="text", expected="In stock"), "expect the text of the page to be “In stock”", None),
+    (Assert(what="value", expected="3", target=FIELD), "expect the value of textbox “Name” to be “3”", FIELD),
+    (Assert(what="count", expected="3", target=FIELD), "expect the number of textbox “Name” to be 3", FIELD),
+    (
+        Assert(what="attribute", attribute="href", expected="/a", target=SECOND),
+        "expect the attribute href of link “Mug” (number 2) to be “/a”",
+        SECOND,
+    ),
+    (Assert(what="hidden", target=CHOSEN), "expect css=a to be hidden", CHOSEN),
     (Extract(name="price", target=FIELD), "extract “price” from textbox “Name”", FIELD),
 ]
 
@@ -88,6 +100,9 @@ TARGET = {"role": "link"}
         (1, 60_000, lambda size: {"type": "wait", "timeout_ms": size}),
         (1, 32, lambda size: {"type": "press", "key": "x" * size}),
         (1, 64, lambda size: {"type": "extract", "name": "x" * size}),
+        (1, 60_000, lambda size: {"type": "assert", "what": "title", "timeout_ms": size}),
+        (None, 64, lambda size: {"type": "assert", "what": "title", "attribute": "x" * size}),
+        (None, limits.ACTION_TEXT_CHARS_MAX, lambda size: {"type": "assert", "what": "title", "expected": "x" * size}),
         (None, 32, lambda size: {"type": "click", "target": {"frame": "x" * size}}),
         (
             None,

@@ -6,7 +6,21 @@ from typing import Any
 
 import pytest
 
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Goto,
+    Locator,
+    Press,
+    Scroll,
+    Select,
+    Wait,
+)
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 
@@ -50,6 +64,7 @@ def pressed(key: str, role: str = "", name: str = "", **more: Any) -> tuple[int,
         (Scroll(), (1, "reads the page")),
         (Wait(), (1, "reads the page")),
         (Extract(name="x"), (1, "reads the page")),
+        (Assert(what="title", expected="x"), (1, "reads the page")),
         (Click(target=ANY), (4, "its element is unknown")),
         (Fill(target=ANY, value=""), (4, "its element is unknown")),
         (Check(target=ANY), (4, "its element is unknown")),

@@ -159,6 +159,25 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("Action", "scroll", {"type": "scroll"}, {"direction": "down", "amount_px": 600}),
     ("Action", "wait", {"type": "wait"}, {"text": "", "timeout_ms": 5_000}),
     ("Action", "extract", {"type": "extract", "name": "price"}, {"target": None}),
+    (
+        "Action",
+        "assert of the page",
+        {"type": "assert", "what": "title", "expected": "Mugs", "soft": True},
+        {"match": "is", "target": None, "attribute": "", "timeout_ms": 5_000},
+    ),
+    (
+        "Action",
+        "assert of an element",
+        {"type": "assert", "what": "enabled", "target": {"role": "button", "name": "Buy"}},
+        {
+            "target": LOCATOR | {"role": "button", "name": "Buy"},
+            "expected": "",
+            "match": "is",
+            "attribute": "",
+            "soft": False,
+            "timeout_ms": 5_000,
+        },
+    ),
     ("CallFrame", "right", CALL, {}),
     ("AnswerFrame", "right", {"number": 1, "refused": False, "body_bytes": 1}, {}),
 ]

@@ -88,6 +88,28 @@ const ACTIONS = {
   scroll: { direction: optional(among('up', 'down'), 'down'), amount_px: optional(whole(100_000, 1), 600) },
   wait: { text: optional(TEXT, ''), timeout_ms: optional(whole(60_000, 1), 5000) },
   extract: { name: text(64, 1), target: maybeTarget },
+  assert: {
+    what: among(
+      'address',
+      'title',
+      'text',
+      'value',
+      'attribute',
+      'count',
+      'visible',
+      'hidden',
+      'enabled',
+      'disabled',
+      'checked',
+      'unchecked',
+    ),
+    expected: optional(TEXT, ''),
+    match: optional(among('is', 'contains'), 'is'),
+    target: maybeTarget,
+    attribute: optional(text(64), ''),
+    soft: optional(bool, false),
+    timeout_ms: optional(whole(60_000, 1), 5000),
+  },
 }
 
 /** The fields of an action, by its type. */
