@@ -572,6 +572,12 @@ CODES: dict[str, Code] = {
         "Compare what was expected with what was found: the message and `trailmesh session show` give both. If the page is right, correct"
         " the `assert` of the action file. If it only comes late, give it a longer `timeout_ms`.",
     ),
+    "action.not_of_type": Code(
+        _O,
+        False,
+        "The text that the action read has no value of the type that it extracts.",
+        "Look at the text in the message: extract it from another element, or change `type` (and `pattern`) of the `extract`.",
+    ),
     "action.arrival_differs": Code(
         _O,
         False,

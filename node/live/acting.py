@@ -18,6 +18,7 @@ from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.secrets import Secrets
+from protocol.page.values import filled_in, require_value
 from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -78,14 +79,17 @@ class Driver:
         """The last observation; None makes the next action observe the page first."""
         self.prepared: Prepared | None = None
         """The last action, once its element was found; None when it was not."""
+        self.values: dict[str, str] = {}
+        """What was extracted in this run, by name: text of pages."""
 
     async def act(self, action: Action, *, expect: bytes | None = None) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``, ``Gate.admit`` and
-        ``Page.perform``.
+        ``Page.perform``, ``action.not_of_type``.
         """
         self.prepared = None
+        action = filled_in(action, self.values)
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
@@ -101,6 +105,8 @@ class Driver:
             self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
         )
         self.observation = outcome.observation
+        if isinstance(action, Extract):
+            self.values[action.name] = require_value(action, outcome.extracted).text
         return outcome
 
     async def _hold(self, assertion: Assert) -> None:

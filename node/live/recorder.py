@@ -31,6 +31,7 @@ from protocol.page.redaction import (
     without_value,
 )
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.replay import verdict
@@ -189,7 +190,7 @@ class Recorder:
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
-        performed = redact_action(prepared.action if prepared else action, secrets)
+        performed = redact_action(_as_written(action, prepared.action) if prepared else action, secrets)
         if isinstance(action, Goto):
             performed = Goto(url=self._address(action.url))
         if error:
@@ -332,6 +333,12 @@ async def record_actions(
             soft.append(error)
     if soft:
         raise soft[0]
+
+
+def _as_written(action: Action, performed: Action) -> Action:
+    """What was performed, with the references of ``action`` in place of the values of this run: a replay uses its own."""
+    text = text_of(action)
+    return with_text(performed, text) if text is not None and references(text) else performed
 
 
 def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:

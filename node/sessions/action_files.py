@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -14,9 +14,10 @@ from node.live import Arrival
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Locator, with_target
+from protocol.page.action import Action, Extract, Goto, Locator, ValueType, with_target
 from protocol.page.observation import ROLES
 from protocol.page.redaction import secrets_named
+from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import Profile
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
@@ -141,13 +142,40 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
         raise _bad(fields["steps"], "`steps:` must be a list of actions")
     if not steps:
         raise _bad(fields["steps"], "`steps:` is empty: a session needs at least one action")
-    actions = tuple(_step(node) for node in steps)
+    actions = _steps(steps)
     start = fields.get("start")
     if start is not None:
         actions = (_convert(start, {"type": "goto", "url": _text(start, "start")}), *actions)
     profile = _profile(fields["profile"], default) if "profile" in fields else default
     named = _text(fields["title"], "title") if "title" in fields else title
     return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions)
+
+
+def _steps(nodes: list[YamlValue]) -> tuple[Action, ...]:
+    """The actions in order. Each ``${name}`` in them must have been extracted before; ``$${name}`` is text."""
+    actions: list[Action] = []
+    known: set[str] = set()
+    for node in nodes:
+        action = _step(node)
+        if isinstance(action, Extract):
+            known.add(action.name)
+        text = text_of(action)
+        if text is not None and (unknown := set(references(text.replace("$${", ""))) - known):
+            raise _bad(
+                node,
+                f"nothing was extracted as “{min(unknown)}” before; `$${{{min(unknown)}}}` stands for the text itself",
+            )
+        if text is not None and "$${" in text:
+            action = with_text(action, _literal(node, text, known))
+        actions.append(action)
+    return tuple(actions)
+
+
+def _literal(node: YamlValue, text: str, known: set[str]) -> str:
+    plain = text.replace("$${", "${")
+    if clash := set(references(plain)) & known - set(references(text.replace("$${", ""))):
+        raise _bad(node, f"`$${{{min(clash)}}}` cannot be written after an extract with that name: choose another name")
+    return plain
 
 
 def _step(node: YamlValue) -> Action:
@@ -227,8 +255,13 @@ def _selector(node: YamlValue) -> str:
     return text
 
 
-def _targeted(node: YamlValue, type_: str, others: set[str], *, required: bool = True) -> dict[str, Any]:
-    """An action whose body is a locator and its own fields; a plain selector is accepted as a locator."""
+def _targeted(
+    node: YamlValue, type_: str, others: set[str], *, required: bool = True, named: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """An action whose body is a locator and its own fields; a plain selector is accepted as a locator.
+
+    named: fields that the record calls by another name.
+    """
     if isinstance(node.value, str):
         return {"type": type_, "target": {"selectors": [_selector(node)]}}
     fields = _mapping(node, type_, set(_LOCATOR_KEYS | others))
@@ -239,7 +272,7 @@ def _targeted(node: YamlValue, type_: str, others: set[str], *, required: bool =
     if target:
         plain["target"] = target
     for key in others & fields.keys():
-        plain[key] = _value(fields[key], key)
+        plain[(named or {}).get(key, key)] = _value(fields[key], key)
     return plain
 
 
@@ -288,10 +321,17 @@ def _extract(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "extract", "name": node.value}
     # The locator already has a field `name`, so the name of the extracted value is `as`.
-    plain = _targeted(node, "extract", {"as"}, required=False)
-    if "as" not in plain:
+    # So does an action have a field `type`, so the type of the value is `kind` in the record.
+    plain = _targeted(node, "extract", {"as", "type", "pattern"}, required=False, named={"as": "name", "type": "kind"})
+    if "name" not in plain:
         raise _bad(node, "extract needs `as: NAME` beside the locator")
-    return {key if key != "as" else "name": value for key, value in plain.items()}
+    if plain.get("kind", "text") not in get_args(ValueType):
+        raise _bad(node, f"`type` must be one of {', '.join(get_args(ValueType))}")
+    if ("pattern" in plain) != (plain.get("kind") == "pattern"):
+        raise _bad(node, "`pattern` and `type: pattern` belong together")
+    if "pattern" in plain and not plain["pattern"].strip("*"):
+        raise _bad(node, "`pattern` must contain more than `*`")
+    return plain
 
 
 _READ_TEXTS = ("address", "title", "text", "value", "count", "attribute")

@@ -102,11 +102,19 @@ class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
 
 
+ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
+"""What a text is read as: its first number, amount of money, date, relative time, or part of a form."""
+
+
 class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type"):
-    """Read the text of an element (or of the page) under a name."""
+    """Read the text of an element (or of the page) under a name. A later action can use it as ``${name}``."""
 
     name: Annotated[str, msgspec.Meta(max_length=64, min_length=1)]
     target: Locator | None = None
+    kind: ValueType = "text"
+    """A replay compares the value of this type, and not its spelling."""
+    pattern: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    """The form of the value (``pattern``): ``#`` is a run of digits, ``*`` anything within the line."""
 
 
 Asserted = Literal[

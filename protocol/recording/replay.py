@@ -16,6 +16,7 @@ from protocol.errors import CODES, Blame, MeshError
 from protocol.page.action import Action, Assert, Goto, describe
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
+from protocol.page.values import same_value
 from protocol.recording.page_text import compare_text, contrast, differing_lines
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, TextMatch, Verdict
 
@@ -143,7 +144,7 @@ def compare(step: Step, met: Met, *, snapshot: bytes | None = None, duration_ms:
     to the byte ``differs``.
     """
     state, url, title = met.state == step.state, met.url == step.url, met.title == step.title
-    extracted = met.extracted == step.extracted
+    extracted = same_value(step.action, step.extracted, met.extracted)
     return StepMatch(
         index=step.index,
         performed=True,
@@ -186,6 +187,8 @@ def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, .
         ("title", step.title, met.title),
         ("extracted", step.extracted, met.extracted),
     )
+    if same_value(step.action, step.extracted, met.extracted):
+        parts = parts[:-1]
     found = [(what, contrast(old, new)) for what, old, new in parts if old != new]
     recorded = snapshot_text(snapshot)
     if recorded is not None:

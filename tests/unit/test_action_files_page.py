@@ -19,7 +19,7 @@ from protocol.recording.session import Profile
 PAGE = (Path(__file__).parents[2] / "docs/action-files.md").read_text(encoding="utf-8")
 EXAMPLES: list[str] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ACTIONS: tuple[type[msgspec.Struct], ...] = get_args(Action)
-_WRITTEN = {("extract", "name"): "as"}
+_WRITTEN = {("extract", "name"): "as", ("extract", "kind"): "type"}
 """Fields that a file calls by another name, by the tag of the action."""
 _ASSERTED = {"what", "expected"}
 """Fields of an assertion, which a file writes as one of these keys and its value."""
@@ -72,7 +72,7 @@ def test_every_word_of_a_file_is_on_the_page() -> None:
 
 
 def test_the_examples_use_every_action_and_every_key() -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 8
     assert {type(action) for file in files() for action in file.actions} == set(ACTIONS)
     used = set().union(*(written(load_yaml(text).plain()) for text in EXAMPLES))
     fields = {

@@ -17,7 +17,7 @@ from protocol.page.observation import Element, Traits
 from protocol.recording.session import Verdict
 from protocol.risk.classes import GuardPolicy
 from tests.gates import unreported
-from tests.given_secrets import given
+from tests.given_secrets import given_all
 from tests.twins.browser import Control, Document, MemoryPage, MemorySite
 from tests.unit.test_sessions_handover import node_of
 from tests.unit.test_sessions_room import ORIGIN, Bench
@@ -167,7 +167,7 @@ class Changing(MemoryPage):
 
 
 async def driver(page: Page, **secrets: str) -> Driver:
-    made = Driver(page, Gate(report=unreported), given(at=HOME, **secrets))
+    made = Driver(page, Gate(report=unreported), given_all(secrets, HOME))
     await made.act(Goto(url=HOME))
     return made
 

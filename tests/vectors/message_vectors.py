@@ -158,7 +158,18 @@ RIGHT: list[tuple[str, str, Fields, Fields]] = [
     ("Action", "press", {"type": "press", "key": "Enter"}, {"target": None}),
     ("Action", "scroll", {"type": "scroll"}, {"direction": "down", "amount_px": 600}),
     ("Action", "wait", {"type": "wait"}, {"text": "", "timeout_ms": 5_000}),
-    ("Action", "extract", {"type": "extract", "name": "price"}, {"target": None}),
+    (
+        "Action",
+        "extract",
+        {"type": "extract", "name": "price"},
+        {"target": None, "kind": "text", "pattern": ""},
+    ),
+    (
+        "Action",
+        "extract of a form",
+        {"type": "extract", "name": "ticket", "kind": "pattern", "pattern": "TK-#"},
+        {"target": None},
+    ),
     (
         "Action",
         "assert of the page",

@@ -87,7 +87,12 @@ const ACTIONS = {
   press: { key: text(32, 1), target: maybeTarget },
   scroll: { direction: optional(among('up', 'down'), 'down'), amount_px: optional(whole(100_000, 1), 600) },
   wait: { text: optional(TEXT, ''), timeout_ms: optional(whole(60_000, 1), 5000) },
-  extract: { name: text(64, 1), target: maybeTarget },
+  extract: {
+    name: text(64, 1),
+    target: maybeTarget,
+    kind: optional(among('text', 'number', 'money', 'date', 'ago', 'pattern'), 'text'),
+    pattern: optional(text(256), ''),
+  },
   assert: {
     what: among(
       'address',
