@@ -568,9 +568,9 @@ CODES: dict[str, Code] = {
     "action.assertion_failed": Code(
         _O,
         False,
-        "What the action asserts did not come true in its time.",
+        "What the action asserts, or waits for, did not come true in its time.",
         "Compare what was expected with what was found: the message and `trailmesh session show` give both. If the page is right, correct"
-        " the `assert` of the action file. If it only comes late, give it a longer `timeout_ms`.",
+        " the `assert` or `wait` of the action file. If it only comes late, give it a longer `timeout_ms`.",
     ),
     "action.not_of_type": Code(
         _O,

@@ -25,9 +25,14 @@ from protocol.page.action import (
     Click,
     Extract,
     Fill,
+    Focus,
+    Forward,
     Goto,
+    Hover,
     Press,
+    Reload,
     Scroll,
+    ScrollTo,
     Secret,
     Select,
     Wait,
@@ -43,6 +48,8 @@ _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox"
 _HOLDS, _ANOTHER, _FOCUSED = (scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused"))
 _READ_MS: Final = 1_000  # for an element that was observed a moment ago
 _NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
+_NO_LINES: Final = "only a text area takes several lines, and no field a control character"
+_AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys to another field"
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
 
@@ -142,7 +149,7 @@ class Hands:
                 return tidy(await self._page.locator("body").inner_text(timeout=limit))
             case Assert():
                 pass  # ``read`` has judged it; what is left is the wait for a still page
-            case Goto() | Back():
+            case Goto() | Back() | Forward() | Reload():
                 raise AssertionError("navigation is the page driver's")
             case _:
                 if element is None or internal is None:
@@ -181,15 +188,23 @@ class Hands:
     ) -> str:
         try:
             match action:
-                case Click():
+                case Click(button=button, count=count):
                     await self._require_own_point(element, internal, target, limit)
-                    await target.click(timeout=limit)
+                    await target.click(button=button, click_count=count, timeout=limit)
+                case Hover():
+                    await target.hover(timeout=limit)
+                case Focus():
+                    await self._focus(element, internal, target, limit)
+                case ScrollTo():
+                    await target.scroll_into_view_if_needed(timeout=limit)
+                case Fill(value=Secret(), typed=True):
+                    raise MeshError("action.not_possible", _AT_ONCE)
                 case Fill(value=Secret(secret=name)):
                     await _fill_secret(name, element, target, secrets, limit)
                 case Fill(value=str(value)):
-                    if element.traits.input_type == "password":
+                    if value and element.traits.input_type == "password":
                         raise MeshError("action.secret_literal")
-                    await target.fill(value, timeout=limit)
+                    await self._write(action, value, element, internal, target, limit)
                 case Select(option=option):
                     if element.options and option not in element.options:
                         raise MeshError("action.not_possible", "the list has no such option", option=option)
@@ -198,9 +213,7 @@ class Hands:
                     await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
                 case Press(key=key):
-                    await target.focus(timeout=limit)
-                    if not await self._ask(_FOCUSED, internal, target, limit):
-                        raise MeshError("action.not_possible", _NO_FOCUS, role=element.role)
+                    await self._focus(element, internal, target, limit)
                     await target.press(key, timeout=limit)
                 case _:
                     return await self._read(element, target, limit)
@@ -211,6 +224,24 @@ class Hands:
                 "action.not_possible", "the element is hidden, disabled or covered", role=element.role
             ) from None
         return ""
+
+    async def _focus(self, element: Element, internal: str, target: Locator, limit: int) -> None:
+        await target.focus(timeout=limit)
+        if not await self._ask(_FOCUSED, internal, target, limit):
+            raise MeshError("action.not_possible", _NO_FOCUS, role=element.role)
+
+    async def _write(
+        self, action: Fill, value: str, element: Element, internal: str, target: Locator, limit: int
+    ) -> None:
+        """Fill a field at once, or type key by key."""
+        if not action.typed:
+            await target.fill(value, timeout=limit)
+            return
+        lines = value.replace("\n", "") if element.traits.tag == "textarea" else value
+        if not lines.isprintable():
+            raise MeshError("action.not_possible", _NO_LINES)
+        await self._focus(element, internal, target, limit)
+        await target.press_sequentially(value, timeout=limit)
 
     async def _require_own_point(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         """Refuse a click that another control within the target would get: what was judged is the target.

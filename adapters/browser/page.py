@@ -23,7 +23,7 @@ from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import Blocked, Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Goto, Wait
+from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
 from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
@@ -204,8 +204,10 @@ class ChromiumPage:
         extracted = ""
         if isinstance(action, Goto):
             await self._goto(action.url, timeout_ms)
-        elif isinstance(action, Back):
-            await self._back(timeout_ms)
+        elif isinstance(action, Back | Forward):
+            await self._along(-1 if isinstance(action, Back) else 1, timeout_ms)
+        elif isinstance(action, Reload):
+            await self._reload(timeout_ms)
         else:
             extracted = await self._act(action, ref, timeout_ms)
         settled = await self._settle(expect, self._patience(action, timeout_ms))
@@ -234,22 +236,42 @@ class ChromiumPage:
         self._guard.expects_document()
         await self._opened(self._page.goto(url, wait_until="domcontentloaded", timeout=limit), limit)
 
-    async def _back(self, timeout_ms: int) -> None:
+    async def _history(self) -> tuple[list[dict[str, Any]], int]:
+        """The pages that were opened, and the place of the present one."""
         history = await self._activity.alive(
             self._session.send("Page.getNavigationHistory"),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="reading the history",
         )
-        place = history["currentIndex"]
+        return history["entries"], history["currentIndex"]
+
+    async def _along(self, step: int, timeout_ms: int) -> None:
+        """Go to the page before (-1) or after (1) in the history."""
+        entries, place = await self._history()
+        there = entries[place + step]["url"] if 0 <= place + step < len(entries) else ""
         # Every page begins with an empty one, which nobody has opened.
-        if not place or not history["entries"][place - 1]["url"].startswith(("http://", "https://")):
-            raise MeshError("action.not_possible", "there is no page before this one")
+        if not there.startswith(("http://", "https://")):
+            raise MeshError("action.not_possible", f"there is no page {'before' if step < 0 else 'after'} this one")
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
         self._guard.expects_document()
         # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
         # waited for as after any other action.
-        await self._opened(self._page.go_back(wait_until="commit", timeout=limit), limit)
+        go = self._page.go_back if step < 0 else self._page.go_forward
+        await self._opened(go(wait_until="commit", timeout=limit), limit)
+
+    async def _reload(self, timeout_ms: int) -> None:
+        entries, place = await self._history()
+        if not entries[place]["url"].startswith(("http://", "https://")):
+            raise MeshError("action.not_possible", "the page has opened nothing yet")
+        # A browser asks a person before it sends a form again; here nobody would be asked.
+        if entries[place]["transitionType"] == "form_submit":
+            raise MeshError(
+                "action.not_possible", "the page came from a form, which would be sent again: open its address"
+            )
+        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        self._guard.expects_document()
+        await self._opened(self._page.reload(wait_until="domcontentloaded", timeout=limit), limit)
 
     async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
         """Wait for the end of a navigation. Errors: ``browser.refused``, ``browser.navigation``, ``browser.crashed``."""

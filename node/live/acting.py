@@ -14,6 +14,7 @@ from adapters.ports import Outcome, Page
 from node.live.asserting import hold
 from protocol.errors import MeshError
 from protocol.page.action import Action, Assert, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.assertion import condition_of
 from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
@@ -93,14 +94,15 @@ class Driver:
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
-        if isinstance(action, Assert):
+        condition = condition_of(action)
+        if condition is not None:
             # Its element may come only later, or be meant to be absent.
             self.prepared = Prepared(action=action, element=None, risk=classify(action, None, self.observation))
         else:
             self.prepared, self.observation = await prepare(self._page, self.observation, action)
         await self._gate.admit(self.prepared.action, self.prepared.risk)
-        if isinstance(action, Assert):
-            await self._hold(action)
+        if condition is not None:
+            await self._hold(condition)
         outcome = await self._page.perform(
             self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
         )
@@ -109,9 +111,9 @@ class Driver:
             self.values[action.name] = require_value(action, outcome.extracted).text
         return outcome
 
-    async def _hold(self, assertion: Assert) -> None:
+    async def _hold(self, condition: Assert) -> None:
         try:
-            await hold(self._page, assertion, _read_element, self._secrets or {})
+            await hold(self._page, condition, _read_element, self._secrets or {})
         except MeshError:
             # What was found is what the page shows now, and not what it showed before.
             with contextlib.suppress(MeshError):

@@ -12,7 +12,7 @@ from node.live.places import Places
 from node.live.pool import Pool, Seat
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Goto, Wait
+from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
@@ -214,7 +214,7 @@ class _PatientPage:
 
     def _patience(self, action: Action) -> int:
         match action:
-            case Goto() | Back():
+            case Goto() | Back() | Forward() | Reload():
                 return self._navigation_timeout_ms
             case Wait():
                 return 0  # the action has its own timeout

@@ -19,7 +19,7 @@ from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.page.action import Action, Assert, Back, Extract, Goto, Scroll, Wait, describe
+from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -172,7 +172,7 @@ class Recorder:
         match action:
             case Wait() | Extract() | Scroll() | Assert():
                 return self._stop, 0
-            case Goto() | Back():
+            case Goto() | Back() | Forward() | Reload():
                 return self._stop, limits.LIVE_ABANDONED_S
             case _:
                 # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.

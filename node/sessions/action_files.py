@@ -23,7 +23,26 @@ from protocol.recording.session import Profile
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _PROFILE = Profile()
-_TARGETED = frozenset({"click", "fill", "select", "check", "uncheck", "press", "extract", "assert"})
+_TARGETED = frozenset(
+    {
+        "click",
+        "double_click",
+        "right_click",
+        "hover",
+        "focus",
+        "scroll_to",
+        "type",
+        "clear",
+        "wait",
+        "fill",
+        "select",
+        "check",
+        "uncheck",
+        "press",
+        "extract",
+        "assert",
+    }
+)
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
@@ -280,11 +299,11 @@ def _value(node: YamlValue, key: str) -> Any:
     if key == "value" and isinstance(node.value, dict):
         return {"secret": _text(_mapping(node, "value", {"secret"})["secret"], "secret")} if node.value else {}
     text = _text(node, key)
-    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion", "soft") else text
+    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion", "soft", "typed") else text
 
 
 def _fill(node: YamlValue) -> dict[str, Any]:
-    return _targeted(node, "fill", {"value"})
+    return _targeted(node, "fill", {"value", "typed"})
 
 
 def _press(node: YamlValue) -> dict[str, Any]:
@@ -293,10 +312,25 @@ def _press(node: YamlValue) -> dict[str, Any]:
     return _targeted(node, "press", {"key"}, required=False)
 
 
-def _back(node: YamlValue) -> dict[str, Any]:
-    if node.value not in ("", {}):
-        raise _bad(node, "back takes nothing: `- back:`")
-    return {"type": "back"}
+def _plain(type_: str) -> Callable[[YamlValue], dict[str, Any]]:
+    def build(node: YamlValue) -> dict[str, Any]:
+        if node.value not in ("", {}):
+            raise _bad(node, f"{type_} takes nothing: `- {type_}:`")
+        return {"type": type_}
+
+    return build
+
+
+def _at(type_: str, **fixed: Any) -> Callable[[YamlValue], dict[str, Any]]:
+    """An action on an element and nothing more."""
+    return lambda node: {**_targeted(node, type_, set()), **fixed}
+
+
+def _type(node: YamlValue) -> dict[str, Any]:
+    plain = {**_targeted(node, "fill", {"value"}), "typed": True}
+    if not isinstance(plain.get("value"), str):
+        raise _bad(node, "type needs `value: TEXT`; a secret is filled at once: `fill`")
+    return plain
 
 
 def _scroll(node: YamlValue) -> dict[str, Any]:
@@ -311,10 +345,12 @@ def _scroll(node: YamlValue) -> dict[str, Any]:
 def _wait(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "wait", "text": node.value}
-    return {
-        "type": "wait",
-        **{key: _text(item, key) for key, item in _mapping(node, "wait", {"text", "timeout_ms"}).items()},
-    }
+    plain = _targeted(node, "wait", {"text", "address", "state", "timeout_ms"}, required=False)
+    if len({"text", "address", "target"} & plain.keys()) > 1:
+        raise _bad(node, "wait needs one of `text`, `address` and an element")
+    if "state" in plain and "target" not in plain:
+        raise _bad(node, "`state` is of an element: wait needs `role` (and `name`) or `selectors`")
+    return plain
 
 
 def _extract(node: YamlValue) -> dict[str, Any]:
@@ -400,9 +436,18 @@ def _require_text(node: YamlValue, what: str) -> str:
 
 _VERBS = {
     "goto": lambda node: {"type": "goto", "url": _text(node, "goto")},
-    "back": _back,
-    "click": lambda node: _targeted(node, "click", set()),
+    "back": _plain("back"),
+    "forward": _plain("forward"),
+    "reload": _plain("reload"),
+    "click": lambda node: _targeted(node, "click", {"button", "count"}),
+    "double_click": _at("click", count=2),
+    "right_click": _at("click", button="right"),
+    "hover": _at("hover"),
+    "focus": _at("focus"),
+    "scroll_to": _at("scroll_to"),
     "fill": _fill,
+    "type": _type,
+    "clear": _at("fill", value=""),
     "select": lambda node: _targeted(node, "select", {"option"}),
     "check": lambda node: _targeted(node, "check", {"checked"}),
     "uncheck": lambda node: {**_targeted(node, "check", set()), "checked": False},

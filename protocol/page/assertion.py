@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from protocol.errors import MeshError
-from protocol.page.action import Assert, Locator, demand
+from protocol.page.action import Action, Assert, Locator, Wait, demand
 from protocol.page.observation import Element, Observation
 
 _FOUND_CHARS_MAX = 200
@@ -20,6 +20,19 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The one that the locator means; None if it means none, or does not say which."""
     text: str | None = None
     """The address, title, text, value or attribute as it was read; None if there is none."""
+
+
+def condition_of(action: Action) -> Assert | None:
+    """What must come true before ``action`` is done: of an assertion, and of a wait for an element or an address."""
+    match action:
+        case Assert():
+            return action
+        case Wait(target=Locator() as target, state=state, timeout_ms=timeout_ms):
+            return Assert(what=state, target=target, timeout_ms=timeout_ms)
+        case Wait(address=address, timeout_ms=timeout_ms) if address:
+            return Assert(what="address", expected=address, match="contains", timeout_ms=timeout_ms)
+        case _:
+            return None
 
 
 def holds(assertion: Assert, seen: Seen) -> bool:

@@ -233,8 +233,8 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
             action = msgspec.structs.replace(action, value=change(text))
         case Select(option=text):
             action = msgspec.structs.replace(action, option=change(text))
-        case Wait(text=text):
-            action = msgspec.structs.replace(action, text=change(text))
+        case Wait(text=text, address=address):
+            action = msgspec.structs.replace(action, text=change(text), address=change(address))
         case Assert(expected=text):
             action = msgspec.structs.replace(action, expected=change(text))
         case _:

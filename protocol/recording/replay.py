@@ -13,7 +13,7 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Assert, Goto, describe
+from protocol.page.action import Action, Assert, Goto, Wait, describe
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
 from protocol.page.values import same_value
@@ -85,6 +85,8 @@ def rebased(action: Action, mapping: Rebase) -> Action:
     match action:
         case Goto(url=url):
             return Goto(url=mapping.outward(url))
+        case Wait(address=address) if address:
+            return msgspec.structs.replace(action, address=mapping.outward(address))
         case Assert(what="address", expected=expected):
             return msgspec.structs.replace(action, expected=mapping.outward(expected))
         case _:

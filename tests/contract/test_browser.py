@@ -17,10 +17,15 @@ from protocol.page.action import (
     Click,
     Extract,
     Fill,
+    Focus,
+    Forward,
     Goto,
+    Hover,
     Locator,
     Press,
+    Reload,
     Scroll,
+    ScrollTo,
     Secret,
     Select,
     Wait,
@@ -108,6 +113,67 @@ async def test_going_back_leads_to_the_page_before_and_once_more_to_the_one_befo
     assert (await page.perform(Back())).observation.title == "A long table"
     outcome = await page.perform(Back())
     assert (outcome.observation.url, outcome.settled) == (world.origin + "/form.html", True)
+
+
+async def test_going_forward_leads_to_what_was_gone_back_from_until_another_page_is_opened(
+    page: Page, world: Backend
+) -> None:
+    await form(page, world)
+    assert await refused(page, Forward()) == "action.not_possible"
+    await use(page, Click(target=ANY), "link", "Table")
+    await page.perform(Back())
+    assert (await page.perform(Forward())).observation.title == "A long table"
+    await page.perform(Back())
+    await page.perform(Goto(url=world.origin + "/frames.html"))
+    assert await refused(page, Forward()) == "action.not_possible"
+
+
+async def test_a_page_is_loaded_again_and_forgets_what_was_typed(page: Page, world: Backend) -> None:
+    assert await refused(page, Reload()) == "action.not_possible"
+    before = await form(page, world)
+    await use(page, Fill(target=ANY, value="Ada"), "textbox", "Your name")
+    world.reached.clear()
+    assert (await page.perform(Reload())).observation.state == before.state
+    assert world.reached == ["GET /form.html"]
+
+
+async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, world: Backend) -> None:
+    """Guard: adapters/browser/page.py, ChromiumPage._reload."""
+    opened = await (await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/*",)))).page()
+    try:
+        seen = (await opened.perform(Goto(url=world.origin + "/form.html"))).observation
+        await opened.perform(Click(target=ANY), ref=element(seen, "button", "Send").ref)
+        world.reached.clear()
+        assert await refused(opened, Reload()) == "action.not_possible"
+        assert world.reached == []
+    finally:
+        await opened.close()
+
+
+async def test_text_is_typed_behind_what_is_there_and_cleared(page: Page, world: Backend) -> None:
+    await form(page, world)
+    for text, whole in (("Ada", "Ada"), (" L.", "Ada L.")):
+        outcome = await use(page, Fill(target=ANY, value=text, typed=True), "textbox", "Your name")
+        assert element(outcome.observation, "textbox", "Your name").value == whole
+    outcome = await use(page, Fill(target=ANY, value=""), "textbox", "Your name")
+    assert element(outcome.observation, "textbox", "Your name").value == ""
+    ref = element(outcome.observation, "textbox", "Password").ref
+    secret = Fill(target=ANY, value=Secret(secret=WORD), typed=True)
+    with pytest.raises(MeshError) as caught:
+        await page.perform(secret, ref=ref, secrets=given_all({WORD: "tell-nobody"}, outcome.observation.url))
+    assert caught.value.code == "action.not_possible"
+    assert await refused(page, Fill(target=ANY, value="hunter2", typed=True), ref) == "action.secret_literal"
+
+
+async def test_the_pointer_the_focus_and_the_view_are_moved(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Focus(target=ANY), "textbox", "Your name")
+    assert "active" in element(outcome.observation, "textbox", "Your name").states
+    for action in (Hover(target=ANY), ScrollTo(target=ANY), Click(target=ANY, button="right")):
+        outcome = await use(page, action, "link", "Table")
+        assert outcome.observation.title == "Every control"
+    outcome = await use(page, Click(target=ANY, count=2), "checkbox", "I agree")
+    assert "checked" not in element(outcome.observation, "checkbox", "I agree").states
 
 
 async def test_nothing_lies_before_the_first_page(page: Page, world: Backend) -> None:

@@ -24,9 +24,13 @@ from protocol.page.action import (
     Click,
     Extract,
     Fill,
+    Forward,
     Goto,
+    Hover,
     Press,
+    Reload,
     Scroll,
+    ScrollTo,
     Secret,
     Select,
     Wait,
@@ -251,7 +255,11 @@ class MemoryPage:
         self._kept = kept or Kept()
         self._url = "about:blank"
         self._before: list[str] = []
-        """Addresses that lie before it in its history."""
+        """Addresses that lie before it in its history, …"""
+        self._after: list[str] = []
+        """… and those it was gone back from, the nearest last."""
+        self._posted = False
+        """Whether it was shown by a POST."""
         self._document = Document(title="")
         self._values: dict[int, str] = {}
         self._checked: dict[int, bool] = {}
@@ -411,6 +419,10 @@ class MemoryPage:
                 self._goto(url)
             case Back():
                 self._back()
+            case Forward():
+                self._forward()
+            case Reload():
+                self._reload()
             case Wait(text=text):
                 self._wait(text)
             case Scroll() | Press(target=None) | Assert():
@@ -449,15 +461,20 @@ class MemoryPage:
         if "disabled" in control.element.states or (control.covered and isinstance(action, Click)):
             raise MeshError("action.not_possible", "the element is hidden, disabled or covered", role=role)
         match action:
-            case Fill(value=value):
-                self._require(role in _FIELDS)
-                self._values[index] = self._value(value, control.element)
+            case Fill(value=value, typed=typed):
+                self._require(role in _FIELDS and not (typed and isinstance(value, Secret)))
+                before = self._values.get(index, control.element.value) if typed else ""
+                self._values[index] = before + self._value(value, control.element)
             case Select(option=option):
                 self._require(option in control.element.options)
                 self._values[index] = option
             case Check(checked=checked):
                 self._require(role in _TOGGLES)
                 self._checked[index] = checked
+            case Click(button="right") | Hover() | ScrollTo():
+                return  # the focus stays where it is
+            case Click(count=2) if role in _TOGGLES:
+                pass
             case Click() if role in _TOGGLES:
                 self._checked[index] = not self._checked.get(index, "checked" in control.element.states)
             case Click():
@@ -476,7 +493,7 @@ class MemoryPage:
     def _value(self, value: str | Secret, element: Element) -> str:
         if isinstance(value, Secret):
             return self._secrets.value_for(value.secret, element, self._url)
-        if element.traits.input_type == "password":
+        if value and element.traits.input_type == "password":
             raise MeshError("action.secret_literal")
         return value
 
@@ -500,12 +517,30 @@ class MemoryPage:
         if not self._before:
             raise MeshError("action.not_possible", "there is no page before this one")
         *rest, url = self._before
+        left, after = self._url, self._after
         if not self._show("GET", url):
             raise navigation_refused(self._refused[-1])
-        self._before = rest
+        self._before, self._after = rest, [*after, left]
+
+    def _forward(self) -> None:
+        if not self._after:
+            raise MeshError("action.not_possible", "there is no page after this one")
+        *rest, url = self._after
+        if not self._show("GET", url):
+            raise navigation_refused(self._refused[-1])
+        self._after = rest
+
+    def _reload(self) -> None:
+        if self._url == "about:blank" or self._posted:
+            raise MeshError("action.not_possible", "the page has opened nothing yet, or came from a form")
+        before, after = self._before, self._after
+        if not self._show("GET", self._url.partition("#")[0]):
+            raise navigation_refused(self._refused[-1])
+        self._before, self._after = before, after
 
     def _show(self, method: str, url: str) -> bool:
         """Go to ``url`` hop by hop; False if the guard stopped it, and the page stays."""
+        sends = method == "POST"
         for _ in range(_REDIRECTS_MAX):
             same = url.partition("#")[0] == self._url.partition("#")[0] and "#" in url
             if not same and not self._sent(method, url, "document", True):
@@ -523,8 +558,8 @@ class MemoryPage:
             self._document, self._values, self._checked, self._active = document, {}, {}, -1
             self._order = {}
         if self._url != "about:blank":
-            self._before.append(self._url)
-        self._url = url
+            self._before = [*self._before, self._url]
+        self._url, self._posted, self._after = url, sends, []
         return True
 
     def _sent(self, method: str, url: str, kind: str, navigation: bool) -> bool:

@@ -158,11 +158,11 @@ class Changing(MemoryPage):
     def __init__(self, site: MemorySite, after: int) -> None:
         super().__init__(site, GuardPolicy())
         self.pauses: list[int] = []
-        self._after = after
+        self._changes_after = after
 
     async def pause(self, pause_ms: int) -> None:
         self.pauses.append(pause_ms)
-        if len(self.pauses) == self._after:
+        if len(self.pauses) == self._changes_after:
             self._document = shop(sold_out=True)
 
 
