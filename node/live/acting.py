@@ -18,7 +18,8 @@ from protocol.page.assertion import condition_of
 from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
-from protocol.page.secrets import Secrets
+from protocol.page.redaction import reveal_address
+from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, require_value
 from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
 
@@ -103,9 +104,11 @@ class Driver:
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         if condition is not None:
             await self._hold(condition)
-        outcome = await self._page.perform(
-            self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
-        )
+        performed = self.prepared.action
+        if isinstance(performed, Goto):
+            # Only here: what is judged, reported and recorded has the names of secrets.
+            performed = Goto(url=reveal_address(performed.url, self._secrets or NO_SECRETS))
+        outcome = await self._page.perform(performed, ref=self.prepared.ref, expect=expect, secrets=self._secrets)
         self.observation = outcome.observation
         if isinstance(action, Extract):
             self.values[action.name] = require_value(action, outcome.extracted).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -16,9 +17,10 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Extract, Goto, Locator, ValueType, with_target
 from protocol.page.observation import ROLES
-from protocol.page.redaction import secrets_named
+from protocol.page.redaction import placeholder, secrets_named
 from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import Profile
+from protocol.trust.origin import origin_of
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -43,6 +45,7 @@ _TARGETED = frozenset(
         "assert",
     }
 )
+_SECRET = re.compile(r"\{secret: ?([A-Za-z0-9_.-]{1,64})\}")
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
@@ -164,7 +167,7 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
     actions = _steps(steps)
     start = fields.get("start")
     if start is not None:
-        actions = (_convert(start, {"type": "goto", "url": _text(start, "start")}), *actions)
+        actions = (_convert(start, {"type": "goto", "url": _address(start, "start")}), *actions)
     profile = _profile(fields["profile"], default) if "profile" in fields else default
     named = _text(fields["title"], "title") if "title" in fields else title
     return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions)
@@ -302,6 +305,14 @@ def _value(node: YamlValue, key: str) -> Any:
     return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion", "soft", "typed") else text
 
 
+def _address(node: YamlValue, what: str) -> str:
+    """An address, in which ``{secret: NAME}`` may stand behind the host."""
+    url = _SECRET.sub(lambda found: placeholder(found[1]), _text(node, what))
+    if url != node.value and not origin_of(url):
+        raise _bad(node, "a secret may stand in the path or the query of an http(s) address, and not before")
+    return url
+
+
 def _fill(node: YamlValue) -> dict[str, Any]:
     return _targeted(node, "fill", {"value", "typed"})
 
@@ -435,7 +446,7 @@ def _require_text(node: YamlValue, what: str) -> str:
 
 
 _VERBS = {
-    "goto": lambda node: {"type": "goto", "url": _text(node, "goto")},
+    "goto": lambda node: {"type": "goto", "url": _address(node, "goto")},
     "back": _plain("back"),
     "forward": _plain("forward"),
     "reload": _plain("reload"),

@@ -7,7 +7,7 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -30,7 +30,8 @@ from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import Extract, describe
+from protocol.page.action import Action, Extract, Goto, describe
+from protocol.page.redaction import is_incomplete, redact_url
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
@@ -100,7 +101,7 @@ class Sessions:
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
-        for note in file.notes:
+        for note in (*file.notes, *_incomplete(file.actions)):
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             plan = Recording(
@@ -144,6 +145,8 @@ class Sessions:
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
+            for note in _incomplete(step.action for step in replayable(recorded.steps)):
+                tell({"note": note})
             total = len(replayable(recorded.steps))
 
             def on_step(match: StepMatch) -> None:
@@ -393,6 +396,16 @@ class Sessions:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
+
+
+def _incomplete(actions: Iterable[Action]) -> Iterator[str]:
+    """Which of ``actions`` open an address with something that is not stored, so that a replay opens another one."""
+    for action in actions:
+        if isinstance(action, Goto) and is_incomplete(redact_url(action.url)):
+            yield (
+                f"{redact_url(action.url)} has a part that is not stored, so a replay opens another address:"
+                " write `{secret: NAME}` there"
+            )
 
 
 def _field(payload: bytes, name: str) -> Any:

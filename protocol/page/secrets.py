@@ -77,6 +77,27 @@ class Secrets(Mapping[str, str]):
             )
         return self[name]
 
+    def value_in(self, name: str, url: str) -> str:
+        """The secret ``name``, to be a part of the address ``url``.
+
+        An address is seen by more than a field is: the server logs it, and the page's scripts read it. So a secret for password
+        fields does not go there. Errors: ``action.secret_missing``, ``action.secret_elsewhere``.
+        """
+        if name not in self._given:
+            raise MeshError("action.secret_missing", f"the address needs the secret “{name}”", name=name)
+        origin = origin_of(url)
+        if not (origin and fits(self._origins[name], origin)):
+            known = ", ".join(self._origins[name])
+            raise MeshError(
+                "action.secret_elsewhere",
+                f"the secret “{name}” is for {known}, and the address is of {origin or 'no site'}",
+            )
+        if not self._given[name].text:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is an address"
+            )
+        return self[name]
+
     @cached_property
     def forms(self) -> tuple[tuple[str, str, str], ...]:
         """What ``forms_of`` returns, made once: a page has thousands of lines to look through."""
