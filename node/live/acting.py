@@ -151,9 +151,9 @@ async def prepare(page: Page, observation: Observation, action: Action) -> tuple
 
 async def _read_element(page: Page, observation: Observation, target: Locator) -> Element:
     """The element of ``observation`` that an action which only reads means."""
-    if target.selectors:
-        return await _selected(page, observation, target, reads=True)
-    return resolve(target, observation)
+    if not target.selectors:
+        return resolve(target, observation)
+    return await _selected(page, observation, target, reads=True)
 
 
 async def _named(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:

@@ -62,15 +62,7 @@ class Secrets(Mapping[str, str]):
         Checks in order: it was given; the origin; the kind of field. Errors: ``action.secret_missing``,
         ``action.secret_elsewhere``.
         """
-        if name not in self._given:
-            raise MeshError("action.secret_missing", name=name)
-        origin = origin_of(url)
-        if not (origin and fits(self._origins[name], origin)):
-            known = ", ".join(self._origins[name])
-            raise MeshError(
-                "action.secret_elsewhere",
-                f"the secret “{name}” is for {known}, and the field is of {origin or 'no site'}",
-            )
+        self._require_for(name, url, "field")
         if element.traits.input_type != "password" and not self._given[name].text:
             raise MeshError(
                 "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is a {element.role}"
@@ -83,20 +75,24 @@ class Secrets(Mapping[str, str]):
         An address is seen by more than a field is: the server logs it, and the page's scripts read it. So a secret for password
         fields does not go there. Errors: ``action.secret_missing``, ``action.secret_elsewhere``.
         """
-        if name not in self._given:
-            raise MeshError("action.secret_missing", f"the address needs the secret “{name}”", name=name)
-        origin = origin_of(url)
-        if not (origin and fits(self._origins[name], origin)):
-            known = ", ".join(self._origins[name])
-            raise MeshError(
-                "action.secret_elsewhere",
-                f"the secret “{name}” is for {known}, and the address is of {origin or 'no site'}",
-            )
+        self._require_for(name, url, "address")
         if not self._given[name].text:
             raise MeshError(
                 "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is an address"
             )
         return self[name]
+
+    def _require_for(self, name: str, url: str, what: str) -> None:
+        """Errors: ``action.secret_missing``, ``action.secret_elsewhere`` unless ``name`` was given for the origin of ``url``."""
+        if name not in self._given:
+            raise MeshError("action.secret_missing", name=name)
+        origin = origin_of(url)
+        if not (origin and fits(self._origins[name], origin)):
+            known = ", ".join(self._origins[name])
+            raise MeshError(
+                "action.secret_elsewhere",
+                f"the secret “{name}” is for {known}, and the {what} is of {origin or 'no site'}",
+            )
 
     @cached_property
     def forms(self) -> tuple[tuple[str, str, str], ...]:

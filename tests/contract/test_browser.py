@@ -151,6 +151,7 @@ async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, worl
 
 
 async def test_text_is_typed_behind_what_is_there_and_cleared(page: Page, world: Backend) -> None:
+    """Guard: adapters/browser/hands.py, Hands._on."""
     await form(page, world)
     for text, whole in (("Ada", "Ada"), (" L.", "Ada L.")):
         outcome = await use(page, Fill(target=ANY, value=text, typed=True), "textbox", "Your name")
