@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,7 +17,7 @@ from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Extract, Goto, Locator, ValueType, with_target
 from protocol.page.observation import ROLES
-from protocol.page.redaction import placeholder, secrets_named
+from protocol.page.redaction import is_incomplete, placeholder, redact_url, secrets_named
 from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import Profile
 from protocol.trust.origin import origin_of
@@ -106,6 +106,16 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
             )
         )
     return _checked(_from_yaml(load_yaml(text), title, profile))
+
+
+def incomplete(actions: Iterable[Action]) -> Iterator[str]:
+    """Which of ``actions`` open an address with something that is not stored, so that a replay opens another one."""
+    for action in actions:
+        if isinstance(action, Goto) and is_incomplete(redact_url(action.url)):
+            yield (
+                f"{redact_url(action.url)} has a part that is not stored, so a replay opens another address:"
+                " write `{secret: NAME}` there"
+            )
 
 
 def read_step(text: str, named: Callable[[str], Locator]) -> Action:

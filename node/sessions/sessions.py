@@ -7,7 +7,7 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -17,7 +17,7 @@ from adapters.ports import Clock, Store
 from node.base import find_stored, write_atomic
 from node.config import Config
 from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
-from node.sessions.action_files import parse_actions
+from node.sessions.action_files import incomplete, parse_actions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
 from node.sessions.replayer import OnMismatch, Recorded, ReplayPlan, open_report, replay
@@ -30,8 +30,7 @@ from protocol.audit import OWNER
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.messages import KIND_REPLAY_REPORT
-from protocol.page.action import Action, Extract, Goto, describe
-from protocol.page.redaction import is_incomplete, redact_url
+from protocol.page.action import Extract, describe
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
@@ -101,7 +100,7 @@ class Sessions:
             did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
-        for note in (*file.notes, *_incomplete(file.actions)):
+        for note in (*file.notes, *incomplete(file.actions)):
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             plan = Recording(
@@ -145,7 +144,7 @@ class Sessions:
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
-            for note in _incomplete(step.action for step in replayable(recorded.steps)):
+            for note in incomplete(step.action for step in replayable(recorded.steps)):
                 tell({"note": note})
             total = len(replayable(recorded.steps))
 
@@ -396,16 +395,6 @@ class Sessions:
             bundle = await import_bundle(self._store, file, self._peers.find_key, self._witness.feed)
             self._witness.trail.about(bundle.session.id)
             return self._verified("bundle", bundle)
-
-
-def _incomplete(actions: Iterable[Action]) -> Iterator[str]:
-    """Which of ``actions`` open an address with something that is not stored, so that a replay opens another one."""
-    for action in actions:
-        if isinstance(action, Goto) and is_incomplete(redact_url(action.url)):
-            yield (
-                f"{redact_url(action.url)} has a part that is not stored, so a replay opens another address:"
-                " write `{secret: NAME}` there"
-            )
 
 
 def _field(payload: bytes, name: str) -> Any:
