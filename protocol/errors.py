@@ -577,6 +577,19 @@ CODES: dict[str, Code] = {
         "The text did not appear in the time that the action waits for it.",
         "Look at the page: the text may be written differently. If it only comes late, wait longer (`live wait --time`, `timeout_ms` in an action file).",
     ),
+    "action.assertion_failed": Code(
+        _O,
+        False,
+        "What the action asserts, or waits for, did not come true in its time.",
+        "Compare what was expected with what was found: the message and `trailmesh session show` give both. If the page is right, correct"
+        " the `assert` or `wait` of the action file. If it only comes late, give it a longer `timeout_ms`.",
+    ),
+    "action.not_of_type": Code(
+        _O,
+        False,
+        "The text that the action read has no value of the type that it extracts.",
+        "Look at the text in the message: extract it from another element, or change `type` (and `pattern`) of the `extract`.",
+    ),
     "action.arrival_differs": Code(
         _O,
         False,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import msgspec
 
 from protocol import messages
 from protocol.keys.key_event import Genesis, Recover, Revoke, Rotate
 from protocol.limits import KIB
 from protocol.log.witness_log import Opening
-from protocol.page.action import Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
+from protocol.page.action import Action
 from protocol.recording.session import ReplayReport, Session, Step
 from protocol.routes import ROUTES
 from protocol.search.delta import Delta
@@ -20,7 +22,7 @@ _ELSEWHERE: dict[str, tuple[str, tuple[type[msgspec.Struct], ...]]] = {
     "Actions": (
         "An action is one of these, told by `type`. In a step of a recording, in the `prefix` and `claim` of a lease and in\n"
         "[deltas](deltas.md); as a byte string it is the CBOR of its one encoding, every default left out.",
-        (Goto, Back, Click, Fill, Select, Check, Press, Scroll, Wait, Extract),
+        get_args(Action),
     ),
     "Key events": ("The statements of a [key log](keylog.md), told by `op`.", (Genesis, Rotate, Recover, Revoke)),
     "Other artefacts": (

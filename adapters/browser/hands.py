@@ -17,7 +17,26 @@ from adapters.browser.view import masker, well_formed
 from adapters.browser.worlds import Worlds
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Focus,
+    Forward,
+    Goto,
+    Hover,
+    Press,
+    Reload,
+    Scroll,
+    ScrollTo,
+    Secret,
+    Select,
+    Wait,
+)
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
@@ -27,7 +46,10 @@ _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
 _HOLDS, _ANOTHER, _FOCUSED = (scripts.of_element(name, _CONTROLS) for name in ("holds", "another", "focused"))
+_READ_MS: Final = 1_000  # for an element that was observed a moment ago
 _NO_FOCUS: Final = "the element cannot take the focus: its key would go to another one"
+_NO_LINES: Final = "only a text area takes several lines, and no field a control character"
+_AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys to another field"
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
 
@@ -125,7 +147,9 @@ class Hands:
                 await self._page.keyboard.press(key)
             case Extract(target=None):
                 return tidy(await self._page.locator("body").inner_text(timeout=limit))
-            case Goto() | Back():
+            case Assert():
+                pass  # ``read`` has judged it; what is left is the wait for a still page
+            case Goto() | Back() | Forward() | Reload():
                 raise AssertionError("navigation is the page driver's")
             case _:
                 if element is None or internal is None:
@@ -164,15 +188,23 @@ class Hands:
     ) -> str:
         try:
             match action:
-                case Click():
+                case Click(button=button, count=count):
                     await self._require_own_point(element, internal, target, limit)
-                    await target.click(timeout=limit)
+                    await target.click(button=button, click_count=count, timeout=limit)
+                case Hover():
+                    await target.hover(timeout=limit)
+                case Focus():
+                    await self._focus(element, internal, target, limit)
+                case ScrollTo():
+                    await target.scroll_into_view_if_needed(timeout=limit)
+                case Fill(value=Secret(), typed=True):
+                    raise MeshError("action.not_possible", _AT_ONCE)
                 case Fill(value=Secret(secret=name)):
                     await _fill_secret(name, element, target, secrets, limit)
                 case Fill(value=str(value)):
-                    if element.traits.input_type == "password":
+                    if value and element.traits.input_type == "password":
                         raise MeshError("action.secret_literal")
-                    await target.fill(value, timeout=limit)
+                    await self._write(action, value, element, internal, target, limit)
                 case Select(option=option):
                     if element.options and option not in element.options:
                         raise MeshError("action.not_possible", "the list has no such option", option=option)
@@ -181,9 +213,7 @@ class Hands:
                     await self._require_own_point(element, internal, target, limit)
                     await target.set_checked(checked, timeout=limit)
                 case Press(key=key):
-                    await target.focus(timeout=limit)
-                    if not await self._ask(_FOCUSED, internal, target, limit):
-                        raise MeshError("action.not_possible", _NO_FOCUS, role=element.role)
+                    await self._focus(element, internal, target, limit)
                     await target.press(key, timeout=limit)
                 case _:
                     return await self._read(element, target, limit)
@@ -194,6 +224,24 @@ class Hands:
                 "action.not_possible", "the element is hidden, disabled or covered", role=element.role
             ) from None
         return ""
+
+    async def _focus(self, element: Element, internal: str, target: Locator, limit: int) -> None:
+        await target.focus(timeout=limit)
+        if not await self._ask(_FOCUSED, internal, target, limit):
+            raise MeshError("action.not_possible", _NO_FOCUS, role=element.role)
+
+    async def _write(
+        self, action: Fill, value: str, element: Element, internal: str, target: Locator, limit: int
+    ) -> None:
+        """Fill a field at once, or type key by key."""
+        if not action.typed:
+            await target.fill(value, timeout=limit)
+            return
+        lines = value.replace("\n", "") if element.traits.tag == "textarea" else value
+        if not lines.isprintable():
+            raise MeshError("action.not_possible", _NO_LINES)
+        await self._focus(element, internal, target, limit)
+        await target.press_sequentially(value, timeout=limit)
 
     async def _require_own_point(self, element: Element, internal: str, target: Locator, limit: int) -> None:
         """Refuse a click that another control within the target would get: what was judged is the target.
@@ -213,6 +261,18 @@ class Hands:
         """What ``function`` says of the target, in an isolated world where one is in reach: the page cannot answer for it there."""
         answers = await self._worlds.everywhere(scripts.by_ref(function, json.dumps(internal)))
         return answers[0] if answers else await target.evaluate(function, timeout=limit)
+
+    async def read(self, element: Element | None, internal: str | None, attribute: str) -> str | None:
+        """As ``adapters.ports.Page.read``, of ``element`` with the Playwright ref ``internal``."""
+        if element is None or internal is None:
+            return tidy(await self._page.locator("body").inner_text(timeout=_READ_MS))
+        target = self._page.get_by_ref(internal)
+        if not attribute:
+            return await self._read(element, target, _READ_MS)
+        if element.traits.input_type == "password" and attribute.lower() == "value":
+            return ""
+        value = await target.get_attribute(attribute, timeout=_READ_MS)
+        return None if value is None else well_formed(value)
 
     async def _read(self, element: Element, target: Locator, limit: int) -> str:
         if element.traits.input_type == "password":

@@ -23,8 +23,8 @@ from adapters.browser.worlds import Worlds, traits_of
 from adapters.ports import Blocked, Outcome
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Goto, Wait
-from protocol.page.observation import Observation
+from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
+from protocol.page.observation import Element, Observation
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
 from protocol.risk.refused import navigation_refused, request_line
@@ -164,6 +164,26 @@ class ChromiumPage:
             doing="reading the options of a list",
         )
 
+    async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
+        """``adapters.ports.Page.read``."""
+        element, internal = self._known(ref)
+        text = await self._activity.alive(
+            self._hands.read(element, internal, attribute),
+            timeout_ms=limits.STEP_TIMEOUT_MS,
+            otherwise="action.target_missing",
+            doing="reading an element",
+        )
+        return None if text is None else masker(self._secrets)(text)
+
+    async def pause(self, pause_ms: int) -> None:
+        """``adapters.ports.Page.pause``."""
+        await self._activity.alive(
+            asyncio.sleep(pause_ms / 1000),
+            timeout_ms=pause_ms + 1_000,
+            otherwise="browser.crashed",
+            doing="waiting for the page",
+        )
+
     # --- performing ---
 
     async def perform(
@@ -184,8 +204,10 @@ class ChromiumPage:
         extracted = ""
         if isinstance(action, Goto):
             await self._goto(action.url, timeout_ms)
-        elif isinstance(action, Back):
-            await self._back(timeout_ms)
+        elif isinstance(action, Back | Forward):
+            await self._along(-1 if isinstance(action, Back) else 1, timeout_ms)
+        elif isinstance(action, Reload):
+            await self._reload(timeout_ms)
         else:
             extracted = await self._act(action, ref, timeout_ms)
         settled = await self._settle(expect, self._patience(action, timeout_ms))
@@ -214,22 +236,42 @@ class ChromiumPage:
         self._guard.expects_document()
         await self._opened(self._page.goto(url, wait_until="domcontentloaded", timeout=limit), limit)
 
-    async def _back(self, timeout_ms: int) -> None:
+    async def _history(self) -> tuple[list[dict[str, Any]], int]:
+        """The pages that were opened, and the place of the present one."""
         history = await self._activity.alive(
             self._session.send("Page.getNavigationHistory"),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="browser.timeout",
             doing="reading the history",
         )
-        place = history["currentIndex"]
+        return history["entries"], history["currentIndex"]
+
+    async def _along(self, step: int, timeout_ms: int) -> None:
+        """Go to the page before (-1) or after (1) in the history."""
+        entries, place = await self._history()
+        there = entries[place + step]["url"] if 0 <= place + step < len(entries) else ""
         # Every page begins with an empty one, which nobody has opened.
-        if not place or not history["entries"][place - 1]["url"].startswith(("http://", "https://")):
-            raise MeshError("action.not_possible", "there is no page before this one")
+        if not there.startswith(("http://", "https://")):
+            raise MeshError("action.not_possible", f"there is no page {'before' if step < 0 else 'after'} this one")
         limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
         self._guard.expects_document()
         # Not until it has loaded: a page out of the back/forward cache of an attached browser never does. What is still to come is
         # waited for as after any other action.
-        await self._opened(self._page.go_back(wait_until="commit", timeout=limit), limit)
+        go = self._page.go_back if step < 0 else self._page.go_forward
+        await self._opened(go(wait_until="commit", timeout=limit), limit)
+
+    async def _reload(self, timeout_ms: int) -> None:
+        entries, place = await self._history()
+        if not entries[place]["url"].startswith(("http://", "https://")):
+            raise MeshError("action.not_possible", "the page has opened nothing yet")
+        # A browser asks a person before it sends a form again; here nobody would be asked.
+        if entries[place]["transitionType"] == "form_submit":
+            raise MeshError(
+                "action.not_possible", "the page came from a form, which would be sent again: open its address"
+            )
+        limit = timeout_ms or limits.NAVIGATION_TIMEOUT_MS
+        self._guard.expects_document()
+        await self._opened(self._page.reload(wait_until="domcontentloaded", timeout=limit), limit)
 
     async def _opened(self, work: Coroutine[Any, Any, object], limit: int) -> None:
         """Wait for the end of a navigation. Errors: ``browser.refused``, ``browser.navigation``, ``browser.crashed``."""
@@ -247,14 +289,19 @@ class ChromiumPage:
             raise
 
     async def _act(self, action: Action, ref: str | None, timeout_ms: int) -> str:
-        element = internal = None
-        if ref is not None:
-            if self._view is None:
-                raise MeshError("action.target_missing", "the page was not observed yet")
-            element, internal = self._view.element(ref), self._view.refs.get(ref)
-            if element is None or internal is None:
-                raise MeshError("action.target_missing", f"no element {ref} in the last observation")
+        element, internal = self._known(ref)
         return await self._hands.perform(action, element, internal, self._secrets, timeout_ms)
+
+    def _known(self, ref: str | None) -> tuple[Element | None, str | None]:
+        """The element with this ``ref``, and Playwright's ref of it. Errors: ``action.target_missing``."""
+        if ref is None:
+            return None, None
+        if self._view is None:
+            raise MeshError("action.target_missing", "the page was not observed yet")
+        element, internal = self._view.element(ref), self._view.refs.get(ref)
+        if element is None or internal is None:
+            raise MeshError("action.target_missing", f"no element {ref} in the last observation")
+        return element, internal
 
     # --- settling ---
 

@@ -80,6 +80,16 @@ class Page(Protocol):
         Errors: ``action.target_missing``, ``action.not_possible`` (another option has the label as well), ``browser.*``.
         """
 
+    async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
+        """The text of the element with this ``ref`` in the last observation (of a field: its content), or one of its attributes;
+        without a ref the text of the page. None if it has no such attribute.
+
+        Nothing of a password field's content is read. Errors: ``action.target_missing`` (it is gone), ``browser.*``.
+        """
+
+    async def pause(self, pause_ms: int) -> None:
+        """Let the page go on for so long. Errors: ``browser.crashed``."""
+
     async def perform(
         self,
         action: Action,
@@ -89,7 +99,7 @@ class Page(Protocol):
         secrets: Secrets | None = None,
         timeout_ms: int = 0,
     ) -> Outcome:
-        """Do ``action`` and wait until the page is still.
+        """Do ``action`` and wait until the page is still. Of an assertion only the wait is done here; ``read`` is what judges it.
 
         ref: the element, by its ref in the last observation; None for actions without a target.
         expect: a state hash; the wait ends as soon as the page has it.

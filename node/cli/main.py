@@ -12,6 +12,7 @@ _GROUPS = {
     "node": ("node.cli.node", "Create, run, pair and check this node."),
     "agent": ("node.cli.agent", "Let programs work with this node under tokens of their own."),
     "session": ("node.cli.session", "Record, verify, export and replay browser sessions."),
+    "actions": ("node.cli.actions", "Check action files without performing them."),
     "live": ("node.cli.live", "Open a browser session and act in it, call by call."),
     "log": ("node.cli.log", "Show, prove and audit what this node and its peers have signed."),
     "audit": ("node.cli.audit", "Show the audit trail: which caller used which privileged action."),
@@ -62,6 +63,7 @@ def main(token_file: str | None, socket: str | None) -> None:
       trailmesh node init                     create a node on this machine
       trailmesh node doctor                   check everything it needs
       trailmesh node serve                    run it
+      trailmesh actions check actions.yaml    check a file of browser actions, without a node
       trailmesh session record actions.yaml   drive a browser and record it
       trailmesh live open URL                 open a browser session and act in it, call by call
       trailmesh agent add --help              let a program work with the node

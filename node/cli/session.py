@@ -108,6 +108,13 @@ def _extracted(name: str, value: str) -> str:
     return f"extracted “{name}”: {value[:_EXTRACTED_CHARS_SHOWN]}… ({len(value)} characters; --json prints all)"
 
 
+def _incomplete(url: str) -> str:
+    """A note for a session that does not say all of the address at which it begins; empty for one that does."""
+    from protocol.page.redaction import is_incomplete
+
+    return "  (a part is not stored: cannot be replayed as it stands)" if is_incomplete(url) else ""
+
+
 def _show_list(r: Result) -> None:
     if not r["sessions"]:
         click.echo(
@@ -118,7 +125,7 @@ def _show_list(r: Result) -> None:
     for s in r["sessions"]:
         steps = counted(s["steps"], "step")
         click.echo(f"{s['id']}  {s['verdict']}, {steps}, {moment(s['created_ms'])} UTC, recorded by {s['node'][:7]}")
-        click.echo(f"  {s['title']}\n  {s['start_url']}")
+        click.echo(f"  {s['title']}\n  {s['start_url']}{_incomplete(s['start_url'])}")
 
 
 def _show_session(r: Result) -> None:
@@ -128,7 +135,8 @@ def _show_session(r: Result) -> None:
     s = r["session"]
     browser = s["browser"]
     click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
-    click.echo(f"start    {s['start_url']}\nbrowser  {browser['name']} {browser['version']} ({browser['backend']})")
+    click.echo(f"start    {s['start_url']}{_incomplete(s['start_url'])}")
+    click.echo(f"browser  {browser['name']} {browser['version']} ({browser['backend']})")
     doubt = f"  no longer relied on: {r['standing']}" if r["standing"] else ""
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
@@ -164,6 +172,10 @@ def _show_steps(r: Result) -> None:
             click.echo(f"step {step['index']}{_refused(': ', step['blocked'])}")
         if step["ok"] and step["action"]["type"] == "extract":
             click.echo(f"step {step['index']}: {_extracted(step['action']['name'], step['extracted'])}")
+        if step["action"]["type"] == "goto" and (note := _incomplete(step["action"]["url"])):
+            click.echo(f"step {step['index']}:{note}")
+        if step["error"] == "action.assertion_failed":
+            click.echo(f"step {step['index']}: found {step['extracted']}")
 
 
 def _show_remains(remains: Result) -> None:

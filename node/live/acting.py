@@ -5,17 +5,22 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from adapters.ports import Outcome, Page
+from node.live.asserting import hold
 from protocol.errors import MeshError
-from protocol.page.action import Action, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.action import Action, Assert, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.assertion import condition_of
 from protocol.page.keys import require_key
 from protocol.page.locator import confirm, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
-from protocol.page.secrets import Secrets
+from protocol.page.redaction import reveal_address
+from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.values import filled_in, require_value
 from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
@@ -76,24 +81,47 @@ class Driver:
         """The last observation; None makes the next action observe the page first."""
         self.prepared: Prepared | None = None
         """The last action, once its element was found; None when it was not."""
+        self.values: dict[str, str] = {}
+        """What was extracted in this run, by name: text of pages."""
 
     async def act(self, action: Action, *, expect: bytes | None = None) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
         ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``, ``Gate.admit`` and
-        ``Page.perform``.
+        ``Page.perform``, ``action.not_of_type``.
         """
         self.prepared = None
+        action = filled_in(action, self.values)
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
-        self.prepared, self.observation = await prepare(self._page, self.observation, action)
+        condition = condition_of(action)
+        if condition is not None:
+            # Its element may come only later, or be meant to be absent.
+            self.prepared = Prepared(action=action, element=None, risk=classify(action, None, self.observation))
+        else:
+            self.prepared, self.observation = await prepare(self._page, self.observation, action)
         await self._gate.admit(self.prepared.action, self.prepared.risk)
-        outcome = await self._page.perform(
-            self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
-        )
+        if condition is not None:
+            await self._hold(condition)
+        performed = self.prepared.action
+        if isinstance(performed, Goto):
+            # Only here: what is judged, reported and recorded has the names of secrets.
+            performed = Goto(url=reveal_address(performed.url, self._secrets or NO_SECRETS))
+        outcome = await self._page.perform(performed, ref=self.prepared.ref, expect=expect, secrets=self._secrets)
         self.observation = outcome.observation
+        if isinstance(action, Extract):
+            self.values[action.name] = require_value(action, outcome.extracted).text
         return outcome
+
+    async def _hold(self, condition: Assert) -> None:
+        try:
+            await hold(self._page, condition, _read_element, self._secrets or {})
+        except MeshError:
+            # What was found is what the page shows now, and not what it showed before.
+            with contextlib.suppress(MeshError):
+                self.observation = await self._page.observe()
+            raise
 
 
 async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:
@@ -119,6 +147,13 @@ async def prepare(page: Page, observation: Observation, action: Action) -> tuple
             action = with_target(action, locate(element, observation, target.selectors))
     risk = classify(action, element, observation)
     return Prepared(action=action, element=element, risk=risk), observation
+
+
+async def _read_element(page: Page, observation: Observation, target: Locator) -> Element:
+    """The element of ``observation`` that an action which only reads means."""
+    if not target.selectors:
+        return resolve(target, observation)
+    return await _selected(page, observation, target, reads=True)
 
 
 async def _named(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:

@@ -12,7 +12,7 @@ from node.live.places import Places
 from node.live.pool import Pool, Seat
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Goto, Wait
+from protocol.page.action import Action, Back, Forward, Goto, Reload, Wait
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
@@ -187,6 +187,8 @@ class _PatientPage:
         self.observe = page.observe
         self.find = page.find
         self.option_label = page.option_label
+        self.read = page.read
+        self.pause = page.pause
         self.blocked = page.blocked
         self.screenshot = page.screenshot
         self.close = page.close
@@ -212,7 +214,7 @@ class _PatientPage:
 
     def _patience(self, action: Action) -> int:
         match action:
-            case Goto() | Back():
+            case Goto() | Back() | Forward() | Reload():
                 return self._navigation_timeout_ms
             case Wait():
                 return 0  # the action has its own timeout

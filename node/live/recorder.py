@@ -19,7 +19,7 @@ from node.verbs import CallerKind, current_caller
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
-from protocol.page.action import Action, Back, Extract, Goto, Scroll, Wait, describe
+from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -31,6 +31,7 @@ from protocol.page.redaction import (
     without_value,
 )
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.page.values import references, text_of, with_text
 from protocol.page.web_address import require_plain
 from protocol.recording.bundle import KIND, blobs_of, make_manifest
 from protocol.recording.replay import verdict
@@ -161,7 +162,7 @@ class Recorder:
             if arrival is not None:
                 check_arrival(arrival, outcome.observation, self._plan.secrets)
         except MeshError as error:
-            await self._keep(action, started_ms, error=error.code)
+            await self._keep(action, started_ms, error=error.code, found=str(error.detail.get("found", "")))
             raise
         await self._keep(action, started_ms, outcome=outcome)
         return outcome
@@ -169,9 +170,9 @@ class Recorder:
     def stopping(self, action: Action) -> tuple[Callable[[], None] | None, float]:
         """What stops ``action`` once its caller is gone, and in how many seconds."""
         match action:
-            case Wait() | Extract() | Scroll():
+            case Wait() | Extract() | Scroll() | Assert():
                 return self._stop, 0
-            case Goto() | Back():
+            case Goto() | Back() | Forward() | Reload():
                 return self._stop, limits.LIVE_ABANDONED_S
             case _:
                 # Nothing recalls it from the browser, which would do it later, in another action. Its timeout bounds it.
@@ -182,12 +183,14 @@ class Recorder:
         if self._end is not None:
             self._end(MeshError("internal.cancelled", "the caller did not wait for the end of the action"))
 
-    async def _keep(self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "") -> None:
-        """Store what there is to see, then the step."""
+    async def _keep(
+        self, action: Action, started_ms: int, *, outcome: Outcome | None = None, error: str = "", found: str = ""
+    ) -> None:
+        """Store what there is to see, then the step. found: what an assertion that failed has found instead."""
         secrets = self._plan.secrets
         page, prepared = self._driver.observation, self._driver.prepared
         # Redact before anything is stored, so that no secret reaches the disk even for a moment.
-        performed = redact_action(prepared.action if prepared else action, secrets)
+        performed = redact_action(_as_written(action, prepared.action) if prepared else action, secrets)
         if isinstance(action, Goto):
             performed = Goto(url=self._address(action.url))
         if error:
@@ -210,7 +213,7 @@ class Recorder:
             snapshot=await self._blob(snapshot) if page else b"",
             screenshot=await self._screenshot(failed=bool(error)),
             ref=(prepared.ref or "") if prepared else "",
-            extracted=redact_text(outcome.extracted, secrets) if outcome else "",
+            extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
             blocked=tuple(redact_address(item, secrets) for item in blocked),
         )
@@ -315,15 +318,27 @@ async def record_actions(
 ) -> None:
     """Perform ``actions`` in order; the first that fails ends it, its number and text in the error's detail.
 
+    A soft assertion that fails does not end it: the first of them is raised after the last action.
     arrivals: the page that an action, by its number from 1, must lead to.
     """
+    soft: list[MeshError] = []
     for number, action in enumerate(actions, 1):
         try:
             await recorder.perform(action, (arrivals or {}).get(number))
         except MeshError as error:
             error.detail.setdefault("step", number)
             error.detail.setdefault("action", describe(redact_action(action, {})))
-            raise
+            if not (isinstance(action, Assert) and action.soft and error.code == "action.assertion_failed"):
+                raise
+            soft.append(error)
+    if soft:
+        raise soft[0]
+
+
+def _as_written(action: Action, performed: Action) -> Action:
+    """What was performed, with the references of ``action`` in place of the values of this run: a replay uses its own."""
+    text = text_of(action)
+    return with_text(performed, text) if text is not None and references(text) else performed
 
 
 def shows_secret(page: Observation | None, secrets: Mapping[str, str]) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -14,15 +15,37 @@ from node.live import Arrival
 from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
-from protocol.page.action import Action, Goto, Locator, with_target
+from protocol.page.action import Action, Extract, Goto, Locator, ValueType, with_target
 from protocol.page.observation import ROLES
-from protocol.page.redaction import secrets_named
+from protocol.page.redaction import is_incomplete, placeholder, redact_url, secrets_named
+from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import Profile
+from protocol.trust.origin import origin_of
 
 _LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _PROFILE = Profile()
-_TARGETED = frozenset({"click", "fill", "select", "check", "uncheck", "press", "extract"})
+_TARGETED = frozenset(
+    {
+        "click",
+        "double_click",
+        "right_click",
+        "hover",
+        "focus",
+        "scroll_to",
+        "type",
+        "clear",
+        "wait",
+        "fill",
+        "select",
+        "check",
+        "uncheck",
+        "press",
+        "extract",
+        "assert",
+    }
+)
+_SECRET = re.compile(r"\{secret: ?([A-Za-z0-9_.-]{1,64})\}")
 _SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
@@ -85,6 +108,16 @@ def parse_actions(data: bytes, title: str = "", profile: Profile = _PROFILE) -> 
     return _checked(_from_yaml(load_yaml(text), title, profile))
 
 
+def incomplete(actions: Iterable[Action]) -> Iterator[str]:
+    """Which of ``actions`` open an address with something that is not stored, so that a replay opens another one."""
+    for action in actions:
+        if isinstance(action, Goto) and is_incomplete(redact_url(action.url)):
+            yield (
+                f"{redact_url(action.url)} has a part that is not stored, so a replay opens another address:"
+                " write `{secret: NAME}` there"
+            )
+
+
 def read_step(text: str, named: Callable[[str], Locator]) -> Action:
     """One step as a file has it, in which ``ref`` may stand for the locator. named: the locator of the element with a ref.
 
@@ -141,13 +174,40 @@ def _from_yaml(root: YamlValue, title: str, default: Profile) -> ActionFile:
         raise _bad(fields["steps"], "`steps:` must be a list of actions")
     if not steps:
         raise _bad(fields["steps"], "`steps:` is empty: a session needs at least one action")
-    actions = tuple(_step(node) for node in steps)
+    actions = _steps(steps)
     start = fields.get("start")
     if start is not None:
-        actions = (_convert(start, {"type": "goto", "url": _text(start, "start")}), *actions)
+        actions = (_convert(start, {"type": "goto", "url": _address(start, "start")}), *actions)
     profile = _profile(fields["profile"], default) if "profile" in fields else default
     named = _text(fields["title"], "title") if "title" in fields else title
     return ActionFile(title=named, start_url=_start(actions), profile=profile, actions=actions)
+
+
+def _steps(nodes: list[YamlValue]) -> tuple[Action, ...]:
+    """The actions in order. Each ``${name}`` in them must have been extracted before; ``$${name}`` is text."""
+    actions: list[Action] = []
+    known: set[str] = set()
+    for node in nodes:
+        action = _step(node)
+        if isinstance(action, Extract):
+            known.add(action.name)
+        text = text_of(action)
+        if text is not None and (unknown := set(references(text.replace("$${", ""))) - known):
+            raise _bad(
+                node,
+                f"nothing was extracted as “{min(unknown)}” before; `$${{{min(unknown)}}}` stands for the text itself",
+            )
+        if text is not None and "$${" in text:
+            action = with_text(action, _literal(node, text, known))
+        actions.append(action)
+    return tuple(actions)
+
+
+def _literal(node: YamlValue, text: str, known: set[str]) -> str:
+    plain = text.replace("$${", "${")
+    if clash := set(references(plain)) & known - set(references(text.replace("$${", ""))):
+        raise _bad(node, f"`$${{{min(clash)}}}` cannot be written after an extract with that name: choose another name")
+    return plain
 
 
 def _step(node: YamlValue) -> Action:
@@ -227,8 +287,13 @@ def _selector(node: YamlValue) -> str:
     return text
 
 
-def _targeted(node: YamlValue, type_: str, others: set[str], *, required: bool = True) -> dict[str, Any]:
-    """An action whose body is a locator and its own fields; a plain selector is accepted as a locator."""
+def _targeted(
+    node: YamlValue, type_: str, others: set[str], *, required: bool = True, named: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """An action whose body is a locator and its own fields; a plain selector is accepted as a locator.
+
+    named: fields that the record calls by another name.
+    """
     if isinstance(node.value, str):
         return {"type": type_, "target": {"selectors": [_selector(node)]}}
     fields = _mapping(node, type_, set(_LOCATOR_KEYS | others))
@@ -239,7 +304,7 @@ def _targeted(node: YamlValue, type_: str, others: set[str], *, required: bool =
     if target:
         plain["target"] = target
     for key in others & fields.keys():
-        plain[key] = _value(fields[key], key)
+        plain[(named or {}).get(key, key)] = _value(fields[key], key)
     return plain
 
 
@@ -247,11 +312,19 @@ def _value(node: YamlValue, key: str) -> Any:
     if key == "value" and isinstance(node.value, dict):
         return {"secret": _text(_mapping(node, "value", {"secret"})["secret"], "secret")} if node.value else {}
     text = _text(node, key)
-    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion") else text
+    return _TRUTH.get(text.lower(), text) if key in ("checked", "reduced_motion", "soft", "typed") else text
+
+
+def _address(node: YamlValue, what: str) -> str:
+    """An address, in which ``{secret: NAME}`` may stand behind the host."""
+    url = _SECRET.sub(lambda found: placeholder(found[1]), _text(node, what))
+    if url != node.value and not origin_of(url):
+        raise _bad(node, "a secret may stand in the path or the query of an http(s) address, and not before")
+    return url
 
 
 def _fill(node: YamlValue) -> dict[str, Any]:
-    return _targeted(node, "fill", {"value"})
+    return _targeted(node, "fill", {"value", "typed"})
 
 
 def _press(node: YamlValue) -> dict[str, Any]:
@@ -260,10 +333,25 @@ def _press(node: YamlValue) -> dict[str, Any]:
     return _targeted(node, "press", {"key"}, required=False)
 
 
-def _back(node: YamlValue) -> dict[str, Any]:
-    if node.value not in ("", {}):
-        raise _bad(node, "back takes nothing: `- back:`")
-    return {"type": "back"}
+def _plain(type_: str) -> Callable[[YamlValue], dict[str, Any]]:
+    def build(node: YamlValue) -> dict[str, Any]:
+        if node.value not in ("", {}):
+            raise _bad(node, f"{type_} takes nothing: `- {type_}:`")
+        return {"type": type_}
+
+    return build
+
+
+def _at(type_: str, **fixed: Any) -> Callable[[YamlValue], dict[str, Any]]:
+    """An action on an element and nothing more."""
+    return lambda node: {**_targeted(node, type_, set()), **fixed}
+
+
+def _type(node: YamlValue) -> dict[str, Any]:
+    plain = {**_targeted(node, "fill", {"value"}), "typed": True}
+    if not isinstance(plain.get("value"), str):
+        raise _bad(node, "type needs `value: TEXT`; a secret is filled at once: `fill`")
+    return plain
 
 
 def _scroll(node: YamlValue) -> dict[str, Any]:
@@ -278,27 +366,109 @@ def _scroll(node: YamlValue) -> dict[str, Any]:
 def _wait(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "wait", "text": node.value}
-    return {
-        "type": "wait",
-        **{key: _text(item, key) for key, item in _mapping(node, "wait", {"text", "timeout_ms"}).items()},
-    }
+    plain = _targeted(node, "wait", {"text", "address", "state", "timeout_ms"}, required=False)
+    if len({"text", "address", "target"} & plain.keys()) > 1:
+        raise _bad(node, "wait needs one of `text`, `address` and an element")
+    if "state" in plain and "target" not in plain:
+        raise _bad(node, "`state` is of an element: wait needs `role` (and `name`) or `selectors`")
+    return plain
 
 
 def _extract(node: YamlValue) -> dict[str, Any]:
     if isinstance(node.value, str):
         return {"type": "extract", "name": node.value}
     # The locator already has a field `name`, so the name of the extracted value is `as`.
-    plain = _targeted(node, "extract", {"as"}, required=False)
-    if "as" not in plain:
+    # So does an action have a field `type`, so the type of the value is `kind` in the record.
+    plain = _targeted(node, "extract", {"as", "type", "pattern"}, required=False, named={"as": "name", "type": "kind"})
+    if "name" not in plain:
         raise _bad(node, "extract needs `as: NAME` beside the locator")
-    return {key if key != "as" else "name": value for key, value in plain.items()}
+    if plain.get("kind", "text") not in get_args(ValueType):
+        raise _bad(node, f"`type` must be one of {', '.join(get_args(ValueType))}")
+    if ("pattern" in plain) != (plain.get("kind") == "pattern"):
+        raise _bad(node, "`pattern` and `type: pattern` belong together")
+    if "pattern" in plain and not plain["pattern"].strip("*"):
+        raise _bad(node, "`pattern` must contain more than `*`")
+    return plain
+
+
+_READ_TEXTS = ("address", "title", "text", "value", "count", "attribute")
+_STATES = {"visible": "hidden", "hidden": "visible", "enabled": "disabled", "checked": "unchecked"}
+"""Each state, and what it is with `no`."""
+_OF_PAGE = ("address", "title")
+
+
+def _assert(node: YamlValue) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"type": "assert", "what": "text", "expected": _require_text(node, "text"), "match": "contains"}
+    fields = _mapping(node, "assert", {*_LOCATOR_KEYS, *_READ_TEXTS, *_STATES, "is", "match", "soft", "timeout_ms"})
+    kinds = [key for key in (*_READ_TEXTS, *_STATES) if key in fields]
+    if len(kinds) != 1:
+        raise _bad(node, f"assert needs exactly one of {', '.join((*_READ_TEXTS, *_STATES))}")
+    kind, target = kinds[0], _locator(fields)
+    named = bool(target.get("role") or target.get("selectors"))
+    if target and not named:
+        raise _bad(node, "assert needs `role` (and `name`) or `selectors`")
+    if named and kind in _OF_PAGE:
+        raise _bad(node, f"assert {kind} is about the page: leave out the element")
+    if not named and kind not in (*_OF_PAGE, "text"):
+        raise _bad(node, f"assert {kind} needs `role` (and `name`) or `selectors`")
+    plain: dict[str, Any] = {
+        "type": "assert",
+        **({"target": target} if target else {}),
+        **_asserted(node, fields, kind),
+    }
+    for key in {"soft", "timeout_ms"} & fields.keys():
+        plain[key] = _value(fields[key], key)
+    return plain
+
+
+def _asserted(node: YamlValue, fields: dict[str, YamlValue], kind: str) -> dict[str, Any]:
+    """What is asserted, and how it is compared."""
+    body = fields[kind]
+    if "is" in fields and kind != "attribute":
+        raise _bad(fields["is"], "`is` belongs to `attribute`")
+    if "match" in fields and (kind in _STATES or kind == "count"):
+        raise _bad(fields["match"], f"`match` has no meaning for {kind}")
+    if kind in _STATES:
+        wanted = _TRUTH.get(_text(body, kind).lower())
+        if wanted is None:
+            raise _bad(body, f"`{kind}` must be yes or no")
+        return {"what": kind if wanted else _STATES[kind]}
+    # A part of a text is what is meant nearly always; anything else is meant as a whole.
+    match = _text(fields["match"], "match") if "match" in fields else ("contains" if kind == "text" else "is")
+    given = {"expected": _text(body, kind)}
+    if kind == "attribute":
+        if "is" not in fields:
+            raise _bad(node, "assert attribute needs `is: VALUE`")
+        given = {"attribute": _require_text(body, kind), "expected": _text(fields["is"], "is")}
+    if kind == "count" and not (given["expected"].isascii() and given["expected"].isdigit()):
+        raise _bad(body, "`count` must be a whole number")
+    if match == "contains":
+        _require_text(fields["is"] if kind == "attribute" else body, "is" if kind == "attribute" else kind)
+    return {"what": kind, "match": match, **given}
+
+
+def _require_text(node: YamlValue, what: str) -> str:
+    text = _text(node, what)
+    if not text.strip():
+        raise _bad(node, f"`{what}` is empty")
+    return text
 
 
 _VERBS = {
-    "goto": lambda node: {"type": "goto", "url": _text(node, "goto")},
-    "back": _back,
-    "click": lambda node: _targeted(node, "click", set()),
+    "goto": lambda node: {"type": "goto", "url": _address(node, "goto")},
+    "back": _plain("back"),
+    "forward": _plain("forward"),
+    "reload": _plain("reload"),
+    "click": lambda node: _targeted(node, "click", {"button", "count"}),
+    "double_click": _at("click", count=2),
+    "right_click": _at("click", button="right"),
+    "hover": _at("hover"),
+    "focus": _at("focus"),
+    "scroll_to": _at("scroll_to"),
     "fill": _fill,
+    "type": _type,
+    "clear": _at("fill", value=""),
     "select": lambda node: _targeted(node, "select", {"option"}),
     "check": lambda node: _targeted(node, "check", {"checked"}),
     "uncheck": lambda node: {**_targeted(node, "check", set()), "checked": False},
@@ -306,4 +476,5 @@ _VERBS = {
     "scroll": _scroll,
     "wait": _wait,
     "extract": _extract,
+    "assert": _assert,
 }

@@ -26,6 +26,7 @@ from protocol.recording.replay import (
     compare,
     explain,
     explain_stop,
+    goes_on,
     not_performed,
     rebase,
     rebased,
@@ -137,7 +138,7 @@ class _Run:
                 await self._picture(step.index, failed=not match.performed)
             if on_step is not None:
                 on_step(match)
-            if not match.performed:
+            if not match.performed and not goes_on(step, match):
                 return
 
     async def _step(self, step: Step) -> StepMatch:

@@ -17,7 +17,7 @@ from adapters.ports import Clock, Store
 from node.base import find_stored, write_atomic
 from node.config import Config
 from node.live import Browsers, Gate, Recording, guard_for, may_open, record, record_actions
-from node.sessions.action_files import parse_actions
+from node.sessions.action_files import incomplete, parse_actions
 from node.sessions.comparing import compare_sessions
 from node.sessions.handover import export_session, import_bundle
 from node.sessions.remains import read_remains, remains_of
@@ -100,10 +100,11 @@ class Sessions:
             taken.append(step)
             owner = current_caller().kind is CallerKind.OWNER
             helps = what_helps(step.blocked, recorder.blocked_by, owner=owner)
-            did = {"did": describe(step.action), "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
+            found = f": found {step.extracted}" if step.error == "action.assertion_failed" else ""
+            did = {"did": describe(step.action) + found, "ok": step.ok, "blocked": list(step.blocked), "helps": helps}
             tell({"step": step.index, "of": len(file.actions), **did})
 
-        for note in file.notes:
+        for note in (*file.notes, *incomplete(file.actions)):
             tell({"note": note})
         async with self._browsers.page(file.profile, guard_for(self._config.policy, allow)) as page:
             plan = Recording(
@@ -148,6 +149,8 @@ class Sessions:
         session_id = ids.parse_id("ses", session_id)
         with self._kept(session_id):
             recorded = await self._recorded(session_id)
+            for note in incomplete(step.action for step in replayable(recorded.steps)):
+                tell({"note": note})
             total = len(replayable(recorded.steps))
             described = {step.index: describe(step.action) for step in recorded.steps}
 

@@ -54,8 +54,38 @@ class Back(_Record, frozen=True, kw_only=True, tag="back", tag_field="type"):
     """Go back to the page before, as a person does with the browser's button."""
 
 
+class Forward(_Record, frozen=True, kw_only=True, tag="forward", tag_field="type"):
+    """Go forward to the page that was gone back from."""
+
+
+class Reload(_Record, frozen=True, kw_only=True, tag="reload", tag_field="type"):
+    """Load the page again, unless that would send a form again."""
+
+
 class Click(_Record, frozen=True, kw_only=True, tag="click", tag_field="type"):
     """Click the middle of an element."""
+
+    target: Locator
+    button: Literal["left", "right"] = "left"
+    """``right`` opens the menu of the page, if it has one."""
+    count: Annotated[int, msgspec.Meta(ge=1, le=2)] = 1
+    """2 for a double click."""
+
+
+class Hover(_Record, frozen=True, kw_only=True, tag="hover", tag_field="type"):
+    """Move the pointer to the middle of an element."""
+
+    target: Locator
+
+
+class Focus(_Record, frozen=True, kw_only=True, tag="focus", tag_field="type"):
+    """Give an element the focus."""
+
+    target: Locator
+
+
+class ScrollTo(_Record, frozen=True, kw_only=True, tag="scroll_to", tag_field="type"):
+    """Scroll until an element is in view."""
 
     target: Locator
 
@@ -65,6 +95,8 @@ class Fill(_Record, frozen=True, kw_only=True, tag="fill", tag_field="type"):
 
     target: Locator
     value: Text | Secret
+    typed: bool = False
+    """Whether it is typed key by key, at the caret, and replaces nothing. Not for secrets: a page could lead the keys elsewhere."""
 
 
 class Select(_Record, frozen=True, kw_only=True, tag="select", tag_field="type"):
@@ -96,20 +128,83 @@ class Scroll(_Record, frozen=True, kw_only=True, tag="scroll", tag_field="type")
 
 
 class Wait(_Record, frozen=True, kw_only=True, tag="wait", tag_field="type"):
-    """Wait until ``text`` is visible, or, without text, until the page is still."""
+    """Wait until ``text`` is visible, an element is, or the address is reached; without any of them, until the page is still."""
 
     text: Text = ""
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+    target: Locator | None = None
+    state: Literal["visible", "hidden"] = "visible"
+    """What is waited for of the element."""
+    address: Text = ""
+    """A part of the address."""
+
+
+ValueType = Literal["text", "number", "money", "date", "ago", "pattern"]
+"""What a text is read as: its first number, amount of money, date, relative time, or part of a form."""
 
 
 class Extract(_Record, frozen=True, kw_only=True, tag="extract", tag_field="type"):
-    """Read the text of an element (or of the page) under a name."""
+    """Read the text of an element (or of the page) under a name. A later action can use it as ``${name}``."""
 
     name: Annotated[str, msgspec.Meta(max_length=64, min_length=1)]
     target: Locator | None = None
+    kind: ValueType = "text"
+    """A replay compares the value of this type, and not its spelling."""
+    pattern: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    """The form of the value (``pattern``): ``#`` is a run of digits, ``*`` anything within the line."""
 
 
-Action = Goto | Back | Click | Fill | Select | Check | Press | Scroll | Wait | Extract
+Asserted = Literal[
+    "address",
+    "title",
+    "text",
+    "value",
+    "attribute",
+    "count",
+    "visible",
+    "hidden",
+    "enabled",
+    "disabled",
+    "checked",
+    "unchecked",
+]
+
+
+class Assert(_Record, frozen=True, kw_only=True, tag="assert", tag_field="type"):
+    """Check the page or an element, again and again until it holds or the time is over."""
+
+    what: Asserted
+    """``address``, ``title``, ``text`` (of the page, without a target), or something of the element."""
+    expected: Text = ""
+    """The text, address or number (``count``) that must be there; not used for the states from ``visible`` on."""
+    match: Literal["is", "contains"] = "is"
+    """Whether all of the text must be equal, or a part of it. White space is folded."""
+    target: Locator | None = None
+    attribute: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """The name of the attribute (``attribute``)."""
+    soft: bool = False
+    """Whether the session goes on if it fails. Its step is not ok in either case."""
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 5_000
+
+
+Action = (
+    Goto
+    | Back
+    | Forward
+    | Reload
+    | Click
+    | Hover
+    | Focus
+    | ScrollTo
+    | Fill
+    | Select
+    | Check
+    | Press
+    | Scroll
+    | Wait
+    | Extract
+    | Assert
+)
 
 
 def target_of(action: Action) -> Locator | None:
@@ -117,9 +212,11 @@ def target_of(action: Action) -> Locator | None:
     match action:
         case Click(target=target) | Fill(target=target) | Select(target=target) | Check(target=target):
             return target
-        case Press(target=maybe) | Extract(target=maybe):
+        case Hover(target=target) | Focus(target=target) | ScrollTo(target=target):
+            return target
+        case Press(target=maybe) | Extract(target=maybe) | Assert(target=maybe) | Wait(target=maybe):
             return maybe
-        case Goto() | Back() | Scroll() | Wait():
+        case Goto() | Back() | Forward() | Reload() | Scroll():
             return None
 
 
@@ -136,10 +233,24 @@ def describe(action: Action) -> str:
             return f"open {url}"
         case Back():
             return "go back"
-        case Click(target=target):
-            return f"click {_named(target)}"
+        case Forward():
+            return "go forward"
+        case Reload():
+            return "reload the page"
+        case Click(target=target, button=button, count=count):
+            return f"{'double ' if count > 1 else ''}{'right ' if button == 'right' else ''}click {_named(target)}"
+        case Hover(target=target):
+            return f"hover over {_named(target)}"
+        case Focus(target=target):
+            return f"focus {_named(target)}"
+        case ScrollTo(target=target):
+            return f"scroll to {_named(target)}"
         case Fill(target=target, value=Secret(secret=name)):
             return f"fill {_named(target)} with the secret “{name}”"
+        case Fill(target=target, value=""):
+            return f"clear {_named(target)}"
+        case Fill(target=target, value=value, typed=True):
+            return f"type “{value}” in {_named(target)}"
         case Fill(target=target, value=value):
             return f"fill {_named(target)} with “{value}”"
         case Select(target=target, option=option):
@@ -150,10 +261,35 @@ def describe(action: Action) -> str:
             return f"press {key}" + (f" in {_named(maybe)}" if maybe else "")
         case Scroll(direction=direction, amount_px=amount):
             return f"scroll {direction} {amount} px"
+        case Wait(target=Locator() as target, state=state):
+            return f"wait for {_named(target)}" + (" to be hidden" if state == "hidden" else "")
+        case Wait(address=address) if address:
+            return f"wait for the address “{address}”"
         case Wait(text=text):
             return f"wait for “{text}”" if text else "wait until the page is still"
         case Extract(name=name, target=maybe):
             return f"extract “{name}”" + (f" from {_named(maybe)}" if maybe else "")
+        case Assert():
+            return f"expect {demand(action)}"
+
+
+def demand(assertion: Assert) -> str:
+    """What an assertion demands, in words: ``button “Buy” to be enabled``."""
+    what, expected, subject = assertion.what, assertion.expected, "the page"
+    if assertion.target is not None:
+        subject = _named(assertion.target)
+    verb = "contain" if assertion.match == "contains" else "be"
+    match what:
+        case "address" | "title":
+            return f"the {what} to {verb} “{expected}”"
+        case "text" | "value":
+            return f"the {what} of {subject} to {verb} “{expected}”"
+        case "attribute":
+            return f"the attribute {assertion.attribute} of {subject} to {verb} “{expected}”"
+        case "count":
+            return f"the number of {subject} to be {expected}"
+        case _:
+            return f"{subject} to be {what}"
 
 
 def _named(target: Locator) -> str:

@@ -91,7 +91,7 @@ def several(selector: str, count: int) -> MeshError:
 
 def hidden(selector: str) -> MeshError:
     """The refusal of a selector that matches only what is not shown."""
-    return MeshError("action.not_possible", f"what {selector} matches is not visible", selector=selector)
+    return MeshError("action.not_possible", f"what {selector} matches is not visible", selector=selector, count=0)
 
 
 def unlisted(selector: str) -> MeshError:
@@ -100,6 +100,7 @@ def unlisted(selector: str) -> MeshError:
         "action.not_possible",
         f"what {selector} matches is not an element in the observation",
         selector=selector,
+        count=1,
     )
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
-from urllib.parse import unquote_plus
+from urllib.parse import quote, unquote_plus
 
 import msgspec
 
-from protocol.page.action import Action, Fill, Goto, Secret, Select, Wait, target_of, with_target
+from protocol.page.action import Action, Assert, Fill, Goto, Secret, Select, Wait, target_of, with_target
 from protocol.page.observation import truncate
 from protocol.page.secrets import Secrets, forms_of
 
@@ -69,6 +69,7 @@ _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-
 _PATH_PARAMETER: Final = re.compile(r";([A-Za-z]*)=[^/;]*")
 _TOKEN_CHARS_MIN: Final = 20
 _TOKEN: Final = re.compile(rf"[A-Za-z0-9_~+=.-]{{{_TOKEN_CHARS_MIN},}}")
+_PLACEHOLDER: Final = re.compile(r"‹secret:([A-Za-z0-9_.-]{1,64})›")
 _QUERY_CHARS_MAX: Final = 16_384
 _SHORT_SECRET_CHARS: Final = 4
 """Secrets shorter than this are replaced only as whole words: else every "1" of a page would go."""
@@ -125,6 +126,8 @@ def _redact_pair(pair: str) -> str:
     key, _, value = pair.partition("=")
     if not value:
         return REDACTED if looks_like_token(key) else pair
+    if _PLACEHOLDER.fullmatch(value):
+        return pair  # the name of a secret is none, and says which one a replay needs
     return f"{key}={REDACTED}" if secret_key(unquote_plus(key)) or _JWT.search(value) else pair
 
 
@@ -141,6 +144,19 @@ def _redact_fragment(fragment: str) -> str:
 def placeholder(name: str) -> str:
     """The text that replaces the value of the secret ``name``."""
     return f"‹secret:{name}›"
+
+
+def reveal_address(url: str, secrets: Secrets) -> str:
+    """``url`` with the secrets that it names, percent-encoded.
+
+    Errors: ``action.secret_missing``, ``action.secret_elsewhere`` (one of them is not for addresses of this origin).
+    """
+    return _PLACEHOLDER.sub(lambda found: quote(secrets.value_in(found[1], url), safe=""), url)
+
+
+def is_incomplete(url: str) -> bool:
+    """Whether a recorded address lacks what was redacted in it, so that opening it opens something else."""
+    return REDACTED in url
 
 
 def redact_text(text: str, secrets: Mapping[str, str]) -> str:
@@ -222,6 +238,8 @@ def secrets_named(action: Action) -> tuple[str, ...]:
     match action:
         case Fill(value=Secret(secret=name)):
             return (name,)
+        case Goto(url=url):
+            return tuple(_PLACEHOLDER.findall(url))
         case _:
             return ()
 
@@ -233,8 +251,10 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
             action = msgspec.structs.replace(action, value=change(text))
         case Select(option=text):
             action = msgspec.structs.replace(action, option=change(text))
-        case Wait(text=text):
-            action = msgspec.structs.replace(action, text=change(text))
+        case Wait(text=text, address=address):
+            action = msgspec.structs.replace(action, text=change(text), address=change(address))
+        case Assert(expected=text):
+            action = msgspec.structs.replace(action, expected=change(text))
         case _:
             pass
     target = target_of(action)

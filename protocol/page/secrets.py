@@ -62,6 +62,28 @@ class Secrets(Mapping[str, str]):
         Checks in order: it was given; the origin; the kind of field. Errors: ``action.secret_missing``,
         ``action.secret_elsewhere``.
         """
+        self._require_for(name, url, "field")
+        if element.traits.input_type != "password" and not self._given[name].text:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is a {element.role}"
+            )
+        return self[name]
+
+    def value_in(self, name: str, url: str) -> str:
+        """The secret ``name``, to be a part of the address ``url``.
+
+        An address is seen by more than a field is: the server logs it, and the page's scripts read it. So a secret for password
+        fields does not go there. Errors: ``action.secret_missing``, ``action.secret_elsewhere``.
+        """
+        self._require_for(name, url, "address")
+        if not self._given[name].text:
+            raise MeshError(
+                "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is an address"
+            )
+        return self[name]
+
+    def _require_for(self, name: str, url: str, what: str) -> None:
+        """Errors: ``action.secret_missing``, ``action.secret_elsewhere`` unless ``name`` was given for the origin of ``url``."""
         if name not in self._given:
             raise MeshError("action.secret_missing", name=name)
         origin = origin_of(url)
@@ -69,13 +91,8 @@ class Secrets(Mapping[str, str]):
             known = ", ".join(self._origins[name])
             raise MeshError(
                 "action.secret_elsewhere",
-                f"the secret “{name}” is for {known}, and the field is of {origin or 'no site'}",
+                f"the secret “{name}” is for {known}, and the {what} is of {origin or 'no site'}",
             )
-        if element.traits.input_type != "password" and not self._given[name].text:
-            raise MeshError(
-                "action.secret_elsewhere", f"the secret “{name}” is for password fields, and this is a {element.role}"
-            )
-        return self[name]
 
     @cached_property
     def forms(self) -> tuple[tuple[str, str, str], ...]:

@@ -13,9 +13,10 @@ import msgspec
 
 from protocol import limits
 from protocol.errors import CODES, Blame, MeshError
-from protocol.page.action import Action, Goto, describe
+from protocol.page.action import Action, Assert, Goto, Wait, describe
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
+from protocol.page.values import same_value
 from protocol.recording.page_text import compare_text, contrast, differing_lines
 from protocol.recording.session import ReplayReport, Session, Step, StepMatch, TextMatch, Verdict
 
@@ -84,6 +85,10 @@ def rebased(action: Action, mapping: Rebase) -> Action:
     match action:
         case Goto(url=url):
             return Goto(url=mapping.outward(url))
+        case Wait(address=address) if address:
+            return msgspec.structs.replace(action, address=mapping.outward(address))
+        case Assert(what="address", expected=expected):
+            return msgspec.structs.replace(action, expected=mapping.outward(expected))
         case _:
             return action
 
@@ -141,7 +146,7 @@ def compare(step: Step, met: Met, *, snapshot: bytes | None = None, duration_ms:
     to the byte ``differs``.
     """
     state, url, title = met.state == step.state, met.url == step.url, met.title == step.title
-    extracted = met.extracted == step.extracted
+    extracted = same_value(step.action, step.extracted, met.extracted)
     return StepMatch(
         index=step.index,
         performed=True,
@@ -184,6 +189,8 @@ def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, .
         ("title", step.title, met.title),
         ("extracted", step.extracted, met.extracted),
     )
+    if same_value(step.action, step.extracted, met.extracted):
+        parts = parts[:-1]
     found = [(what, contrast(old, new)) for what, old, new in parts if old != new]
     recorded = snapshot_text(snapshot)
     if recorded is not None:
@@ -263,6 +270,11 @@ def replayable(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if step.ok]
 
 
+def goes_on(step: Step, match: StepMatch) -> bool:
+    """Whether a replay goes on after ``step`` although it was not performed: a soft assertion failed."""
+    return isinstance(step.action, Assert) and step.action.soft and match.error == "action.assertion_failed"
+
+
 def stopped_at(matches: Sequence[StepMatch]) -> int:
     """The index of the step at which a replay stopped, because it was not performed; 0 if the replay reached its end."""
     return matches[-1].index if matches and not matches[-1].performed else 0
@@ -282,8 +294,8 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
 
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
     steps, in order; a step counts as matched only if all of it is; it says how the text compares exactly if it was performed
-    and its recording has a snapshot; only the last entry may be one that was not performed; the count and the verdict follow
-    from the entries. Errors: ``report.invalid``.
+    and its recording has a snapshot; only the last entry, and soft assertions that failed, may be ones that were not performed;
+    the count and the verdict follow from the entries. Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
@@ -298,8 +310,11 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
         compared = match.performed and bool(step.snapshot)
         if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
-    stopped = any(not match.performed for match in report.steps[:-1])
-    cut_short = len(indices) < len(expected) and (not report.steps or report.steps[-1].performed)
+    ends = [
+        not match.performed and not goes_on(step, match) for step, match in zip(expected, report.steps, strict=False)
+    ]
+    stopped = any(ends[:-1])
+    cut_short = len(indices) < len(expected) and not (ends and ends[-1])
     if stopped or cut_short:
         raise MeshError("report.invalid", "it continues after a failed step, or stops without one")
     matched = sum(match.matched for match in report.steps)

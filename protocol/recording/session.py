@@ -109,6 +109,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ref: str = ""
     """Ref of the element acted on, in the observation before."""
     extracted: str = ""
+    """What the action read; of an assertion that failed, what it found instead."""
     error: str = ""
     """Error code, if not ok."""
     blocked: tuple[str, ...] = ()

@@ -21,7 +21,25 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Focus,
+    Forward,
+    Goto,
+    Hover,
+    Press,
+    Reload,
+    Scroll,
+    ScrollTo,
+    Select,
+    Wait,
+)
 from protocol.page.keys import EDITING_KEYS, MOVING_KEYS, Stroke, read_key
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation
 from protocol.risk.addresses import destructive_url, is_asset
@@ -95,7 +113,14 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
         case Back():
             # It was open in this context before; what the way back would send, the network guard judges as ever.
             return _risk(1, "goes back to a page")
-        case Scroll() | Wait() | Extract():
+        case Forward():
+            return _risk(1, "goes forward to a page")
+        case Reload():
+            return _risk(1, "loads the page again")
+        case Hover() | Focus() | ScrollTo():
+            # Scripts of the page may act on it, as they may at any time: what they send, the network guard judges.
+            return _risk(1, "moves the pointer, the focus or the view")
+        case Scroll() | Wait() | Extract() | Assert():
             return _risk(1, "reads the page")
         case Press(key=key):
             return _press(key, element, page)
@@ -103,6 +128,14 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
         case _ if element is None:
             return _risk(4, "its element is unknown")
         # On anything else a browser would look for the control of a label around it, which was not judged.
+        case Fill(value=str(text), typed=True) if not text.isprintable() and element.traits.tag != "textarea":
+            # A line break is the key Enter, and a tab leads to another field.
+            return max(_field(element), _enter(_ENTER, element), _risk(4, "types keys that act"), key=_level)
+        case Fill(typed=True) if element.role in _LIST_ROLES and not _takes_text(element):
+            return _any_choice(element)
+        case Fill(typed=True) if not _takes_text(element):
+            # A blank presses a button.
+            return max(_field(element), _click(element), _risk(4, "types keys that act"), key=_level)
         case Fill() if element.role in _FIELD_ROLES or element.role in _LIST_ROLES:
             return _field(element)
         case Select(option=option) if element.role in _LIST_ROLES:
@@ -111,6 +144,8 @@ def classify(action: Action, element: Element | None, page: Observation) -> Risk
             return _choice(element, "")
         case Fill() | Select() | Check():
             return max(_field(element), _risk(4, f"a {element.role} is no control of a form"), key=_level)
+        case Click(button="right"):
+            return _menu(element)
         case Click():
             return _click(element)
 
@@ -123,6 +158,7 @@ def _level(risk: Risk) -> int:
     return risk.level
 
 
+_ENTER = Stroke(frozenset(), "Enter")
 _UNREADABLE = _risk(4, "its label is in letters or symbols that the word lists do not cover")
 
 
@@ -148,6 +184,12 @@ def _press(key: str, element: Element | None, page: Observation) -> Risk:
     if element.role in _LIST_ROLES and not stroke.commands and len(stroke.name) == 1:
         return _any_choice(element)  # a letter chooses the option that begins with it
     return _risk(4, "a shortcut key")
+
+
+def _menu(element: Element) -> Risk:
+    """A right click: it opens a menu of the page, whose entries are judged when they are clicked; the page may do more by it."""
+    risk = _click(element)
+    return _risk(3, "may open a menu of the page") if risk.level == APPROVAL_CLASS else risk
 
 
 def _takes_text(element: Element) -> bool:

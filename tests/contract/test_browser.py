@@ -11,15 +11,21 @@ from adapters.ports import Outcome, Page
 from protocol.errors import MeshError
 from protocol.page.action import (
     Action,
+    Assert,
     Back,
     Check,
     Click,
     Extract,
     Fill,
+    Focus,
+    Forward,
     Goto,
+    Hover,
     Locator,
     Press,
+    Reload,
     Scroll,
+    ScrollTo,
     Secret,
     Select,
     Wait,
@@ -107,6 +113,68 @@ async def test_going_back_leads_to_the_page_before_and_once_more_to_the_one_befo
     assert (await page.perform(Back())).observation.title == "A long table"
     outcome = await page.perform(Back())
     assert (outcome.observation.url, outcome.settled) == (world.origin + "/form.html", True)
+
+
+async def test_going_forward_leads_to_what_was_gone_back_from_until_another_page_is_opened(
+    page: Page, world: Backend
+) -> None:
+    await form(page, world)
+    assert await refused(page, Forward()) == "action.not_possible"
+    await use(page, Click(target=ANY), "link", "Table")
+    await page.perform(Back())
+    assert (await page.perform(Forward())).observation.title == "A long table"
+    await page.perform(Back())
+    await page.perform(Goto(url=world.origin + "/frames.html"))
+    assert await refused(page, Forward()) == "action.not_possible"
+
+
+async def test_a_page_is_loaded_again_and_forgets_what_was_typed(page: Page, world: Backend) -> None:
+    assert await refused(page, Reload()) == "action.not_possible"
+    before = await form(page, world)
+    await use(page, Fill(target=ANY, value="Ada"), "textbox", "Your name")
+    world.reached.clear()
+    assert (await page.perform(Reload())).observation.state == before.state
+    assert world.reached == ["GET /form.html"]
+
+
+async def test_a_page_that_came_from_a_form_is_not_loaded_again(page: Page, world: Backend) -> None:
+    """Guard: adapters/browser/page.py, ChromiumPage._reload."""
+    opened = await (await world.browser.open(Profile(), GuardPolicy(allow=(f"POST {world.origin}/*",)))).page()
+    try:
+        seen = (await opened.perform(Goto(url=world.origin + "/form.html"))).observation
+        await opened.perform(Click(target=ANY), ref=element(seen, "button", "Send").ref)
+        world.reached.clear()
+        assert await refused(opened, Reload()) == "action.not_possible"
+        assert world.reached == []
+    finally:
+        await opened.close()
+
+
+async def test_text_is_typed_behind_what_is_there_and_cleared(page: Page, world: Backend) -> None:
+    """Guard: adapters/browser/hands.py, Hands._on."""
+    await form(page, world)
+    for text, whole in (("Ada", "Ada"), (" L.", "Ada L.")):
+        outcome = await use(page, Fill(target=ANY, value=text, typed=True), "textbox", "Your name")
+        assert element(outcome.observation, "textbox", "Your name").value == whole
+    outcome = await use(page, Fill(target=ANY, value=""), "textbox", "Your name")
+    assert element(outcome.observation, "textbox", "Your name").value == ""
+    ref = element(outcome.observation, "textbox", "Password").ref
+    secret = Fill(target=ANY, value=Secret(secret=WORD), typed=True)
+    with pytest.raises(MeshError) as caught:
+        await page.perform(secret, ref=ref, secrets=given_all({WORD: "tell-nobody"}, outcome.observation.url))
+    assert caught.value.code == "action.not_possible"
+    assert await refused(page, Fill(target=ANY, value="hunter2", typed=True), ref) == "action.secret_literal"
+
+
+async def test_the_pointer_the_focus_and_the_view_are_moved(page: Page, world: Backend) -> None:
+    await form(page, world)
+    outcome = await use(page, Focus(target=ANY), "textbox", "Your name")
+    assert "active" in element(outcome.observation, "textbox", "Your name").states
+    for action in (Hover(target=ANY), ScrollTo(target=ANY), Click(target=ANY, button="right")):
+        outcome = await use(page, action, "link", "Table")
+        assert outcome.observation.title == "Every control"
+    outcome = await use(page, Click(target=ANY, count=2), "checkbox", "I agree")
+    assert "checked" not in element(outcome.observation, "checkbox", "I agree").states
 
 
 async def test_nothing_lies_before_the_first_page(page: Page, world: Backend) -> None:
@@ -327,6 +395,31 @@ async def test_the_text_of_an_element_and_of_the_page_is_extracted(page: Page, w
     heading = element(seen, "heading", "Every control")
     assert (await page.perform(Extract(name="h", target=ANY), ref=heading.ref)).extracted == "Every control"
     assert "Every control" in (await page.perform(Extract(name="all"))).extracted
+
+
+async def test_text_and_attributes_are_read_without_waiting(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    password, link = element(seen, "textbox", "Password").ref, element(seen, "link", "Table").ref
+    assert await page.read(element(seen, "heading", "Every control").ref) == "Every control"
+    name = element(seen, "textbox", "Your name").ref
+    await page.perform(Fill(target=ANY, value="Ada"), ref=name)
+    assert await page.read(name) == "Ada"
+    assert "Every control" in (await page.read() or "")
+    assert (await page.read(link, "href"), await page.read(link, "data-none")) == ("/table.html", None)
+    await page.perform(
+        Fill(target=ANY, value=Secret(secret=WORD)), ref=password, secrets=given_all({WORD: "tell-nobody"}, seen.url)
+    )
+    assert (await page.read(password), await page.read(password, "value")) == ("", "")
+    with pytest.raises(MeshError) as caught:
+        await page.read("e999")
+    assert caught.value.code == "action.target_missing"
+
+
+async def test_an_assertion_is_performed_by_waiting_for_a_still_page(page: Page, world: Backend) -> None:
+    seen = await form(page, world)
+    await page.pause(1)
+    outcome = await page.perform(Assert(what="title", expected="of no interest here"))
+    assert (encode(outcome.observation), outcome.extracted, outcome.settled) == (encode(seen), "", True)
 
 
 async def test_enter_in_a_search_field_is_pressed(page: Page, world: Backend) -> None:

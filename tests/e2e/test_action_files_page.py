@@ -77,4 +77,5 @@ def test_the_examples_are_recorded_and_replayed_as_they_are_printed(tmp_path: Pa
         "first card": "Apple",
         "inner": "Inner page",
         "title": "Every control",
+        "order": "Price: low to high",
     }

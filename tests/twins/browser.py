@@ -16,7 +16,25 @@ from adapters.browser.state import read_state, write_state
 from adapters.browser.view import Mask, masker
 from adapters.ports import Blocked, BrowserState, Outcome
 from protocol.errors import MeshError
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Forward,
+    Goto,
+    Hover,
+    Press,
+    Reload,
+    Scroll,
+    ScrollTo,
+    Secret,
+    Select,
+    Wait,
+)
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import Element, Observation, truncate
@@ -61,6 +79,8 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     hidden: bool = False
     """Whether it is not shown: no observation lists it."""
     selectors: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Those of its HTML that a test reads."""
     values: tuple[tuple[str, str], ...] = ()
     """Label and value of a select's options."""
 
@@ -235,7 +255,11 @@ class MemoryPage:
         self._kept = kept or Kept()
         self._url = "about:blank"
         self._before: list[str] = []
-        """Addresses that lie before it in its history."""
+        """Addresses that lie before it in its history, …"""
+        self._after: list[str] = []
+        """… and those it was gone back from, the nearest last."""
+        self._posted = False
+        """Whether it was shown by a POST."""
         self._document = Document(title="")
         self._values: dict[int, str] = {}
         self._checked: dict[int, bool] = {}
@@ -342,6 +366,21 @@ class MemoryPage:
             raise MeshError("action.not_possible", "several options of the list have the same label", option=labels[0])
         return labels[0] if labels else ""
 
+    async def read(self, ref: str | None = None, attribute: str = "") -> str | None:
+        """``adapters.ports.Page.read``."""
+        self._require_alive()
+        if ref is None:
+            return self._mask()(self._text())
+        index, control = self._target(ref)
+        if attribute:
+            hides = control.element.traits.input_type == "password" and attribute == "value"
+            return "" if hides else dict(control.attributes).get(attribute)
+        return self._mask()(self._read(index, control))
+
+    async def pause(self, pause_ms: int) -> None:
+        """``adapters.ports.Page.pause``; nothing here takes time."""
+        self._require_alive()
+
     # --- performing ---
 
     async def perform(
@@ -380,17 +419,24 @@ class MemoryPage:
                 self._goto(url)
             case Back():
                 self._back()
+            case Forward():
+                self._forward()
+            case Reload():
+                self._reload()
             case Wait(text=text):
                 self._wait(text)
-            case Scroll() | Press(target=None):
+            case Scroll() | Press(target=None) | Assert():
                 pass
             case Extract(target=None):
-                return "\n".join([*(item.element.name for item in self._document.controls), *self._document.text])
+                return self._text()
             case Extract():
                 return self._read(*self._target(ref))
             case _:
                 self._use(action, *self._target(ref))
         return ""
+
+    def _text(self) -> str:
+        return "\n".join([*(item.element.name for item in self._document.controls), *self._document.text])
 
     def _wait(self, text: str) -> None:
         shown = [*(item.element.name for item in self._document.controls), *self._document.text]
@@ -415,15 +461,20 @@ class MemoryPage:
         if "disabled" in control.element.states or (control.covered and isinstance(action, Click)):
             raise MeshError("action.not_possible", "the element is hidden, disabled or covered", role=role)
         match action:
-            case Fill(value=value):
-                self._require(role in _FIELDS)
-                self._values[index] = self._value(value, control.element)
+            case Fill(value=value, typed=typed):
+                self._require(role in _FIELDS and not (typed and isinstance(value, Secret)))
+                before = self._values.get(index, control.element.value) if typed else ""
+                self._values[index] = before + self._value(value, control.element)
             case Select(option=option):
                 self._require(option in control.element.options)
                 self._values[index] = option
             case Check(checked=checked):
                 self._require(role in _TOGGLES)
                 self._checked[index] = checked
+            case Click(button="right") | Hover() | ScrollTo():
+                return  # the focus stays where it is
+            case Click(count=2) if role in _TOGGLES:
+                pass
             case Click() if role in _TOGGLES:
                 self._checked[index] = not self._checked.get(index, "checked" in control.element.states)
             case Click():
@@ -442,7 +493,7 @@ class MemoryPage:
     def _value(self, value: str | Secret, element: Element) -> str:
         if isinstance(value, Secret):
             return self._secrets.value_for(value.secret, element, self._url)
-        if element.traits.input_type == "password":
+        if value and element.traits.input_type == "password":
             raise MeshError("action.secret_literal")
         return value
 
@@ -466,12 +517,30 @@ class MemoryPage:
         if not self._before:
             raise MeshError("action.not_possible", "there is no page before this one")
         *rest, url = self._before
+        left, after = self._url, self._after
         if not self._show("GET", url):
             raise navigation_refused(self._refused[-1])
-        self._before = rest
+        self._before, self._after = rest, [*after, left]
+
+    def _forward(self) -> None:
+        if not self._after:
+            raise MeshError("action.not_possible", "there is no page after this one")
+        *rest, url = self._after
+        if not self._show("GET", url):
+            raise navigation_refused(self._refused[-1])
+        self._after = rest
+
+    def _reload(self) -> None:
+        if self._url == "about:blank" or self._posted:
+            raise MeshError("action.not_possible", "the page has opened nothing yet, or came from a form")
+        before, after = self._before, self._after
+        if not self._show("GET", self._url.partition("#")[0]):
+            raise navigation_refused(self._refused[-1])
+        self._before, self._after = before, after
 
     def _show(self, method: str, url: str) -> bool:
         """Go to ``url`` hop by hop; False if the guard stopped it, and the page stays."""
+        sends = method == "POST"
         for _ in range(_REDIRECTS_MAX):
             same = url.partition("#")[0] == self._url.partition("#")[0] and "#" in url
             if not same and not self._sent(method, url, "document", True):
@@ -489,8 +558,8 @@ class MemoryPage:
             self._document, self._values, self._checked, self._active = document, {}, {}, -1
             self._order = {}
         if self._url != "about:blank":
-            self._before.append(self._url)
-        self._url = url
+            self._before = [*self._before, self._url]
+        self._url, self._posted, self._after = url, sends, []
         return True
 
     def _sent(self, method: str, url: str, kind: str, navigation: bool) -> bool:

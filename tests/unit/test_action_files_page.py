@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from node.config import load_yaml
-from node.sessions.action_files import _LOCATOR_KEYS, _VERBS, ActionFile, parse_actions
+from node.sessions.action_files import _LOCATOR_KEYS, _READ_TEXTS, _STATES, _VERBS, ActionFile, parse_actions
 from protocol import limits
 from protocol.page import keys
 from protocol.page.action import Action, Locator, Press, Scroll, Secret, Wait
@@ -19,8 +19,11 @@ from protocol.recording.session import Profile
 PAGE = (Path(__file__).parents[2] / "docs/action-files.md").read_text(encoding="utf-8")
 EXAMPLES: list[str] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ACTIONS: tuple[type[msgspec.Struct], ...] = get_args(Action)
-_WRITTEN = {("extract", "name"): "as"}
+_WRITTEN = {("extract", "name"): "as", ("extract", "kind"): "type"}
 """Fields that a file calls by another name, by the tag of the action."""
+_ASSERTED = {"what", "expected"}
+"""Fields of an assertion, which a file writes as one of these keys and its value."""
+_ASSERT_KEYS = {*_READ_TEXTS, *_STATES, "is"}
 
 
 def section(title: str) -> str:
@@ -52,7 +55,7 @@ def written(value: Any) -> set[str]:
 def test_every_action_and_its_fields_are_on_the_page(action: type[msgspec.Struct]) -> None:
     tag = str(action.__struct_config__.tag)
     said = row(tag, section("Actions"))
-    for field in action.__struct_fields__:
+    for field in set(action.__struct_fields__) - _ASSERTED:
         name = "element" if field == "target" else f"`{_WRITTEN.get((tag, field), field)}`"
         assert name in said
 
@@ -65,10 +68,11 @@ def test_every_word_of_a_file_is_on_the_page() -> None:
     assert all(f"`{field}`" in section("The file") for field in Profile.__struct_fields__)
     assert all(f"{field}: NAME" in section("Secrets") for field in Secret.__struct_fields__)
     assert all(f"`{key}`" in section("Actions") for key in keys._NAMED)
+    assert all(f"`{key}`" in section("Assertions") for key in _ASSERT_KEYS)
 
 
 def test_the_examples_use_every_action_and_every_key() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 8
     assert {type(action) for file in files() for action in file.actions} == set(ACTIONS)
     used = set().union(*(written(load_yaml(text).plain()) for text in EXAMPLES))
     fields = {
@@ -77,10 +81,8 @@ def test_the_examples_use_every_action_and_every_key() -> None:
         for field in action.__struct_fields__
     }
     # `goto` has its address as its value, and the keys of an element stand among those of the action.
-    expected = (
-        (fields - {"url", "target"}) | set(_VERBS) | _LOCATOR_KEYS | {"title", "start", "profile", "steps", "secret"}
-    )
-    assert used == expected | set(Profile.__struct_fields__)
+    expected = (fields - {"url", "target"} - _ASSERTED) | _ASSERT_KEYS | set(_VERBS) | _LOCATOR_KEYS
+    assert used == expected | {"title", "start", "profile", "steps", "secret"} | set(Profile.__struct_fields__)
 
 
 def test_the_limits_on_the_page_are_those_of_the_code() -> None:

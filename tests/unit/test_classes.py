@@ -6,13 +6,35 @@ from typing import Any
 
 import pytest
 
-from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Locator, Press, Scroll, Select, Wait
+from protocol.page.action import (
+    Action,
+    Assert,
+    Back,
+    Check,
+    Click,
+    Extract,
+    Fill,
+    Focus,
+    Forward,
+    Goto,
+    Hover,
+    Locator,
+    Press,
+    Reload,
+    Scroll,
+    ScrollTo,
+    Select,
+    Wait,
+)
 from protocol.page.observation import Element, Observation, Traits
 from protocol.risk.classes import classify
 
 ANY = Locator()
 SITE = "https://shop.example"
 UNREADABLE = "its label is in letters or symbols that the word lists do not cover"
+
+
+TYPED = Fill(target=ANY, value="a b", typed=True)
 
 
 def element(
@@ -48,8 +70,11 @@ def pressed(key: str, role: str = "", name: str = "", **more: Any) -> tuple[int,
         (Goto(url="http://[broken"), (7, "address says nothing readable")),
         (Back(), (1, "goes back to a page")),
         (Scroll(), (1, "reads the page")),
+        (Forward(), (1, "goes forward to a page")),
+        (Reload(), (1, "loads the page again")),
         (Wait(), (1, "reads the page")),
         (Extract(name="x"), (1, "reads the page")),
+        (Assert(what="title", expected="x"), (1, "reads the page")),
         (Click(target=ANY), (4, "its element is unknown")),
         (Fill(target=ANY, value=""), (4, "its element is unknown")),
         (Check(target=ANY), (4, "its element is unknown")),
@@ -76,6 +101,14 @@ def test_an_action_without_an_element_is_judged_by_what_it_is(action: Action, sa
         (Fill(target=ANY, value=""), "option", (3, "typing")),
         (Fill(target=ANY, value=""), "button", (4, "a button is no control of a form")),
         (Fill(target=ANY, value=""), "checkbox", (4, "a checkbox is no control of a form")),
+        (TYPED, "textbox", (3, "typing")),
+        (TYPED, "button", (4, "not understood")),
+        (TYPED, "listbox", (3, "changes a form")),
+        (Fill(target=ANY, value="a\nb", typed=True), "textbox", (4, "submits a form that is not understood")),
+        (Fill(target=ANY, value="a\tb", typed=True), "textbox", (4, "submits a form that is not understood")),
+        (Hover(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
+        (Focus(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
+        (ScrollTo(target=ANY), "button", (1, "moves the pointer, the focus or the view")),
         (Select(target=ANY, option="x"), "listbox", (3, "changes a form")),
         (Select(target=ANY, option="delete"), "listbox", (7, "says “delete”")),
         (Select(target=ANY, option="x"), "textbox", (4, "a textbox is no control of a form")),
@@ -90,6 +123,21 @@ def test_only_its_own_kind_of_control_takes_an_action(action: Action, role: str,
 
 def test_what_is_no_control_of_a_form_keeps_the_worse_class_of_its_field() -> None:
     assert filled("button", "Password", input_type="password") == (6, "a password or one-time code field")
+
+
+def test_a_double_click_is_judged_as_a_click_and_a_right_click_never_below_it_where_it_is_named() -> None:
+    for name, level in (("Delete", 7), ("Buy now", 5)):
+        for click in (Click(target=ANY, count=2), Click(target=ANY, button="right")):
+            assert judged(click, element("button", name))[0] == level
+    assert judged(Click(target=ANY, count=2), element("row", "Beer"))[0] == 4
+    assert judged(Click(target=ANY, button="right"), element("row", "Beer")) == (3, "may open a menu of the page")
+    assert judged(Click(target=ANY, button="right"), element("link", "Mugs", url=f"{SITE}/mugs"))[0] == 1
+
+
+def test_typing_on_a_control_is_judged_as_pressing_it() -> None:
+    assert judged(TYPED, element("button", "Delete"))[0] == 7
+    lines = Fill(target=ANY, value="a\nb", typed=True)
+    assert judged(lines, element("textbox", "Note", tag="textarea")) == (3, "typing")
 
 
 # --- fields ----------------------------------------------------------------------------------------------------------

@@ -208,8 +208,14 @@ def test_a_selector_has_one_of_three_forms(selector: str) -> None:
     ("call", "given", "code", "said", "detail"),
     [
         ("several", (2,), "action.target_ambiguous", "css=a matches 2 visible elements", {"count": 2}),
-        ("hidden", (), "action.not_possible", "what css=a matches is not visible", {}),
-        ("unlisted", (), "action.not_possible", "what css=a matches is not an element in the observation", {}),
+        ("hidden", (), "action.not_possible", "what css=a matches is not visible", {"count": 0}),
+        (
+            "unlisted",
+            (),
+            "action.not_possible",
+            "what css=a matches is not an element in the observation",
+            {"count": 1},
+        ),
     ],
 )
 def test_a_selector_that_cannot_be_used_is_told_why(

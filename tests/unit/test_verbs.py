@@ -37,6 +37,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "log audit": ("log.audit", "log.audit_peer"),
     "log verify": (),
     "mcp": (),
+    "actions check": (),
 }
 """Commands that are not one verb each, and the verbs they stand for."""
 VERBS = [verb for group in GROUPS for verb in group]

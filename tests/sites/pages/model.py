@@ -57,7 +57,9 @@ def site() -> MemorySite:
     form = Document(
         title="Every control",
         controls=(
-            _control("link", "Table", url="/table.html"),
+            msgspec.structs.replace(
+                _control("link", "Table", url="/table.html"), attributes=(("href", "/table.html"),)
+            ),
             _control("link", "In a new window", Effect(popup="/popup.html"), url="/popup.html"),
             _control("link", "A harmless link", url="/innocent"),
             _control("link", "Leave", url="/account/close?confirm=1"),

@@ -1,0 +1,53 @@
+"""``trailmesh actions``: checks action files. Needs no node, browser or network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from node.base import counted
+from node.cli.common import Result, common_options, emit
+
+
+@click.group(name="actions", context_settings={"help_option_names": ["-h", "--help"]})
+def group() -> None:
+    """Check action files without performing them."""
+
+
+@group.command(name="check")
+@click.argument("file", type=click.Path(dir_okay=False))
+@common_options
+def check(file: str, home: str | None, as_json: bool) -> None:
+    """Check an action file, and print what it would do.
+
+    FILE is what `trailmesh session record` takes: an action file in YAML (docs/action-files.md), or a recording of the Chrome
+    DevTools Recorder. A mistake is named with its line, and the exit code is 2. No node is needed, and no page is opened: whether
+    its elements exist is not known before it is recorded.
+
+    \b
+    Examples:
+      trailmesh actions check actions.yaml
+      trailmesh actions check actions.yaml --json
+    """
+    from node.sessions.action_files import incomplete, read_action_file
+    from protocol.page.action import describe
+
+    parsed = read_action_file(Path(file))
+    result: Result = {
+        "title": parsed.title,
+        "start_url": parsed.start_url,
+        "actions": [describe(action) for action in parsed.actions],
+        "secrets": list(parsed.secrets),
+        "notes": [*parsed.notes, *incomplete(parsed.actions)],
+    }
+    emit(result, as_json=as_json, text=_show)
+
+
+def _show(r: Result) -> None:
+    for number, words in enumerate(r["actions"], 1):
+        click.echo(f"{number:>4}  {words}")
+    for note in r["notes"]:
+        click.echo(f"  ! {note}")
+    needed = f"; needs the secrets {', '.join(r['secrets'])}" if r["secrets"] else ""
+    click.echo(f"{r['title']}: {counted(len(r['actions']), 'action')}, no mistake found{needed}")

@@ -1,0 +1,120 @@
+"""Checks what an assertion demands on a page, again and again until it holds or its time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from adapters.ports import Page
+from protocol.errors import MeshError
+from protocol.page.action import Assert, Locator
+from protocol.page.assertion import Seen, count_named, failed, holds
+from protocol.page.observation import Element, Observation
+from protocol.page.redaction import redact_address, redact_text
+
+Find = Callable[[Page, Observation, Locator], Awaitable[Element]]
+"""Finds the element of a locator. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
+
+# Playwright's ``expect`` waits like this: often at first, when most pages have what is expected.
+_PAUSES_MS: Final = (100, 250, 500, 1_000)
+_FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton"})
+_NOT_FOUND: Final = frozenset(
+    {"action.target_missing", "action.target_ambiguous", "action.target_differs", "action.not_possible"}
+)
+
+
+async def hold(page: Page, assertion: Assert, find: Find, secrets: Mapping[str, str]) -> None:
+    """Return once ``assertion`` holds on ``page``.
+
+    Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
+    they are recorded: with the names of secrets in place of their values. Errors: ``action.assertion_failed``, ``browser.*``.
+    """
+    wanted = msgspec.structs.replace(assertion, expected=redact_text(assertion.expected, secrets))
+    pauses = _pauses(assertion.timeout_ms)
+    while True:
+        seen = await _look(page, wanted, find, secrets)
+        if holds(wanted, seen):
+            return
+        pause_ms = next(pauses, 0)
+        if not pause_ms:
+            raise failed(wanted, seen)
+        await page.pause(pause_ms)
+
+
+def _pauses(left_ms: int) -> Iterator[int]:
+    """Pauses between attempts, growing, ``left_ms`` in all."""
+    number = 0
+    while left_ms > 0:
+        pause_ms = min(left_ms, _PAUSES_MS[min(number, len(_PAUSES_MS) - 1)])
+        yield pause_ms
+        left_ms, number = left_ms - pause_ms, number + 1
+
+
+async def _look(page: Page, assertion: Assert, find: Find, secrets: Mapping[str, str]) -> Seen:
+    observation = await page.observe()
+    target = assertion.target
+    if target is None:
+        return Seen(text=await _page_text(page, assertion, observation, secrets))
+    try:
+        element = await find(page, observation, target)
+    except MeshError as error:
+        if error.code not in _NOT_FOUND:
+            raise
+        return Seen(count=_count(target, observation, error))
+    count = 1 if target.selectors else count_named(target, observation)
+    try:
+        text = await _text_of(page, assertion, element)
+    except MeshError as error:
+        if error.code != "action.target_missing":
+            raise
+        return Seen()  # it went away between looking and reading
+    return Seen(count=max(count, 1), element=element, text=None if text is None else redact_text(text, secrets))
+
+
+def _count(target: Locator, observation: Observation, error: MeshError) -> int:
+    """How many visible elements fit a locator that names no single one; ``error`` says why.
+
+    Errors: ``error``, if it is about the locator and not about the page.
+    """
+    if not target.selectors:
+        return count_named(target, observation)
+    match error.code, error.detail:
+        case _, {"count": int(count)}:
+            return count
+        case "action.target_differs", _:
+            return 1
+        case "action.target_missing", {"selectors": _}:
+            return 0
+        case _:
+            # A selector that cannot be read says nothing about what is there: nothing is hidden because of it.
+            raise error
+
+
+async def _page_text(page: Page, assertion: Assert, observation: Observation, secrets: Mapping[str, str]) -> str:
+    match assertion.what:
+        case "address":
+            return redact_address(observation.url, secrets)
+        case "title":
+            return redact_text(observation.title, secrets)
+        case _:
+            return redact_text(await page.read() or "", secrets)
+
+
+async def _text_of(page: Page, assertion: Assert, element: Element) -> str | None:
+    """What is to be compared of ``element``; None for what may not be read."""
+    is_password = element.traits.input_type == "password"
+    match assertion.what:
+        case "text":
+            return None if is_password else await page.read(element.ref)
+        case "value":
+            if element.role in _FIELDS:
+                return None if is_password else await page.read(element.ref)
+            return None if is_password else element.value
+        case "attribute":
+            # The attribute of a password field can hold what is in the field.
+            hides = is_password and assertion.attribute.lower() == "value"
+            return None if hides else await page.read(element.ref, assertion.attribute)
+        case _:
+            return ""

@@ -1,0 +1,120 @@
+"""Judges assertions by what was seen of a page. The kinds are those of Playwright's ``expect``."""
+
+from __future__ import annotations
+
+import msgspec
+
+from protocol.errors import MeshError
+from protocol.page.action import Action, Assert, Locator, Wait, demand
+from protocol.page.observation import Element, Observation
+
+_FOUND_CHARS_MAX = 200
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What an assertion is judged by."""
+
+    count: int = 0
+    """How many visible elements fit the locator."""
+    element: Element | None = None
+    """The one that the locator means; None if it means none, or does not say which."""
+    text: str | None = None
+    """The address, title, text, value or attribute as it was read; None if there is none."""
+
+
+def condition_of(action: Action) -> Assert | None:
+    """What must come true before ``action`` is done: of an assertion, and of a wait for an element or an address."""
+    match action:
+        case Assert():
+            return action
+        case Wait(target=Locator() as target, state=state, timeout_ms=timeout_ms):
+            return Assert(what=state, target=target, timeout_ms=timeout_ms)
+        case Wait(address=address, timeout_ms=timeout_ms) if address:
+            return Assert(what="address", expected=address, match="contains", timeout_ms=timeout_ms)
+        case _:
+            return None
+
+
+def holds(assertion: Assert, seen: Seen) -> bool:
+    """Whether ``seen`` is what ``assertion`` demands. What could not be read never is."""
+    element = seen.element
+    match assertion.what:
+        case "count":
+            return assertion.expected.strip() == str(seen.count)
+        case "hidden":
+            return not seen.count
+        case "visible":
+            return element is not None
+        case "enabled":
+            return element is not None and "disabled" not in element.states
+        case "disabled":
+            return element is not None and "disabled" in element.states
+        case "checked":
+            return element is not None and "checked" in element.states
+        case "unchecked":
+            # A box can also be half checked (``checked=mixed``), which is neither.
+            return element is not None and not any(state.startswith("checked") for state in element.states)
+        case _:
+            return seen.text is not None and _fits(assertion, seen.text)
+
+
+def _fits(assertion: Assert, text: str) -> bool:
+    expected, found = fold(assertion.expected), fold(text)
+    return expected in found if assertion.match == "contains" else expected == found
+
+
+def fold(text: str) -> str:
+    """``text`` with white space folded."""
+    return " ".join(text.split())
+
+
+def found(assertion: Assert, seen: Seen) -> str:
+    """What is there instead, in words; a long text is cut."""
+    what, element = assertion.what, seen.element
+    if what == "count":
+        return str(seen.count)
+    if element is None and (assertion.target is not None and what != "hidden"):
+        return f"{seen.count} such elements" if seen.count > 1 else "no such element"
+    match what:
+        case "visible" | "hidden":
+            return "visible" if seen.count else "hidden"
+        case "enabled" | "disabled":
+            return "disabled" if element and "disabled" in element.states else "enabled"
+        case "checked" | "unchecked":
+            states = element.states if element else ()
+            return next((state for state in states if state.startswith("checked")), "unchecked")
+        case "attribute" if seen.text is None:
+            return "no such attribute"
+        case _:
+            return "nothing that may be read" if seen.text is None else f"“{_around(assertion, fold(seen.text))}”"
+
+
+def _around(assertion: Assert, text: str) -> str:
+    """The part of ``text`` that is most like what was expected: where the words of the expectation begin."""
+    if len(text) <= _FOUND_CHARS_MAX:
+        return text
+    first = next((text.find(word) for word in assertion.expected.split() if word in text), 0)
+    start = max(0, min(first - _FOUND_CHARS_MAX // 4, len(text) - _FOUND_CHARS_MAX))
+    end = start + _FOUND_CHARS_MAX
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
+def failed(assertion: Assert, seen: Seen) -> MeshError:
+    """The error for an assertion that did not come true."""
+    instead = found(assertion, seen)
+    return MeshError(
+        "action.assertion_failed",
+        f"expected {demand(assertion)}, found {instead}",
+        expected=demand(assertion),
+        found=instead,
+    )
+
+
+def count_named(target: Locator, page: Observation) -> int:
+    """How many elements of ``page`` have role and name of ``target``; one that it does not give may be any."""
+    return sum(
+        item.frame == target.frame
+        and target.role in ("", item.role)
+        and (not target.name or fold(target.name).casefold() == fold(item.name).casefold())
+        for item in page.elements
+    )

@@ -1,0 +1,241 @@
+"""Reads typed values out of the text of a page, so that values are compared and not their spelling.
+
+``£1,234.50`` and ``1.234,50 GBP`` are the same amount; ``7 minutes ago`` and ``2 hours ago`` are both a time that is past.
+Numbers are decimal, and no pattern takes longer than a few walks through the text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Action, Assert, Extract, Fill, Select, ValueType
+
+_NUMBER: Final = re.compile(r"[-−]?\d(?:[\d.,'’\u00a0\u202f ]{0,40}\d)?")
+_SIGNS: Final[Mapping[str, str]] = {"€": "EUR", "£": "GBP", "$": "USD", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
+_CURRENCY: Final = re.compile(
+    r"[€£$¥₹₽₩]|\b(?:EUR|GBP|USD|JPY|INR|RUB|KRW|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|CNY|BRL|MXN|ZAR)\b"
+)
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+_DAY: Final = r"(\d{1,2})(?:st|nd|rd|th)?"
+_ISO: Final = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_BY_NUMBERS: Final = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
+_DAY_MONTH: Final = re.compile(rf"\b{_DAY} {_MONTH},? (\d{{4}})\b", re.IGNORECASE)
+_MONTH_DAY: Final = re.compile(rf"\b{_MONTH} {_DAY},? (\d{{4}})\b", re.IGNORECASE)
+_UNIT: Final = r"(?:second|sec|minute|min|hour|hr|day|week|month|year|[smhdwy])s?"
+_PAST: Final = re.compile(
+    rf"\b(?:(?:\d{{1,6}}|an?|a few|about an?) ?{_UNIT} ago|yesterday|just now|moments? ago|last (?:week|month|year))\b",
+    re.I,
+)
+_AHEAD: Final = re.compile(
+    rf"\b(?:in (?:\d{{1,6}}|an?|a few|about an?) ?{_UNIT}|(?:\d{{1,6}}|an?) ?{_UNIT} from now|tomorrow|next (?:week|month|year))\b",
+    re.I,
+)
+_REFERENCE: Final = re.compile(r"\$\{([^{}$]{1,64})\}")
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that was read out of a text."""
+
+    text: str
+    """As it is used in a later action."""
+    key: str
+    """Equal for values that are the same, however they are written."""
+
+
+def read_value(kind: ValueType, text: str, pattern: str = "") -> Value | None:
+    """The first value of the type ``kind`` in ``text``; None if there is none."""
+    text = text[: limits.ACTION_TEXT_CHARS_MAX]
+    match kind:
+        case "text":
+            return Value(text=text, key=text)
+        case "number":
+            return _number(text)
+        case "money":
+            return _money(text)
+        case "date":
+            return _date(text)
+        case "ago":
+            return _ago(text)
+        case "pattern":
+            return _pattern(text, pattern)
+
+
+def same_value(action: Action, recorded: str, met: str) -> bool:
+    """Whether an action read the same value now as when it was recorded; a text that has no such value equals itself only."""
+    if isinstance(action, Extract) and action.kind != "text":
+        old, new = (read_value(action.kind, text, action.pattern) for text in (recorded, met))
+        if old is not None and new is not None:
+            return old.key == new.key
+    return recorded == met
+
+
+def require_value(action: Extract, text: str) -> Value:
+    """The value that ``action`` has read as ``text``. Errors: ``action.not_of_type``."""
+    value = read_value(action.kind, text, action.pattern)
+    if value is None:
+        of = f"{action.kind} “{action.pattern}”" if action.pattern else action.kind
+        shown = " ".join(text.split())[:80]
+        raise MeshError("action.not_of_type", f"“{shown}” has no {of}", found=shown)
+    return value
+
+
+def _number(text: str) -> Value | None:
+    for found in _NUMBER.finditer(text):
+        number = _decimal(found[0])
+        if number is not None:
+            plain = _plain(number)
+            return Value(text=plain, key=plain)
+    return None
+
+
+def _plain(number: Decimal) -> str:
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _decimal(text: str) -> Decimal | None:
+    """The number in ``text``, whichever of comma and point its thousands are divided by.
+
+    Of several kinds of marks the last one is the decimal mark. One mark alone, three digits before the end, divides thousands:
+    ``1,234`` and ``1.234.567``; a single point is a decimal point, as in ``1.234``.
+    """
+    text = re.sub(r"[ \u00a0\u202f'’]", "", text.replace("−", "-"))
+    marks = [mark for mark in ".," if mark in text]
+    if len(marks) == 2:
+        decimal = max(marks, key=text.rfind)
+        text = text.replace(min(marks, key=text.rfind), "").replace(decimal, ".")
+    elif marks:
+        (mark,) = marks
+        groups = re.fullmatch(rf"-?\d{{1,3}}(?:{re.escape(mark)}\d{{3}})+", text) is not None
+        thousands = groups and (mark == "," or text.count(mark) > 1)
+        text = text.replace(mark, "" if thousands else ".")
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
+def _money(text: str) -> Value | None:
+    currency = _CURRENCY.search(text)
+    if currency is None:
+        return None
+    # The amount next to the currency: the first behind it, else the last before it.
+    after = _NUMBER.search(text, currency.end())
+    before = list(_NUMBER.finditer(text[: currency.start()]))
+    near = None
+    if after is not None and not text[currency.end() : after.start()].strip():
+        near = after
+    elif before:
+        near = before[-1]
+    number = _decimal(near[0]) if near else None
+    if number is None:
+        return None
+    if near is after and text[: currency.start()].rstrip().endswith(("-", "−")):
+        number = -abs(number)
+    plain = _plain(number)
+    return Value(text=plain, key=f"{_SIGNS.get(currency[0], currency[0])} {plain}")
+
+
+def _date(text: str) -> Value | None:
+    parts: tuple[int, int, int] | None = None
+    if found := _ISO.search(text):
+        parts = (int(found[1]), int(found[2]), int(found[3]))
+    elif found := _DAY_MONTH.search(text):
+        parts = (int(found[3]), _MONTHS.index(found[2].lower()) + 1, int(found[1]))
+    elif found := _MONTH_DAY.search(text):
+        parts = (int(found[3]), _MONTHS.index(found[1].lower()) + 1, int(found[2]))
+    elif found := _BY_NUMBERS.search(text):
+        first, second = int(found[1]), int(found[3])
+        # The day comes first, as nearly everywhere; a second number above 12 can be no month.
+        parts = (int(found[4]), first, second) if second > 12 else (int(found[4]), second, first)
+    if parts is None:
+        return None
+    try:
+        day = datetime.date(*parts).isoformat()
+    except ValueError:
+        return None
+    return Value(text=day, key=day)
+
+
+def _ago(text: str) -> Value | None:
+    for pattern, key in ((_PAST, "past"), (_AHEAD, "ahead")):
+        if found := pattern.search(text):
+            return Value(text=found[0], key=key)
+    return None
+
+
+def _pattern(text: str, pattern: str) -> Value | None:
+    """The first part of a line that fits: ``#`` is a run of digits, ``*`` anything, all else stands for itself."""
+    # Possessive, and without a choice inside: no piece is tried twice at the same place.
+    pieces = [re.compile(re.escape(piece).replace(r"\#", r"\d++")) for piece in pattern.split("*")]
+    for line in text.split("\n"):
+        fit = _fit(line, pieces)
+        if fit is not None:
+            start, end = fit
+            # The key is the pattern: an id is another one in every run, and its form is what stays.
+            return Value(text=line[start : len(line) if pattern.endswith("*") else end], key=pattern)
+    return None
+
+
+def _fit(line: str, pieces: list[re.Pattern[str]]) -> tuple[int, int] | None:
+    """Where ``pieces`` stand in ``line``, one after the other: each at the first place it can."""
+    start, end = -1, 0
+    for piece in pieces:
+        found = piece.search(line, end)
+        if found is None:
+            return None
+        start, end = (found.start() if start < 0 else start), found.end()
+    return start, end
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+def text_of(action: Action) -> str | None:
+    """The text of ``action`` in which values may be used: what it types, chooses or expects. Never a selector, address or key."""
+    match action:
+        case Fill(value=str(text)) | Select(option=text) | Assert(expected=text):
+            return text
+        case _:
+            return None
+
+
+def with_text(action: Action, text: str) -> Action:
+    """``action`` with ``text`` where ``text_of`` reads."""
+    match action:
+        case Fill():
+            return msgspec.structs.replace(action, value=text)
+        case Select():
+            return msgspec.structs.replace(action, option=text)
+        case Assert():
+            return msgspec.structs.replace(action, expected=text)
+        case _:
+            raise AssertionError("it has no such text")
+
+
+def references(text: str) -> tuple[str, ...]:
+    """The names in ``${name}`` of ``text``, in order."""
+    return tuple(_REFERENCE.findall(text))
+
+
+def filled_in(action: Action, values: Mapping[str, str]) -> Action:
+    """``action`` with the values of this run in place of the references to them. Errors: ``action.not_possible`` (too long)."""
+    text = text_of(action)
+    if text is None or not values:
+        return action
+    # One pass: a value that holds a reference itself is text of a page, and stays as it is.
+    whole = _REFERENCE.sub(lambda found: values.get(found[1], found[0]), text)
+    if len(whole) > limits.ACTION_TEXT_CHARS_MAX:
+        raise MeshError(
+            "action.not_possible", f"with its values the text is longer than {limits.ACTION_TEXT_CHARS_MAX} characters"
+        )
+    return action if whole == text else with_text(action, whole)

@@ -1,0 +1,217 @@
+"""Typed values: read from text, compared by what they mean, and used in later actions of the same run."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from node.sessions.action_files import parse_actions
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Assert, Click, Extract, Fill, Locator, Secret, Select
+from protocol.page.observation import Element, Traits
+from protocol.page.values import filled_in, read_value, same_value
+from tests.twins.browser import Control, Document
+from tests.unit.test_sessions_handover import node_of
+from tests.unit.test_sessions_room import ORIGIN, Bench
+
+HOME = f"{ORIGIN}/"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("number", "3 left", "3"),
+        ("number", "about 1,234 items", "1234"),
+        ("number", "1.234.567", "1234567"),
+        ("number", "1.234", "1.234"),
+        ("number", "1.234,50", "1234.5"),
+        ("number", "1,234.50", "1234.5"),
+        ("number", "12,5 %", "12.5"),
+        ("number", "−3", "-3"),
+        ("number", "1 234 567", "1234567"),
+        ("number", "0.10", "0.1"),
+        ("number", "100", "100"),
+        ("number", "none", None),
+        ("money", "Total: £1,234.50", "1234.5"),
+        ("money", "1.234,50 EUR", "1234.5"),
+        ("money", "2 × £10.00", "10"),
+        ("money", "10 €", "10"),
+        ("money", "-£3", "-3"),
+        ("money", "10 mugs", None),
+        ("money", "Price in EUR", None),
+        ("date", "on 2026-11-23 at noon", "2026-11-23"),
+        ("date", "23 November 2026", "2026-11-23"),
+        ("date", "Nov 3rd, 2026", "2026-11-03"),
+        ("date", "23.11.2026", "2026-11-23"),
+        ("date", "11/23/2026", "2026-11-23"),
+        ("date", "03/04/2026", "2026-04-03"),
+        ("date", "31 February 2026", None),
+        ("date", "tomorrow", None),
+        ("ago", "Updated 7 minutes ago", "7 minutes ago"),
+        ("ago", "in 3 days", "in 3 days"),
+        ("ago", "yesterday", "yesterday"),
+        ("ago", "7 minutes", None),
+        ("text", " as it is ", " as it is "),
+    ],
+)
+def test_a_value_is_read_out_of_the_text_around_it(kind: Any, text: str, value: str | None) -> None:
+    found = read_value(kind, text)
+    assert (found and found.text) == value
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "value"),
+    [
+        ("TK-#", "Ticket TK-1042 was opened", "TK-1042"),
+        ("TK-#", "Ticket TK- was opened", None),
+        ("Ticket * was", "The\nTicket TK-7 was opened", "Ticket TK-7 was"),
+        ("by *", "Written by Ann\nyesterday", "by Ann"),
+        ("a*b", "a\nb\nacb", "acb"),
+        ("(#)", "(12) [13]", "(12)"),
+        (".#", "x1 .2", ".2"),
+    ],
+)
+def test_a_form_is_found_in_one_line(pattern: str, text: str, value: str | None) -> None:
+    found = read_value("pattern", text, pattern)
+    assert (found and found.text) == value
+
+
+def test_no_form_takes_long_on_any_text() -> None:
+    began = time.process_time()
+    for kind, pattern in (
+        ("pattern", "*a" * 100 + "#"),
+        ("pattern", "#" * 60),
+        ("number", ""),
+        ("money", ""),
+        ("date", ""),
+    ):
+        for text in ("a" * 50_000, "1" * 50_000, "1,1 " * 12_000, "€" * 50_000):
+            read_value(kind, text, pattern)  # type: ignore[arg-type]
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "same"),
+    [
+        ("money", "£1,234.50", "GBP 1234.5", True),
+        ("money", "£10", "€10", False),
+        ("money", "£10", "£12", False),
+        ("money", "£10", "Sold out", False),
+        ("number", "3 items", "3 products", True),
+        ("date", "23 Nov 2026", "2026-11-23", True),
+        ("date", "23 Nov 2026", "2026-11-24", False),
+        ("ago", "7 minutes ago", "2 hours ago", True),
+        ("ago", "7 minutes ago", "in 2 hours", False),
+        ("pattern", "TK-1", "TK-2", True),
+        ("pattern", "TK-1", "none", False),
+        ("text", "10 ", "10", False),
+    ],
+)
+def test_values_are_the_same_by_what_they_mean(kind: Any, old: str, new: str, same: bool) -> None:
+    action = Extract(name="x", kind=kind, pattern="TK-#" if kind == "pattern" else "")
+    assert same_value(action, old, new) is same
+    assert same_value(action, new, old) is same
+
+
+FIELD = Locator(role="textbox", name="${id}", selectors=("css=${id}",))
+
+
+def test_a_reference_is_filled_in_where_text_is_typed_chosen_or_expected_and_nowhere_else() -> None:
+    values = {"id": "7 ${more}", "more": "no"}
+    assert filled_in(Fill(target=FIELD, value="a ${id} b"), values) == Fill(target=FIELD, value="a 7 ${more} b")
+    assert filled_in(Select(target=FIELD, option="${id}"), values) == Select(target=FIELD, option="7 ${more}")
+    assert filled_in(Assert(what="text", expected="${id}"), values) == Assert(what="text", expected="7 ${more}")
+    for kept in (
+        Click(target=FIELD),
+        Fill(target=FIELD, value=Secret(secret="id")),
+        Fill(target=FIELD, value="${none}"),
+    ):
+        assert filled_in(kept, values) == kept
+    with pytest.raises(MeshError) as caught:
+        filled_in(Fill(target=FIELD, value="${id}${id}"), {"id": "x" * (limits.ACTION_TEXT_CHARS_MAX // 2 + 1)})
+    assert caught.value.code == "action.not_possible"
+
+
+def written(*steps: str) -> str:
+    return f"start: {HOME}\nsteps:\n" + "\n".join(f"- {step}" for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (("assert: '${id}'",), "nothing was extracted as “id” before"),
+        (("assert: '${id}'", "extract: id"), "nothing was extracted as “id” before"),
+        (("extract: id", "assert: '$${id}'"), "choose another name"),
+        (("extract: {as: id, type: pattern}",), "belong together"),
+        (("extract: {as: id, pattern: a}",), "belong together"),
+        (("extract: {as: id, type: pattern, pattern: '**'}",), "more than"),
+        (("extract: {as: id, type: colour}",), "`type`"),
+    ],
+)
+def test_a_value_that_nobody_has_read_is_refused_before_anything_is_done(steps: tuple[str, ...], words: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        parse_actions(written(*steps).encode())
+    assert caught.value.code == "input.invalid"
+    assert words in caught.value.message
+
+
+def test_a_text_that_looks_like_a_reference_is_written_with_two_signs() -> None:
+    (_, action) = parse_actions(written("assert: 'costs $${price}'").encode()).actions
+    assert action == Assert(what="text", expected="costs ${price}", match="contains")
+
+
+# --- recorded and replayed -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def bench() -> Bench:
+    made = await node_of()
+    made.site.documents[HOME] = tickets("TK-1041", "£10.00", "2 minutes ago")
+    return made
+
+
+def tickets(ticket: str, price: str, when: str) -> Document:
+    field = Element(ref="", role="searchbox", name="Find", traits=Traits(tag="input", input_type="search"))
+    named = [
+        Element(ref="", role=role, name=name)
+        for role, name in (("heading", f"Ticket {ticket} opened"), ("status", price), ("time", when))
+    ]
+    return Document(
+        title="Tickets",
+        controls=tuple(Control(element=item, selectors=(f"css={item.role}",)) for item in (field, *named)),
+    )
+
+
+STEPS = (
+    'extract: {as: ticket, type: pattern, pattern: "TK-#", selectors: ["css=heading"]}',
+    'extract: {as: price, type: money, selectors: ["css=status"]}',
+    'extract: {as: when, type: ago, selectors: ["css=time"]}',
+    'fill: {role: searchbox, name: Find, value: "about ${ticket}"}',
+    'assert: {role: searchbox, name: Find, value: "about ${ticket}", timeout_ms: 1}',
+)  # fmt: skip
+
+
+async def test_a_recording_keeps_the_reference_and_a_replay_uses_its_own_value(bench: Bench) -> None:
+    done = await bench.record(written(*STEPS))
+    steps = await bench.store.steps(done.id)
+    assert isinstance(steps[4].action, Fill)
+    assert (steps[4].action.value, steps[1].extracted) == ("about ${ticket}", "Ticket TK-1041 opened")
+    bench.site.documents[HOME] = tickets("TK-2077", "10 GBP", "3 hours ago")
+    replayed = await bench.call("replay", session=done.id)
+    assert [match.performed for match in replayed.report.steps] == [True] * 6
+    assert [match.extracted for match in replayed.report.steps] == [True] * 6
+    bench.site.documents[HOME] = tickets("TK-2077", "£12.00", "3 hours ago")
+    changed = await bench.call("replay", session=done.id)
+    assert [match.extracted for match in changed.report.steps] == [True, True, False, True, True, True]
+    assert [(found.recorded, found.met) for found in changed.differences if found.what == "extracted"] == [
+        ("£10.00", "£12.00")
+    ]
+
+
+async def test_a_text_without_such_a_value_fails_the_extract(bench: Bench) -> None:
+    bench.site.documents[HOME] = tickets("TK-1", "Sold out", "now")
+    refused = await bench.refused("record", actions=written(STEPS[1]))
+    assert (refused.code, refused.message) == ("action.not_of_type", "“Sold out” has no money")
