@@ -146,7 +146,7 @@ CODES: dict[str, Code] = {
         _E,
         False,
         "A defect in trailmesh itself.",
-        "Report it together with the lines of the node's log from that moment. Check the report for private data first.",
+        "Open an issue of the project (CONTRIBUTING.md) and attach the report that the message names. It contains places in the program and nothing of your data.",
     ),
     "internal.cancelled": Code(
         _C, True, "The command was interrupted before it finished.", "Run it again. Committed work is kept."

@@ -15,7 +15,7 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api import ControlServer, MetricsServer, Node
-from node.base import LineFormatter
+from node.base import LineFormatter, Reported
 from node.config import AskPassphrase
 from node.health import metrics
 from node.process.wiring import open_node
@@ -41,6 +41,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
         rooms = node.rooms
         rooms.identity.check_active()
         handler = logging.StreamHandler(sys.stderr)
+        handler.addFilter(Reported(home))
         handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(handlers=[handler], level=rooms.config.log_level.upper())
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
