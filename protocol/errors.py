@@ -82,6 +82,12 @@ CODES: dict[str, Code] = {
         "The data directory already contains a node.",
         "Use the existing node, or choose another directory with `--home`.",
     ),
+    "node.incomplete": Code(
+        _E,
+        False,
+        "A file of this node is missing or empty. The directory contains a node; nothing was created in place of the file.",
+        "`trailmesh node doctor` says how to go on: with a backup, or without one. Do not run `trailmesh node init` there.",
+    ),
     "node.locked": Code(
         _E,
         True,

@@ -12,7 +12,7 @@ from node.base.control_file import (
     socket_path,
 )
 from node.base.fault_report import REPORTS_DIRECTORY, Reported, fault, in_short, write_report
-from node.base.files import write_atomic, write_private
+from node.base.files import MARK_FILE, STORE_FILE, write_atomic, write_private
 from node.base.loop_watch import LoopWatch
 from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
@@ -26,8 +26,10 @@ __all__ = [
     "AGENTS_DIRECTORY",
     "AGENTS_SOCKET_FILE",
     "CONTROL_FILE",
+    "MARK_FILE",
     "REPORTS_DIRECTORY",
     "SOCKET_FILE",
+    "STORE_FILE",
     "ControlInfo",
     "LineFormatter",
     "LoopWatch",

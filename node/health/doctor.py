@@ -51,6 +51,8 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True):
 
     home: Path
     config: Config
+    """The defaults, if it cannot be read."""
+    config_fault: MeshError | None = None
     open_identity: Callable[[], identity.Identity]
     open_store: Callable[[], AbstractAsyncContextManager[Store]]
     browsers: Browsers
@@ -61,6 +63,8 @@ async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Hea
     home = parts.home
     found = [*_python(), *await _data_directory(home)]
     opened: list[Check] = []
+    if parts.config_fault is not None:
+        opened.append(_not_opened("configuration", home, parts.config_fault))
     try:
         own = await asyncio.to_thread(parts.open_identity)
         opened.append(Check(name="witness key", status="ok", finding=f"Ed25519, node {ids.short(own.node)}"))

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from node.base import MARK_FILE, STORE_FILE
 from node.config import CONFIG_FILE, BrowserConfig
 from node.rooms import Rooms
-from node.signing import default_recovery_file, identity
+from node.signing import contents, identity
 from protocol import ids
 from protocol.errors import MeshError, PeerError
 
@@ -128,19 +129,40 @@ def for_opening(home: Path, error: MeshError) -> str:
         return f"unlock the keyring of this user, then: trailmesh node id --home {quoted}"
     if error.code == "store.full":
         return "df -h"
+    if error.code == "config.invalid":
+        return BROWSER["config"].format(config=shlex.quote(str(home / CONFIG_FILE)))
+    if error.code == "node.incomplete" and (told := _without(home, str(error.detail.get("file", "")))):
+        return told
     if error.code == "store.unwritable":
         return f"ls -ld {quoted} {quoted}/*"
     if error.code == "store.newer":
         return "pip install --upgrade trailmesh"
-    if (home / identity.LOG_FILE).exists() and not (home / identity.KEY_FILE).exists():
+    if error.detail.get("file") == identity.KEY_FILE or not (home / identity.KEY_FILE).exists():
         with contextlib.suppress(MeshError):  # an unreadable key log is useless too
             return _recover(home, identity.read_log(home).node)
     return f"mv {quoted} {shlex.quote(f'{home}.damaged')}, and put a backup in its place"
 
 
+def _without(home: Path, file: str) -> str:
+    """How a node goes on whose ``file`` is gone and stands in no backup; empty if it cannot."""
+    quoted, path = shlex.quote(str(home)), shlex.quote(str(home / file))
+    if file == CONFIG_FILE:
+        return f"put {path} back from a backup; without one, for the defaults, which allow every site: echo '{{}}' > {path}"
+    if file == STORE_FILE:
+        removed = " ".join(
+            shlex.quote(str(home / name)) for name in (MARK_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm")
+        )
+        return (
+            f"put a backup in the place of {quoted}; without one, to go on with no peers and no sessions: rm -f {removed};"
+            f" then `trailmesh node serve --home {quoted}`"
+        )
+    return ""
+
+
 def _recover(home: Path, node: str) -> str:
-    key_file = shlex.quote(str(default_recovery_file(home, node)))
-    return f"trailmesh node recover --key-file {key_file} --home {shlex.quote(str(home))}"
+    path = contents.recovery_file(home, node)
+    told = f"trailmesh node recover --key-file {shlex.quote(path)} --home {shlex.quote(str(home))}"
+    return told if Path(path).exists() else f"put the recovery file of this node back where it was; then {told}"
 
 
 def after_end(rooms: Rooms) -> str:

@@ -48,7 +48,10 @@ def revoked(*, by_recovery: bool) -> SimpleNamespace:
     return SimpleNamespace(node=NODE, end="it ended", log=SimpleNamespace(revoked_by_recovery=by_recovery))
 
 
-RECOVER = f"trailmesh node recover --key-file '/data of/node-recovery-{ids.short(NODE)}.txt' {AT_HOME}"
+RECOVER = (
+    "put the recovery file of this node back where it was; then "
+    f"trailmesh node recover --key-file '/data of/node-recovery-{ids.short(NODE)}.txt' {AT_HOME}"
+)
 
 
 def check(name: str, status: Any, finding: str, remedy: str = "") -> Check:
@@ -355,6 +358,7 @@ def test_what_does_not_open_is_recovered_only_where_its_key_alone_is_gone(tmp_pa
     log = identity.Identity(SigningKey(bytes(32)), ManualClock()).log
     (tmp_path / identity.LOG_FILE).write_bytes(log.encode())
     key_file = tmp_path.parent / f"{tmp_path.name}-recovery-{ids.short(log.node)}.txt"
+    key_file.write_text("the recovery key")
     assert told("store.corrupt", tmp_path) == f"trailmesh node recover --key-file {key_file} --home {tmp_path}"
     (tmp_path / identity.KEY_FILE).write_bytes(b"key")
     assert told("store.corrupt", tmp_path) == moved
