@@ -70,11 +70,12 @@ def _emptied(path: Path) -> None:
 def test_a_file_that_is_gone_or_empty_is_named_and_nothing_takes_its_place(
     home: Path, file: str, check: str, harm: Any
 ) -> None:
+    """Guard: node/signing/contents.py, check_files."""
     harm(home / file)
     before = {path.name for path in home.iterdir()}
     error = refused(home)
     word = "missing" if harm is _deleted else "empty"
-    assert (error.code, error.message, error.detail["file"]) == (
+    assert (error.code, error.message, error.detail.get("file")) == (
         "node.incomplete",
         f"{home / file} is {word}",
         file,
@@ -87,6 +88,7 @@ def test_a_file_that_is_gone_or_empty_is_named_and_nothing_takes_its_place(
 
 
 def test_a_store_in_the_place_of_the_one_that_was_there_is_not_taken_for_it(home: Path, tmp_path: Path) -> None:
+    """Guard: node/signing/contents.py, check_store."""
     other = tmp_path / "other"
     init_home(other, name="b", listen="127.0.0.1:0", config_file=None)
     status(other)
@@ -128,8 +130,12 @@ def test_a_node_of_before_the_mark_gets_one_when_it_opens(home: Path) -> None:
 
 
 def test_with_nothing_left_but_the_mark_it_is_still_a_node(home: Path) -> None:
+    """Guard: node/signing/contents.py, check_vacant."""
     for file in (CONFIG_FILE, KEY_FILE, LOG_FILE, STORE_FILE):
         _deleted(home / file)
+    with pytest.raises(MeshError) as caught:
+        init_home(home, name="new", listen="127.0.0.1:0", config_file=None, recovery_out=str(home.parent / "n.txt"))
+    assert caught.value.code == "node.already_initialised"
     assert refused(home).code == "node.incomplete"
     assert list(faults(home)) == ["configuration", "witness key", "store"]
 

@@ -73,6 +73,7 @@ def ended(*words: str) -> tuple[int, str, str]:
 
 
 def test_a_report_names_types_and_places_and_no_value(tmp_path: Path) -> None:
+    """Guard: node/base/fault_report.py, _report."""
     path = write_report(defect(), "trailmesh session record", tmp_path)
     assert path is not None and path.parent == tmp_path / "faults"
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
@@ -162,6 +163,7 @@ def logged(handler: logging.Handler, stream: io.StringIO) -> str:
 
 
 def test_a_line_of_the_log_says_where_and_no_value(tmp_path: Path) -> None:
+    """Guard: node/base/terminal.py, LineFormatter.formatException."""
     stream = io.StringIO()
     handler: Any = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter("%(levelname)s %(message)s"))
@@ -171,6 +173,7 @@ def test_a_line_of_the_log_says_where_and_no_value(tmp_path: Path) -> None:
 
 
 def test_the_log_of_a_node_names_the_report(tmp_path: Path) -> None:
+    """Guard: node/base/fault_report.py, Reported.filter."""
     stream = io.StringIO()
     handler: Any = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter("%(levelname)s %(message)s"))
