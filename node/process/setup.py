@@ -18,6 +18,7 @@ from node.signing import check_recovery_file, contents, default_recovery_file, i
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.keys import recovery
+from protocol.store_faults import store_code
 
 
 def init_home(
@@ -67,8 +68,11 @@ def init_home(
             raise
         contents.mark(home, created.node, store=False, recovery=str(recovery_file))
     except OSError as error:
+        # The file that failed can be the recovery file, which lies elsewhere.
+        where = error.filename if isinstance(error.filename, str) else str(home)
+        full = store_code(error.errno) == "store.full"
         raise MeshError(
-            "store.full" if error.errno == 28 else "input.invalid", f"{home}: {error.strerror}", home=str(home)
+            "store.full" if full else "input.invalid", f"{where}: {error.strerror}", home=str(home)
         ) from error
     return {
         "node": created.node,
