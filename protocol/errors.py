@@ -92,7 +92,7 @@ CODES: dict[str, Code] = {
         _E,
         True,
         "Another process is using the data directory.",
-        "Wait until that process ends, or stop it. The message gives its process id if it is known.",
+        "Commands wait for it for five minutes. Run `trailmesh node serve`, and commands work side by side through that node; or stop the other process: the message gives its process id if it is known.",
     ),
     "node.not_serving": Code(
         _C,

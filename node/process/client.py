@@ -115,17 +115,21 @@ async def call(
             return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
         except aiohttp.ClientConnectorError:
             pass  # The node died without removing its control file. The lock decides whether this process may open the directory.
-    from node.process.wiring import open_node
+    from node.process.turns import open_in_turn
 
     try:
-        async with open_node(home, passphrase) as node:
+        async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
             return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
     except MeshError as error:
         # A node that was starting has the lock by now and can be called.
         info = control_info(home) if error.code == "node.locked" else None
         if info is None:
             raise
-    return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
+        locked = error
+    try:
+        return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
+    except aiohttp.ClientConnectorError:
+        raise locked from None  # the node ended meanwhile, or its file is that of a dead one
 
 
 async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent | None = None) -> Any:

@@ -18,7 +18,8 @@ from node.api import ControlServer, MetricsServer, Node
 from node.base import LineFormatter, Reported
 from node.config import AskPassphrase
 from node.health import metrics
-from node.process.wiring import open_node
+from node.process.client import control_info
+from node.process.turns import open_in_turn
 from node.rooms import Rooms
 from node.trust import announcement
 from node.verbs import NODE, called_by
@@ -37,7 +38,7 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
 
     Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
     """
-    async with open_node(home, passphrase) as node:
+    async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
         rooms = node.rooms
         rooms.identity.check_active()
         handler = logging.StreamHandler(sys.stderr)
