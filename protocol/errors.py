@@ -269,7 +269,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer closed the connection because it does not know this node's key or no longer trusts it.",
-        "Ask the peer's owner for a new invite, then run `trailmesh node join --peer` with it.",
+        "Ask the peer's owner what `trailmesh node peers` says there: to trust this node again (`trailmesh node trust`), or, if it is missing there, for a new invite. `trailmesh node doctor` has the commands.",
     ),
     "peer.identity": Code(
         _P,
@@ -332,7 +332,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The inviting node refused the invite: it was used or withdrawn just now, or the proof is wrong.",
-        "Ask the other owner for a new one: `trailmesh node invite`.",
+        "Ask the other owner for a new one: `trailmesh node invite`. If that node distrusts this one, no invite helps until its owner runs `trailmesh node trust` there.",
     ),
     "invite.url": Code(
         _C,

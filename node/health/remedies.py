@@ -29,13 +29,28 @@ _PAIR_AGAIN: Final = (
     _THERE + "trailmesh node invite --grant explore; then here: trailmesh node join with what it prints"
 )
 
+# A peer tells a stranger nothing, so its owner has to look which of these it is.
+_UNKNOWN_THERE: Final = (
+    _THERE
+    + "trailmesh node peers; if this node ({me}) is distrusted there: trailmesh node trust {me}; if it is missing there: "
+    "trailmesh node invite --grant explore, then here: trailmesh node join with what it prints"
+)
+_REFUSED_THERE: Final = (
+    _UNKNOWN_THERE
+    + "; if it is there and trusted, the data directory here is older than a change of its key, then here: {recover}"
+)
+_NETWORK: Final = (
+    _THERE
+    + "trailmesh node status; if it is not serving: trailmesh node serve; if it is, look at the network here: ip -br link"
+)
+
 # Keys are error codes, or their part before the point. {name}: of the peer, quoted. {me}: this node's short id. {home}:
-# quoted.
+# quoted. {recover}: the command that recovers this node.
 PEER: Final[Mapping[str, str]] = {
-    "peer.unreachable": _THERE + "trailmesh node serve",
+    "peer.unreachable": _NETWORK,
     "peer.failed": _LOOK_THERE,
-    "peer.refused_us": _PAIR_AGAIN,
-    "peer.unknown": _PAIR_AGAIN,
+    "peer.refused_us": _REFUSED_THERE,
+    "peer.unknown": _UNKNOWN_THERE,
     "envelope.key_unknown": _PAIR_AGAIN,
     "invite": _PAIR_AGAIN,
     "pairing": _PAIR_AGAIN,
@@ -103,7 +118,21 @@ def for_peer(rooms: Rooms, name: str, error: MeshError) -> str:
     told = _known(PEER, error.code) or SAME_VERSION
     if isinstance(error, PeerError) and told not in (CLOCKS, SAME_VERSION) and not told.startswith(_THERE):
         told = _LOOK_THERE
-    return told.format(name=shlex.quote(name), me=ids.short(rooms.identity.node), home=shlex.quote(str(rooms.home)))
+    return told.format(
+        name=shlex.quote(name),
+        me=ids.short(rooms.identity.node),
+        home=shlex.quote(str(rooms.home)),
+        recover=_recover(rooms.home, rooms.identity.node) if "{recover}" in told else "",
+    )
+
+
+def for_port(home: Path, port: int, free: int) -> str:
+    """The remedy where another program listens on ``port``. free: a port that is free."""
+    config = shlex.quote(str(home / CONFIG_FILE))
+    return (
+        f"ss -ltnp 'sport = :{port}' shows the other program: end it, or take another port: sed -i 's/port: {port}$/port: {free}/'"
+        f" {config}; then trailmesh node serve --home {shlex.quote(str(home))}"
+    )
 
 
 def for_browser(home: Path, browser: BrowserConfig, error: MeshError) -> str:

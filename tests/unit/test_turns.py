@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ async def test_nobody_waits_for_a_node_that_serves_nor_for_ever(home: Path, capl
     try:
         for serves, wait_s in ((True, 300.0), (False, 0.0)):
             with pytest.raises(MeshError) as caught:
-                async with asyncio.timeout(20), open_in_turn(home, None, lambda told=serves: told, wait_s=wait_s):
+                async with asyncio.timeout(20), open_in_turn(home, None, partial(bool, serves), wait_s=wait_s):
                     pass
             assert (caught.value.code, caught.value.detail["pid"]) == ("node.locked", os.getpid())
     finally:
