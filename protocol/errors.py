@@ -88,6 +88,12 @@ CODES: dict[str, Code] = {
         "A file of this node is missing or empty. The directory contains a node; nothing was created in place of the file.",
         "`trailmesh node doctor` says how to go on: with a backup, or without one. Do not run `trailmesh node init` there.",
     ),
+    "node.python": Code(
+        _E,
+        False,
+        "This version of Python is not supported.",
+        "Install trailmesh with Python 3.11 or 3.12, for example `uv tool install --python 3.12 trailmesh`.",
+    ),
     "node.locked": Code(
         _E,
         True,

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import itertools
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -34,7 +35,10 @@ class Program(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
         given = list(sys.argv[1:] if args is None else args)
+        if os.environ.get("NO_COLOR"):  # https://no-color.org
+            extra["color"] = False
         try:
+            _check_python(sys.version_info[:3])
             return self._run(given, *more, **extra)
         except MeshError as error:
             fail(error, as_json="--json" in given)
@@ -54,6 +58,13 @@ class Program(click.Group):
         except click.Abort:
             fail(MeshError("internal.cancelled"), as_json=True)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _check_python(version: tuple[int, ...]) -> None:
+    """Errors: ``node.python``. The package `automerge` has no wheels for later versions, and its import ends in a trace."""
+    if not (3, 11) <= version[:2] < (3, 13):
+        found = ".".join(map(str, version))
+        raise MeshError("node.python", f"this is Python {found}; trailmesh needs Python 3.11 or 3.12")
 
 
 def _of_defect(error: Exception, name: str, given: Sequence[str]) -> MeshError:
@@ -228,7 +239,10 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     if as_json:
         click.echo(json_text({"error": error.to_dict()}))
     else:
-        click.echo(click.style("error", fg="red", bold=True) + one_line(f" [{error.code}] {error.message}"), err=True)
+        # An error outside of every command has no context, which else says whether colours are wanted.
+        color = False if os.environ.get("NO_COLOR") else None
+        title = click.style("error", fg="red", bold=True)
+        click.echo(title + one_line(f" [{error.code}] {error.message}"), err=True, color=color)
         click.echo(one_line(f"  → {error.remedy}"), err=True)
         if recorded := kept_in(error):
             click.echo(
