@@ -82,11 +82,23 @@ CODES: dict[str, Code] = {
         "The data directory already contains a node.",
         "Use the existing node, or choose another directory with `--home`.",
     ),
+    "node.incomplete": Code(
+        _E,
+        False,
+        "A file of this node is missing or empty. The directory contains a node; nothing was created in place of the file.",
+        "`trailmesh node doctor` says how to go on: with a backup, or without one. Do not run `trailmesh node init` there.",
+    ),
+    "node.python": Code(
+        _E,
+        False,
+        "This version of Python is not supported.",
+        "Install trailmesh with Python 3.11 or 3.12, for example `uv tool install --python 3.12 trailmesh`.",
+    ),
     "node.locked": Code(
         _E,
         True,
         "Another process is using the data directory.",
-        "Wait until that process ends, or stop it. The message gives its process id if it is known.",
+        "Commands wait for it for five minutes. Run `trailmesh node serve`, and commands work side by side through that node; or stop the other process: the message gives its process id if it is known.",
     ),
     "node.not_serving": Code(
         _C,
@@ -146,7 +158,7 @@ CODES: dict[str, Code] = {
         _E,
         False,
         "A defect in trailmesh itself.",
-        "Report it together with the lines of the node's log from that moment. Check the report for private data first.",
+        "Open an issue of the project (CONTRIBUTING.md) and attach the report that the message names. It contains places in the program and nothing of your data.",
     ),
     "internal.cancelled": Code(
         _C, True, "The command was interrupted before it finished.", "Run it again. Committed work is kept."
@@ -275,7 +287,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The peer closed the connection because it does not know this node's key or no longer trusts it.",
-        "Ask the peer's owner for a new invite, then run `trailmesh node join --peer` with it.",
+        "Ask the peer's owner what `trailmesh node peers` says there: to trust this node again (`trailmesh node trust`), or, if it is missing there, for a new invite. `trailmesh node doctor` has the commands.",
     ),
     "peer.identity": Code(
         _P,
@@ -338,7 +350,7 @@ CODES: dict[str, Code] = {
         _P,
         False,
         "The inviting node refused the invite: it was used or withdrawn just now, or the proof is wrong.",
-        "Ask the other owner for a new one: `trailmesh node invite`.",
+        "Ask the other owner for a new one: `trailmesh node invite`. If that node distrusts this one, no invite helps until its owner runs `trailmesh node trust` there.",
     ),
     "invite.url": Code(
         _C,

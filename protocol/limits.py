@@ -113,6 +113,7 @@ LIST_ROWS_MAX: Final = 10_000  # of sessions or searches, newest first
 CONTROL_FAILURES_PER_MINUTE: Final = 20  # wrong tokens within a minute that are answered without delay
 CONTROL_FAILURE_PAUSE_MS: Final = 1_000  # delay of each further one
 CONTROL_FAILURES_WAITING_MAX: Final = 16
+DIRECTORY_WAIT_S: Final = 300  # how long a command waits for another one without a node; a recording takes minutes
 
 # Agents (docs/agents.md)
 AGENTS_MAX: Final = 64

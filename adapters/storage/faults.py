@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,13 +57,25 @@ def of_sqlite(error: sqlite3.Error, path: Path | None = None) -> MeshError:
 
 
 def _no_room(name: str, path: Path | None) -> bool:
-    """Whether an input/output error stands for a full disk: SQLite calls it so where it grows a file that it has mapped."""
+    """Whether an input/output error stands for a full disk.
+
+    SQLite calls only ENOSPC full. A quota, a limit on the size of files, and a file that it has mapped and cannot grow are
+    input/output errors to it, like a defective disk. So what SQLite could not do is tried: to write beyond the end of the database.
+    """
     if name == "SQLITE_IOERR_SHMSIZE":
         return True
-    try:
-        return path is not None and shutil.disk_usage(path.parent).free < _ROOM_BYTES
-    except OSError:
+    if path is None:
         return False
+    try:
+        if shutil.disk_usage(path.parent).free < _ROOM_BYTES:
+            return True
+        with tempfile.TemporaryFile(dir=path.parent) as probe:
+            probe.seek(path.stat().st_size)  # leaves a hole, which takes no room
+            probe.write(bytes(_ROOM_BYTES))
+            probe.flush()
+    except OSError as error:
+        return store_code(error.errno) == "store.full"
+    return False
 
 
 def of_os(error: OSError) -> MeshError:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from adapters.storage.blobs import make_directory
 from adapters.storage.faults import translated
 from protocol.errors import MeshError
+from protocol.store_faults import store_code
 
 LOCK_FILE: Final = "node.lock"
 PID_FILE: Final = "node.pid"
@@ -46,9 +47,11 @@ class DirectoryLock:
                 raise MeshError("node.locked", f"process {pid or '?'} is using the data directory", pid=pid) from None
             try:
                 self._write_pid()
-            except OSError:
-                self._lock.release()
-                raise
+            except OSError as error:
+                # The pid is only for display. On a full disk, what needs no room (the doctor above all) must still run.
+                if store_code(error.errno) != "store.full":
+                    self._lock.release()
+                    raise
 
     def release(self) -> None:
         """Give the directory up. Never raises; a second call does nothing."""

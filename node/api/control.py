@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import logging
 import os
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -32,6 +33,7 @@ from node.base import (
     CONTROL_FILE,
     SOCKET_FILE,
     ControlInfo,
+    fault,
     http_status,
     plain,
     write_private,
@@ -40,6 +42,8 @@ from node.config import ControlConfig
 from node.verbs import OWNER, Caller, Tell
 from protocol import limits
 from protocol.errors import MeshError
+
+log = logging.getLogger(__name__)
 
 _EVENTS_MAX: Final = 1_000
 
@@ -130,6 +134,8 @@ class ControlServer:
             as_whom = await authenticate(token if scheme == "Bearer" else "")
         except MeshError as error:
             return _refusal(error)
+        except Exception as error:
+            return _refusal(await self._defect(error, "authentication"))
         try:
             async with asyncio.timeout(limits.BODY_TIMEOUT_S):
                 body = await request.read()
@@ -151,6 +157,8 @@ class ControlServer:
                     return {"result": await self._dispatch(verb, body, tell, caller)}
             except MeshError as error:
                 return {"error": error.shown.to_dict()}
+            except Exception as error:  # else the caller would get no answer at all
+                return {"error": (await self._defect(error, "a call")).to_dict()}
             finally:
                 events.put_nowait(None)
 
@@ -166,6 +174,12 @@ class ControlServer:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         return response
+
+    async def _defect(self, error: Exception, what: str) -> MeshError:
+        """The error for a defect; its report is named in the log only, because agents learn no path of this machine."""
+        found = await asyncio.to_thread(fault, error, what, self._home)
+        log.error("defect: %s", found.message)
+        return MeshError("internal.fault", f"{type(error).__name__} in a call; the log of the node names the report")
 
 
 @contextlib.asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable
 from typing import Any
@@ -12,6 +13,7 @@ from node import __version__
 from node.api.agents import Agents
 from node.api.federation import FederationApi
 from node.api.refusal_rows import RefusalRows
+from node.base import fault
 from node.config import invalid_in_words
 from node.explorer import ExploreVerbs, Parts
 from node.health import MeshVerbs
@@ -99,9 +101,12 @@ class Node:
         except MeshError:
             raise
         except Exception as error:
-            # Any other exception is a defect of ours. The caller gets an error with a code, and the log gets the traceback.
-            log.exception("defect in %s", verb.name)
-            raise MeshError("internal.fault", f"{type(error).__name__} in {verb.name}") from error
+            # Any other exception is a defect of ours. The caller gets an error with a code, which names the report.
+            found = await asyncio.to_thread(fault, error, verb.name, self.rooms.home)
+            log.error("defect: %s", found.message)
+            if caller.kind is not CallerKind.OWNER:  # who is not the owner learns no path of this machine
+                raise MeshError("internal.fault", f"{type(error).__name__} in {verb.name}") from error
+            raise found from error
 
     async def _unprivileged(self, verb: Verb, work: Awaitable[Any], caller: Caller) -> Any:
         """The result of ``work``. It has no rows of its own, so one that it refuses gets one here."""

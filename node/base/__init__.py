@@ -11,7 +11,8 @@ from node.base.control_file import (
     ControlInfo,
     socket_path,
 )
-from node.base.files import write_atomic, write_private
+from node.base.fault_report import REPORTS_DIRECTORY, Reported, fault, in_short, write_report
+from node.base.files import MARK_FILE, STORE_FILE, write_atomic, write_private
 from node.base.loop_watch import LoopWatch
 from node.base.paging import every_artefact, every_delta, every_search
 from node.base.plain import counted, plain
@@ -25,10 +26,14 @@ __all__ = [
     "AGENTS_DIRECTORY",
     "AGENTS_SOCKET_FILE",
     "CONTROL_FILE",
+    "MARK_FILE",
+    "REPORTS_DIRECTORY",
     "SOCKET_FILE",
+    "STORE_FILE",
     "ControlInfo",
     "LineFormatter",
     "LoopWatch",
+    "Reported",
     "Serving",
     "Tasks",
     "any_of",
@@ -38,9 +43,11 @@ __all__ = [
     "every_delta",
     "every_search",
     "exit_code",
+    "fault",
     "find_stored",
     "from_dict",
     "http_status",
+    "in_short",
     "interruptible",
     "json_text",
     "one_lined",
@@ -49,4 +56,5 @@ __all__ = [
     "to_its_end",
     "write_atomic",
     "write_private",
+    "write_report",
 ]

@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Final
+
+STORE_FILE: Final = "store.db"
+"""The database, in the data directory."""
+MARK_FILE: Final = "contents.json"
+"""The mark beside it, which says what the directory must contain."""
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:

@@ -6,6 +6,7 @@ import json
 import logging
 from typing import Any
 
+from node.base.fault_report import in_short
 from protocol.wire.line import OBEYED, one_line
 
 
@@ -30,10 +31,15 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
 
 
 class LineFormatter(logging.Formatter):
-    """Formats a log record as one line. The lines of a traceback follow it, indented."""
+    """Formats a log record as one line. Of an exception it says type and place: a message or a traceback can contain secrets."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return one_line(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
-        return "\n".join(f"  {one_line(line)}" for line in super().formatException(ei).splitlines())
+        return f"  {one_line(in_short(ei[1]))}" if ei[1] is not None else ""
+
+    def format(self, record: logging.LogRecord) -> str:
+        # Another handler may have kept a traceback in the record; logging prints it unless it is removed.
+        record.exc_text = None
+        return super().format(record)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -13,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 
-from node.base import LineFormatter, exit_code, json_text, one_lined
+from node.base import LineFormatter, exit_code, fault, json_text, one_lined
 from protocol.errors import MeshError
+from protocol.store_faults import store_code
 from protocol.wire.line import one_line
 
 if TYPE_CHECKING:
@@ -31,7 +34,20 @@ class Program(click.Group):
     """The top-level group. It reports usage errors in the same form as all other errors, also with ``--json``."""
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
-        given = sys.argv[1:] if args is None else args
+        given = list(sys.argv[1:] if args is None else args)
+        if os.environ.get("NO_COLOR"):  # https://no-color.org
+            extra["color"] = False
+        try:
+            _check_python(sys.version_info[:3])
+            return self._run(given, *more, **extra)
+        except MeshError as error:
+            fail(error, as_json="--json" in given)
+        except (
+            Exception
+        ) as error:  # the last door: what comes here is a defect, and no user can do anything with its traceback
+            fail(_of_defect(error, self.name or "", given), as_json="--json" in given)
+
+    def _run(self, given: list[str], *more: Any, **extra: Any) -> Any:
         if "--json" not in given:
             return super().main(given, *more, **extra)
         try:
@@ -42,6 +58,40 @@ class Program(click.Group):
         except click.Abort:
             fail(MeshError("internal.cancelled"), as_json=True)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _check_python(version: tuple[int, ...]) -> None:
+    """Errors: ``node.python``. The package `automerge` has no wheels for later versions, and its import ends in a trace."""
+    if not (3, 11) <= version[:2] < (3, 13):
+        found = ".".join(map(str, version))
+        raise MeshError("node.python", f"this is Python {found}; trailmesh needs Python 3.11 or 3.12")
+
+
+def _of_defect(error: Exception, name: str, given: Sequence[str]) -> MeshError:
+    """The error for an exception that no part of the program expected. A disk that is full or may not be written is no defect."""
+    if isinstance(error, OSError) and error.errno is not None and (code := store_code(error.errno)) != "store.corrupt":
+        where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        return MeshError(code, f"{where}{error.strerror}")
+    # Group and command only: what follows can be an address, a name or a file.
+    words = [] if name == "main" else [name]
+    words += itertools.takewhile(
+        lambda word: word.replace("-", "").isalpha() and word[0] != "-", given[: 2 - len(words)]
+    )
+    return fault(error, " ".join(["trailmesh", *words]), _given_home(given))
+
+
+def _given_home(given: Sequence[str]) -> Path | None:
+    """The data directory that the options name; None if it cannot be told."""
+    found = None
+    for word, following in itertools.pairwise([*given, ""]):
+        if word == "--home":
+            found = following
+        elif word.startswith("--home="):
+            found = word.removeprefix("--home=")
+    try:
+        return home_path(found)
+    except Exception:  # whatever is wrong there, the report goes to the directory for temporary files
+        return None
 
 
 def common_options(command: F) -> F:
@@ -193,7 +243,10 @@ def fail(error: MeshError, *, as_json: bool) -> NoReturn:
     if as_json:
         click.echo(json_text({"error": error.to_dict()}))
     else:
-        click.echo(click.style("error", fg="red", bold=True) + one_line(f" [{error.code}] {error.message}"), err=True)
+        # An error outside of every command has no context, which else says whether colours are wanted.
+        color = False if os.environ.get("NO_COLOR") else None
+        title = click.style("error", fg="red", bold=True)
+        click.echo(title + one_line(f" [{error.code}] {error.message}"), err=True, color=color)
         click.echo(one_line(f"  → {error.remedy}"), err=True)
         if recorded := kept_in(error):
             click.echo(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import shutil
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -17,7 +19,7 @@ from node.base import counted
 from node.config import Config
 from node.health.doctor_peers import check_peer
 from node.health.doctor_schedules import check_schedules
-from node.health.remedies import CLOCKS, after_end, for_browser, for_opening
+from node.health.remedies import CLOCKS, after_end, for_browser, for_opening, for_port
 from node.live import Browsers
 from node.rooms import Rooms
 from node.signing import identity
@@ -51,6 +53,8 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True):
 
     home: Path
     config: Config
+    """The defaults, if it cannot be read."""
+    config_fault: MeshError | None = None
     open_identity: Callable[[], identity.Identity]
     open_store: Callable[[], AbstractAsyncContextManager[Store]]
     browsers: Browsers
@@ -61,6 +65,8 @@ async def examine_apart(parts: Apart, error: MeshError, *, browser: bool) -> Hea
     home = parts.home
     found = [*_python(), *await _data_directory(home)]
     opened: list[Check] = []
+    if parts.config_fault is not None:
+        opened.append(_not_opened("configuration", home, parts.config_fault))
     try:
         own = await asyncio.to_thread(parts.open_identity)
         opened.append(Check(name="witness key", status="ok", finding=f"Ed25519, node {ids.short(own.node)}"))
@@ -168,8 +174,26 @@ async def _clock(rooms: Rooms) -> list[Check]:
 async def _peer_listener(rooms: Rooms) -> list[Check]:
     if rooms.serving:
         return [Check(name="peer listener", status="ok", finding=rooms.serving.address)]
-    remedy = after_end(rooms) or f"trailmesh node serve --home {quote(str(rooms.home))}"
+    if remedy := after_end(rooms):
+        return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
+    host, port = rooms.config.listen.host, rooms.config.listen.port
+    if port and _taken(host, port):
+        free = next((other for other in range(port + 1, 65_536) if not _taken(host, other)), 0)
+        finding = f"the node is not running, and another program listens at {host}:{port}"
+        return [Check(name="peer listener", status="fault", finding=finding, remedy=for_port(rooms.home, port, free))]
+    remedy = f"trailmesh node serve --home {quote(str(rooms.home))}"
     return [Check(name="peer listener", status="warn", finding="the node is not running", remedy=remedy)]
+
+
+def _taken(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        # As the listener does: connections of the last run that are still closing do not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
 
 
 async def _browser(home: Path, config: Config, browsers: Browsers) -> list[Check]:

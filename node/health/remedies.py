@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from node.base import MARK_FILE, STORE_FILE
 from node.config import CONFIG_FILE, BrowserConfig
 from node.rooms import Rooms
-from node.signing import default_recovery_file, identity
+from node.signing import contents, identity
 from protocol import ids
 from protocol.errors import MeshError, PeerError
 
@@ -28,13 +29,28 @@ _PAIR_AGAIN: Final = (
     _THERE + "trailmesh node invite --grant explore; then here: trailmesh node join with what it prints"
 )
 
+# A peer tells a stranger nothing, so its owner has to look which of these it is.
+_UNKNOWN_THERE: Final = (
+    _THERE
+    + "trailmesh node peers; if this node ({me}) is distrusted there: trailmesh node trust {me}; if it is missing there: "
+    "trailmesh node invite --grant explore, then here: trailmesh node join with what it prints"
+)
+_REFUSED_THERE: Final = (
+    _UNKNOWN_THERE
+    + "; if it is there and trusted, the data directory here is older than a change of its key, then here: {recover}"
+)
+_NETWORK: Final = (
+    _THERE
+    + "trailmesh node status; if it is not serving: trailmesh node serve; if it is, look at the network here: ip -br link"
+)
+
 # Keys are error codes, or their part before the point. {name}: of the peer, quoted. {me}: this node's short id. {home}:
-# quoted.
+# quoted. {recover}: the command that recovers this node.
 PEER: Final[Mapping[str, str]] = {
-    "peer.unreachable": _THERE + "trailmesh node serve",
+    "peer.unreachable": _NETWORK,
     "peer.failed": _LOOK_THERE,
-    "peer.refused_us": _PAIR_AGAIN,
-    "peer.unknown": _PAIR_AGAIN,
+    "peer.refused_us": _REFUSED_THERE,
+    "peer.unknown": _UNKNOWN_THERE,
     "envelope.key_unknown": _PAIR_AGAIN,
     "invite": _PAIR_AGAIN,
     "pairing": _PAIR_AGAIN,
@@ -102,7 +118,21 @@ def for_peer(rooms: Rooms, name: str, error: MeshError) -> str:
     told = _known(PEER, error.code) or SAME_VERSION
     if isinstance(error, PeerError) and told not in (CLOCKS, SAME_VERSION) and not told.startswith(_THERE):
         told = _LOOK_THERE
-    return told.format(name=shlex.quote(name), me=ids.short(rooms.identity.node), home=shlex.quote(str(rooms.home)))
+    return told.format(
+        name=shlex.quote(name),
+        me=ids.short(rooms.identity.node),
+        home=shlex.quote(str(rooms.home)),
+        recover=_recover(rooms.home, rooms.identity.node) if "{recover}" in told else "",
+    )
+
+
+def for_port(home: Path, port: int, free: int) -> str:
+    """The remedy where another program listens on ``port``. free: a port that is free."""
+    config = shlex.quote(str(home / CONFIG_FILE))
+    return (
+        f"ss -ltnp 'sport = :{port}' shows the other program: end it, or take another port: sed -i 's/port: {port}$/port: {free}/'"
+        f" {config}; then trailmesh node serve --home {shlex.quote(str(home))}"
+    )
 
 
 def for_browser(home: Path, browser: BrowserConfig, error: MeshError) -> str:
@@ -128,19 +158,40 @@ def for_opening(home: Path, error: MeshError) -> str:
         return f"unlock the keyring of this user, then: trailmesh node id --home {quoted}"
     if error.code == "store.full":
         return "df -h"
+    if error.code == "config.invalid":
+        return BROWSER["config"].format(config=shlex.quote(str(home / CONFIG_FILE)))
+    if error.code == "node.incomplete" and (told := _without(home, str(error.detail.get("file", "")))):
+        return told
     if error.code == "store.unwritable":
         return f"ls -ld {quoted} {quoted}/*"
     if error.code == "store.newer":
         return "pip install --upgrade trailmesh"
-    if (home / identity.LOG_FILE).exists() and not (home / identity.KEY_FILE).exists():
+    if error.detail.get("file") == identity.KEY_FILE or not (home / identity.KEY_FILE).exists():
         with contextlib.suppress(MeshError):  # an unreadable key log is useless too
             return _recover(home, identity.read_log(home).node)
     return f"mv {quoted} {shlex.quote(f'{home}.damaged')}, and put a backup in its place"
 
 
+def _without(home: Path, file: str) -> str:
+    """How a node goes on whose ``file`` is gone and stands in no backup; empty if it cannot."""
+    quoted, path = shlex.quote(str(home)), shlex.quote(str(home / file))
+    if file == CONFIG_FILE:
+        return f"put {path} back from a backup; without one, for the defaults, which allow every site: echo '{{}}' > {path}"
+    if file == STORE_FILE:
+        removed = " ".join(
+            shlex.quote(str(home / name)) for name in (MARK_FILE, STORE_FILE, f"{STORE_FILE}-wal", f"{STORE_FILE}-shm")
+        )
+        return (
+            f"put a backup in the place of {quoted}; without one, to go on with no peers and no sessions: rm -f {removed};"
+            f" then `trailmesh node serve --home {quoted}`"
+        )
+    return ""
+
+
 def _recover(home: Path, node: str) -> str:
-    key_file = shlex.quote(str(default_recovery_file(home, node)))
-    return f"trailmesh node recover --key-file {key_file} --home {shlex.quote(str(home))}"
+    path = contents.recovery_file(home, node)
+    told = f"trailmesh node recover --key-file {shlex.quote(path)} --home {shlex.quote(str(home))}"
+    return told if Path(path).exists() else f"put the recovery file of this node back where it was; then {told}"
 
 
 def after_end(rooms: Rooms) -> str:

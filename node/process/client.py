@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _AWAY: Final = frozenset({"node.not_serving", "node.stopped"})
+_PARTS: Final = ("config.", "key.", "keylog.", "log.", "store.")
+"""Beginnings of codes that say that a part of the data directory cannot be read."""
 _RECONNECT_S: Final = 0.5
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
@@ -113,17 +115,21 @@ async def call(
             return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
         except aiohttp.ClientConnectorError:
             pass  # The node died without removing its control file. The lock decides whether this process may open the directory.
-    from node.process.wiring import open_node
+    from node.process.turns import open_in_turn
 
     try:
-        async with open_node(home, passphrase) as node:
+        async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
             return plain(await node.dispatch(verb, msgspec.json.encode(params), tell))
     except MeshError as error:
         # A node that was starting has the lock by now and can be called.
         info = control_info(home) if error.code == "node.locked" else None
         if info is None:
             raise
-    return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
+        locked = error
+    try:
+        return await _remote(home / SOCKET_FILE, info.token, verb, params, tell)
+    except aiohttp.ClientConnectorError:
+        raise locked from None  # the node ended meanwhile, or its file is that of a dead one
 
 
 async def ask(home: Path, verb: str, params: dict[str, Any], *, agent: AsAgent | None = None) -> Any:
@@ -150,14 +156,14 @@ async def recover(home: Path, params: dict[str, Any], tell: Tell) -> Any:
         from node.process.wiring import open_node
         from node.signing import KEY_FILE, LOG_FILE
 
-        if error.code != "node.not_initialised" or (home / KEY_FILE).exists() or not (home / LOG_FILE).exists():
+        if error.code != "node.incomplete" or error.detail.get("file") != KEY_FILE or not (home / LOG_FILE).exists():
             raise
     async with open_node(home, key_lost=True) as node:
         return plain(await node.dispatch("node.recover", msgspec.json.encode(params), tell))
 
 
 async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> Any:
-    """Run the doctor. If the node cannot be opened because of its key or store, check each part separately.
+    """Run the doctor. If the node cannot be opened because of its configuration, key or store, check each part separately.
 
     Errors: those of ``call``.
     """
@@ -168,12 +174,8 @@ async def examine(home: Path, passphrase: AskPassphrase, *, browser: bool) -> An
         return await call(home, "node.doctor", {"browser": browser}, lambda event: None, ask)
     except MeshError as error:
         from node.process.wiring import examine_apart
-        from node.signing import KEY_FILE, LOG_FILE
 
-        parts_missing = error.code == "node.not_initialised" and (
-            (home / KEY_FILE).exists() or (home / LOG_FILE).exists()
-        )
-        does_not_open = parts_missing or error.code.startswith(("key.", "keylog.", "log.", "store."))
+        does_not_open = error.code == "node.incomplete" or error.code.startswith(_PARTS)
         if not does_not_open or control_info(home) is not None:
             raise
         return plain(await examine_apart(home, error, ask, browser=browser))

@@ -15,10 +15,11 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from node.api import ControlServer, MetricsServer, Node
-from node.base import LineFormatter
+from node.base import LineFormatter, Reported
 from node.config import AskPassphrase
 from node.health import metrics
-from node.process.wiring import open_node
+from node.process.client import control_info
+from node.process.turns import open_in_turn
 from node.rooms import Rooms
 from node.trust import announcement
 from node.verbs import NODE, called_by
@@ -37,10 +38,11 @@ async def serve(home: Path, ready: Callable[[dict[str, Any]], None], passphrase:
 
     Errors: ``node.not_initialised``, ``node.locked``, ``node.address_in_use``, ``store.*``, ``key.*``, ``keylog.revoked``.
     """
-    async with open_node(home, passphrase) as node:
+    async with open_in_turn(home, passphrase, lambda: control_info(home) is not None) as node:
         rooms = node.rooms
         rooms.identity.check_active()
         handler = logging.StreamHandler(sys.stderr)
+        handler.addFilter(Reported(home))
         handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(handlers=[handler], level=rooms.config.log_level.upper())
         logging.getLogger("apscheduler").setLevel(logging.WARNING)

@@ -14,10 +14,11 @@ from node.base import write_atomic, write_private
 from node.config import AskPassphrase
 from node.config import settings as configuration
 from node.process.wiring import advertised_host, new_key_store, recovery_words, system_clock
-from node.signing import check_recovery_file, default_recovery_file, identity
+from node.signing import check_recovery_file, contents, default_recovery_file, identity
 from protocol import ids
 from protocol.errors import MeshError
 from protocol.keys import recovery
+from protocol.store_faults import store_code
 
 
 def init_home(
@@ -39,6 +40,7 @@ def init_home(
     ``input.invalid``, ``key.*``, ``store.full``.
     """
     identity.check_vacant(home)
+    contents.check_vacant(home)
     clock = system_clock()
     keys = new_key_store(home, passphrase=passphrase, keyring=keyring)
     seed = clock.random(recovery.SEED_BYTES)
@@ -64,9 +66,13 @@ def init_home(
         except BaseException:
             recovery_file.unlink()  # the node was not created, so its recovery key is useless
             raise
+        contents.mark(home, created.node, store=False, recovery=str(recovery_file))
     except OSError as error:
+        # The file that failed can be the recovery file, which lies elsewhere.
+        where = error.filename if isinstance(error.filename, str) else str(home)
+        full = store_code(error.errno) == "store.full"
         raise MeshError(
-            "store.full" if error.errno == 28 else "input.invalid", f"{home}: {error.strerror}", home=str(home)
+            "store.full" if full else "input.invalid", f"{where}: {error.strerror}", home=str(home)
         ) from error
     return {
         "node": created.node,

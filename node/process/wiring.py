@@ -29,12 +29,12 @@ from adapters.transport.pairing import TlsPairingClient, TlsPairingServer
 from adapters.transport.server import MeshServer, url_of
 from adapters.transport.signed_server import SignedServer
 from node.api import Node
-from node.base import write_private
+from node.base import STORE_FILE, write_private
 from node.config import AskPassphrase, passphrase_source
 from node.config import settings as configuration
 from node.health import doctor
 from node.rooms import Ports, assemble, open_browsers
-from node.signing import identity
+from node.signing import contents, identity
 from node.verbs.node import Health
 from protocol.errors import MeshError
 from protocol.refusals import Refusals
@@ -70,8 +70,9 @@ def new_key_store(home: Path, *, passphrase: AskPassphrase | None = None, keyrin
 def open_key_store(home: Path, passphrase: AskPassphrase) -> KeyStore:
     """The key store of the witness key in ``home``, as its key file says.
 
-    Errors: ``node.not_initialised``, ``store.corrupt``.
+    Errors: ``node.not_initialised``, ``node.incomplete``, ``store.corrupt``.
     """
+    contents.check_files(home, identity.KEY_FILE, identity.LOG_FILE)
     path = home / identity.KEY_FILE
     form = read_lines(path)[0]
     if sealed.is_sealed(form):
@@ -100,8 +101,9 @@ async def open_node(
     key_lost: open it without its witness key, to recover it; the new key will be stored unencrypted (mode 0600).
     clock, open_browser: the machine's, and what the configuration names, unless given.
     Browsers that a killed node left behind are ended.
-    Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
+    Errors: ``node.not_initialised``, ``node.incomplete``, ``node.locked``, ``config.invalid``, ``store.*``, ``key.*``.
     """
+    contents.check_files(home, configuration.CONFIG_FILE)
     config = configuration.load(home)
     clock = clock or system_clock()
     with locked(home, wait_s=_LOCK_WAIT_S):
@@ -112,11 +114,12 @@ async def open_node(
             keys = open_key_store(home, passphrase or passphrase_source(None))
             own = identity.load(home, clock, keys)
         await asyncio.to_thread(remove_abandoned)
-        store = await SqliteStore.open(home)
+        store = await _open_store(home)
         rooms = assemble(home, config, own, _ports(config, own, keys, store, clock, open_browser))
         try:
             # The witness first, because loading other rooms may sign or report changes.
             await rooms.witness.load()
+            contents.mark(home, own.node, store=True)
             await rooms.peers.load()
             await rooms.clock_mark.load()
             await rooms.refusal_book.load()
@@ -129,16 +132,28 @@ async def open_node(
             await rooms.close()
 
 
+async def _open_store(home: Path) -> SqliteStore:
+    """The store, which was there before if the mark says so. Errors: ``node.incomplete``, ``store.*``."""
+    contents.check_files(home, STORE_FILE)
+    store = await SqliteStore.open(home)
+    try:
+        contents.check_store(home, has_log=bool(await store.logs()))
+    except BaseException:
+        await store.close()
+        raise
+    return store
+
+
 async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase, *, browser: bool) -> Health:
     """Run the doctor on the node of ``home``, which could not be opened because of ``error``: check each part separately.
 
-    Errors: ``node.not_initialised``, ``node.locked``, ``config.invalid``.
+    Errors: ``node.not_initialised``, ``node.locked``.
     """
-    config = configuration.load(home)
+    config, config_fault = _config_apart(home)
 
     @contextlib.asynccontextmanager
     async def open_store() -> AsyncIterator[Store]:
-        store = await SqliteStore.open(home)
+        store = await _open_store(home)
         try:
             yield store
         finally:
@@ -149,14 +164,27 @@ async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase,
         parts = doctor.Apart(
             home=home,
             config=config,
+            config_fault=config_fault,
             open_identity=lambda: identity.load(home, system_clock(), open_key_store(home, passphrase)),
             open_store=open_store,
             browsers=browsers,
         )
         try:
-            return await doctor.examine_apart(parts, error, browser=browser)
+            # Which browser to start stands in the configuration.
+            return await doctor.examine_apart(parts, error, browser=browser and config_fault is None)
         finally:
             await browsers.close()
+
+
+def _config_apart(home: Path) -> tuple[configuration.Config, MeshError | None]:
+    """The configuration, or the defaults and what is wrong with it. Errors: ``node.not_initialised``."""
+    try:
+        contents.check_files(home, configuration.CONFIG_FILE)
+        return configuration.load(home), None
+    except MeshError as error:
+        if error.code == "node.not_initialised":
+            raise
+        return configuration.Config(), error
 
 
 def _open_browser(config: configuration.Config) -> OpenBrowser:

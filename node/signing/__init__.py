@@ -4,7 +4,7 @@ Owns the key log and the witness log of this node. Every artefact of the node is
 signed.
 """
 
-from node.signing import identity
+from node.signing import contents, identity
 from node.signing.identity import KEY_FILE, LOG_FILE, Identity, artefact_record
 from node.signing.log_check import audit_own
 from node.signing.manifests import signed_manifest
@@ -22,6 +22,7 @@ __all__ = [
     "artefact_record",
     "audit_own",
     "check_recovery_file",
+    "contents",
     "default_recovery_file",
     "identity",
     "open_opening",

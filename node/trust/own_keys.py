@@ -18,7 +18,7 @@ from nacl.signing import SigningKey
 
 from adapters.ports import Clock, KeyStore
 from node.base import to_its_end, write_private
-from node.signing import Identity, check_recovery_file, identity
+from node.signing import Identity, check_recovery_file, contents, identity
 from node.trust.calls import Calls
 from node.verbs import Bound, Handler, NoParams
 from node.verbs import keys as verbs
@@ -121,8 +121,10 @@ class OwnKeys:
             )
             if next_seed:
                 # Before the change: otherwise a failed write would leave a node whose new recovery key nobody has.
-                await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
+                written = await asyncio.to_thread(self._write_recovery, params.recovery_out, next_seed)
             found = await to_its_end(self._change(changed, new, Kind.KEY_RECOVERED))
+            if next_seed:
+                await asyncio.to_thread(contents.mark, self._home, self._own.node, store=True, recovery=written)
             return RecoveredKey(**found, recovery_file=params.recovery_out)
 
     async def revoke(self, params: RevokeParams, tell: Any = None) -> RevokedKey:
@@ -217,12 +219,14 @@ class OwnKeys:
         seed = recovery.parse(text, self._own.node) if key_file else self._read_words(text)
         return SigningKey(seed)
 
-    def _write_recovery(self, given: str, seed: bytes) -> None:
+    def _write_recovery(self, given: str, seed: bytes) -> str:
+        """Where the recovery key was written. Errors: ``input.invalid``."""
         path = check_recovery_file(self._home, given)
         try:
             write_private(path, recovery.render(self._own.node, seed).encode())
         except OSError as error:
             raise MeshError("input.invalid", f"{path} cannot be written: {error.strerror}") from error
+        return str(path)
 
     def _now_s(self) -> int:
         return self._clock.now_ms() // 1000

@@ -119,7 +119,7 @@ def test_an_owner_who_lost_the_witness_key_takes_the_node_back(two: list[Node]) 
     before = anna.run("node", "id")
     anna.stop()
     (anna.home / "witness.key").unlink()
-    assert refusal("node", "serve", home=anna.home)[0] == "node.not_initialised"
+    assert refusal("node", "serve", home=anna.home)[0] == "node.incomplete"
     checks = {check["name"]: check for check in anna.run("node", "doctor", "--no-browser")["checks"]}
     assert checks["witness key"]["remedy"].startswith(f"trailmesh node recover --key-file {recovery_file(anna)}")
     code, _, told = refusal("node", "init", home=anna.home)

@@ -44,6 +44,10 @@ def end(home: str | None, how: str, as_json: bool) -> None:
             click.get_current_context().exit(5)
         case "refused":
             raise MeshError("peer.unknown", "no")
+        case "defect":
+            raise ValueError
+        case "coloured":
+            click.secho("green", fg="green")
     click.echo(f"{how} {home} {as_json}")
 
 
@@ -256,3 +260,29 @@ def test_a_table_that_fits_is_as_narrow_as_its_content(
 
 def test_the_suffix_of_bundles_is_the_published_one() -> None:
     assert common.BUNDLE_SUFFIX == ".tmsession"
+
+
+@pytest.mark.parametrize("version", [(3, 10, 9), (3, 13, 0), (4, 0, 0)])
+def test_a_python_that_is_not_supported_is_one_error_also_with_json(
+    version: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(common.sys, "version_info", version)
+    words = ".".join(map(str, version))
+    code, out, err = ended("end", "well")
+    said = f"error [node.python] this is Python {words}; trailmesh needs Python 3.11 or 3.12"
+    assert (code, out, err.splitlines()[0], len(err.splitlines())) == (3, "", said, 2)
+    code, out, err = ended("end", "well", "--json")
+    assert (code, json.loads(out)["error"]["code"], err) == (3, "node.python", "")
+
+
+@pytest.mark.parametrize("words", [("end", "coloured"), ("end", "refused"), ("end", "defect"), ("nonsense",)])
+def test_no_color_is_respected_by_results_errors_and_wrong_calls(words: tuple[str, ...], tmp_path: Path) -> None:
+    def shown(**environment: str) -> str:
+        done = CliRunner().invoke(
+            program, [*words, *(["--home", str(tmp_path)] if len(words) > 1 else [])], env=environment, color=True
+        )
+        return done.stdout + done.stderr
+
+    assert "\x1b" not in shown(NO_COLOR="1")
+    if words != ("nonsense",):
+        assert "\x1b[" in shown(NO_COLOR="")

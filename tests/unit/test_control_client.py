@@ -190,8 +190,8 @@ async def test_a_client_is_answered_by_the_node_that_serves_only(home: Path) -> 
     [
         (("witness.key",), ""),
         ((), ""),
-        (("keylog.cbor",), "node.not_initialised"),
-        (("witness.key", "keylog.cbor"), "node.not_initialised"),
+        (("keylog.cbor",), "node.incomplete"),
+        (("witness.key", "keylog.cbor"), "node.incomplete"),
     ],
 )
 async def test_a_node_is_recovered_while_it_has_its_key_log(home: Path, missing: tuple[str, ...], code: str) -> None:
@@ -225,7 +225,8 @@ async def test_half_a_node_is_examined_and_no_node_is_not(home: Path, missing: s
     assert not (await examine(home, prompt, browser=False))["healthy"]
     for name in ("witness.key", "keylog.cbor"):
         (home / name).unlink(missing_ok=True)
-    assert await code_of(examine(home, prompt, browser=False)) == "node.not_initialised"
+    assert not (await examine(home, prompt, browser=False))["healthy"]
+    assert await code_of(examine(home.parent / "none", prompt, browser=False)) == "node.not_initialised"
 
 
 async def test_the_doctor_examines_apart_only_what_does_not_open_for_its_key_or_its_store(
@@ -254,7 +255,9 @@ async def test_the_doctor_of_a_node_that_runs_is_the_node(home: Path) -> None:
     finally:
         await server.close()
     (home / "config.yaml").write_text("nonsense: 1")
-    assert await code_of(examine(home, prompt, browser=False)) == "config.invalid"
+    found = await examine(home, prompt, browser=True)
+    faults = {check["name"]: check["remedy"] for check in found["checks"] if check["status"] == "fault"}
+    assert faults == {"configuration": f"${{EDITOR:-vi}} {home / 'config.yaml'}"}
 
 
 # --- following -------------------------------------------------------------------------------------------------------

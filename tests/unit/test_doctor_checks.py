@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import socket
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +18,7 @@ from nacl.signing import SigningKey
 
 from adapters.log_records import CosignedRecord
 from adapters.schedule_records import ScheduleRecord
-from node.config.settings import BrowserConfig, Config
+from node.config.settings import BrowserConfig, Config, Listen, load, render
 from node.health import doctor, metrics, remedies
 from node.health.doctor_schedules import check_schedules
 from node.live.browsers import Browsers
@@ -48,7 +51,10 @@ def revoked(*, by_recovery: bool) -> SimpleNamespace:
     return SimpleNamespace(node=NODE, end="it ended", log=SimpleNamespace(revoked_by_recovery=by_recovery))
 
 
-RECOVER = f"trailmesh node recover --key-file '/data of/node-recovery-{ids.short(NODE)}.txt' {AT_HOME}"
+RECOVER = (
+    "put the recovery file of this node back where it was; then "
+    f"trailmesh node recover --key-file '/data of/node-recovery-{ids.short(NODE)}.txt' {AT_HOME}"
+)
 
 
 def check(name: str, status: Any, finding: str, remedy: str = "") -> Check:
@@ -162,6 +168,22 @@ async def test_a_clock_that_has_gone_back_is_told(behind_s: int, status: str, wo
     (found,) = await doctor._clock(rooms(clock_mark=SimpleNamespace(behind_s=behind_s)))
     assert (found.name, found.status, found.remedy) == ("clock", status, "" if status == "ok" else CLOCKS)
     assert words in found.finding
+
+
+def test_where_another_program_has_the_port_the_remedy_changes_it_to_a_free_one(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        config = Config(listen=Listen(port=port))
+        (tmp_path / "config.yaml").write_text(render(config))
+        (taken,) = asyncio.run(doctor._peer_listener(rooms(config=config, home=tmp_path)))
+        assert taken.status == "fault" and taken.finding.endswith(f"another program listens at 127.0.0.1:{port}")
+        change = re.search(r"sed -i '[^']*' \S+config.yaml", taken.remedy)
+        assert change is not None and f"sport = :{port}" in taken.remedy
+        subprocess.run(["sh", "-c", change[0]], check=True)
+        changed = load(tmp_path)
+        assert changed.listen.port != port
+        (free,) = asyncio.run(doctor._peer_listener(rooms(config=changed, home=tmp_path)))
+        assert (free.status, free.remedy) == ("warn", f"trailmesh node serve --home {tmp_path}")
 
 
 async def test_a_node_that_does_not_run_is_told_how_to_start_it() -> None:
@@ -355,6 +377,7 @@ def test_what_does_not_open_is_recovered_only_where_its_key_alone_is_gone(tmp_pa
     log = identity.Identity(SigningKey(bytes(32)), ManualClock()).log
     (tmp_path / identity.LOG_FILE).write_bytes(log.encode())
     key_file = tmp_path.parent / f"{tmp_path.name}-recovery-{ids.short(log.node)}.txt"
+    key_file.write_text("the recovery key")
     assert told("store.corrupt", tmp_path) == f"trailmesh node recover --key-file {key_file} --home {tmp_path}"
     (tmp_path / identity.KEY_FILE).write_bytes(b"key")
     assert told("store.corrupt", tmp_path) == moved

@@ -154,7 +154,10 @@ async def test_a_peer_that_is_down_is_a_warning_with_the_next_attempt_to_reach_i
     pair.anna.mesh.dead.add(pair.bruno.id)
     (found,) = await pair.found()
     words = "the node has crashed"
-    remedy = "on the machine of bruno: trailmesh node serve"
+    remedy = (
+        "on the machine of bruno: trailmesh node status; if it is not serving: trailmesh node serve; if it is, look at the network"
+        " here: ip -br link"
+    )
     assert found == outward(f"{words} [peer.unreachable]", "warn", remedy)
     next_ms = pair.clock.now_ms() + 5_999
     hold = Hold(state="waiting", since_ms=0, failures=3, next_try_ms=next_ms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,9 +94,14 @@ async def test_a_verb_runs_as_its_caller_and_a_defect_of_it_says_nothing_but_its
         assert await rows() == before + added
         error = await refused(node, name, body, HELPER)
         assert (error.code, error.message) == ("internal.fault", f"ValueError in {name}")
-        assert f"defect in {name}" in caplog.text
+        assert f"defect: ValueError in {name}; the report is {node.rooms.home}" in caplog.text
+        assert "hunter2" not in caplog.text
+        ends[:] = [ValueError("hunter2")]
+        report = Path((await refused(node, name, body)).detail["report"])
+        text = await asyncio.to_thread(report.read_text)
+        assert report.parent == node.rooms.home / "faults" and "hunter2" not in text
     assert await node.dispatch("session.list", b"{}", lambda event: None, HELPER) == EMPTY
-    assert callers == [HELPER] * 5 and current_caller() == OWNER
+    assert callers == [HELPER, HELPER, OWNER] * 2 + [HELPER] and current_caller() == OWNER
     assert node.rooms.refusals.codes["input.not_found"] == 0, "its own errors are no refusals"
 
 

@@ -234,7 +234,12 @@ def test_a_new_node_is_private_and_has_its_recovery_key_beside_it(tmp_path: Path
     kept = Path(told["recovery_file"])
     assert kept.parent == home.parent and kept.stat().st_mode & 0o777 == 0o600
     assert home.stat().st_mode & 0o777 == 0o700
-    assert sorted(each.name for each in home.iterdir()) == ["config.yaml", "keylog.cbor", "witness.key"]
+    assert sorted(each.name for each in home.iterdir()) == [
+        "config.yaml",
+        "contents.json",
+        "keylog.cbor",
+        "witness.key",
+    ]
     assert (home / "witness.key").stat().st_mode & 0o777 == 0o600
     assert len(told["recovery_words"].split()) == 24
     assert (told["home"], told["name"], told["listen"]) == (str(home), "anna", "127.0.0.1:7443")

@@ -1,0 +1,51 @@
+"""Opens a node when it is this process's turn: while another command uses the data directory, this one waits.
+
+Only one process may open a data directory. A recording takes minutes, and whoever calls meanwhile wants an answer, not an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Final
+
+from node.api import Node
+from node.config import AskPassphrase
+from node.process import wiring
+from protocol import limits
+from protocol.errors import MeshError
+
+log = logging.getLogger(__name__)
+
+_LOOK_S: Final = 0.2
+
+
+@contextlib.asynccontextmanager
+async def open_in_turn(
+    home: Path, passphrase: AskPassphrase | None, serves: Callable[[], bool], *, wait_s: float = limits.DIRECTORY_WAIT_S
+) -> AsyncIterator[Node]:
+    """``wiring.open_node``, once no other command uses ``home``.
+
+    serves: whether a node serves ``home``. It does not end by itself, so nobody waits for it.
+    Errors: those of ``wiring.open_node``; ``node.locked`` if a node serves, or ``wait_s`` is over.
+    """
+    ends_s = asyncio.get_running_loop().time() + wait_s
+    told = False
+    async with contextlib.AsyncExitStack() as stack:
+        while True:
+            try:
+                node = await stack.enter_async_context(wiring.open_node(home, passphrase))
+                break
+            except MeshError as error:
+                pid = error.detail.get("pid")  # only the lock of the directory says who has it
+                over = asyncio.get_running_loop().time() >= ends_s
+                if error.code != "node.locked" or pid is None or over or serves():
+                    raise
+            if not told:
+                log.warning("waiting for process %s, which uses the data directory", pid or "?")
+                told = True
+            await asyncio.sleep(_LOOK_S)
+        yield node
