@@ -45,8 +45,8 @@ def group() -> None:
     "--config",
     "config_file",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Configuration file to start from; configs/ has examples.",
+    type=click.Path(dir_okay=False),
+    help="Configuration file to start from, or the name of an example in configs/: solo, mesh, ci, hardened.",
 )
 @click.option(
     "--recovery-out",
