@@ -11,6 +11,8 @@ _SOURCE: Final = Path(__file__).resolve().parent / "_source"
 
 def main() -> None:
     """Run the command line; does not return."""
+    if sys.version_info >= (3, 13):  # installed by force: one line, not the traceback of an import
+        sys.exit("trailmesh needs Python 3.11 or 3.12: its dependency automerge has no wheels for a later one")
     if _SOURCE.is_dir():  # not in a source tree, where the packages can be imported already
         # First, because site-packages and the working directory may have packages of the same names.
         sys.path.insert(0, str(_SOURCE))

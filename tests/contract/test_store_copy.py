@@ -42,7 +42,9 @@ async def test_a_copy_has_what_the_store_had_and_nothing_that_came_later(store: 
     assert await store.blob(later) == b"later"
 
 
-async def test_the_moment_of_a_copy_is_when_its_blobs_are_linked_however_long_the_database_takes(tmp_path: Path) -> None:
+async def test_the_moment_of_a_copy_is_when_its_blobs_are_linked_however_long_the_database_takes(
+    tmp_path: Path,
+) -> None:
     store = await SqliteStore.open(tmp_path / "home")
     for number, shown in ((1, b"one"), (2, b"two")):
         await store.put_session(session(number))

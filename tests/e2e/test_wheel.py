@@ -99,6 +99,21 @@ def test_the_installed_command_runs_its_own_packages_and_not_those_of_others(ins
         assert serving.wait(timeout=20) == 0
 
 
+def test_every_shell_that_the_readme_names_gets_its_completion(installed: Path) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert f"_TRAILMESH_COMPLETE={shell}_source trailmesh" in (ROOT / "README.md").read_text()
+        script = ran("env", f"_TRAILMESH_COMPLETE={shell}_source", installed / "trailmesh")
+        assert f"_TRAILMESH_COMPLETE={shell}_complete" in script
+    offered = ran(
+        "env",
+        "_TRAILMESH_COMPLETE=bash_complete",
+        "COMP_WORDS=trailmesh node ba",
+        "COMP_CWORD=2",
+        installed / "trailmesh",
+    )
+    assert offered.split() == ["plain,backup"]
+
+
 @pytest.mark.parametrize("name", ["ci", "hardened", "mesh", "solo"])
 def test_each_example_configuration_is_found_by_its_name(installed: Path, tmp_path: Path, name: str) -> None:
     ran(installed / "trailmesh", "node", "init", "--home", tmp_path / "home", "--config", name, "--json")
