@@ -54,6 +54,10 @@ types: install            ## Strict types
 contracts: install            ## Which room may import which
 	.venv/bin/lint-imports
 
+.PHONY: wheel
+wheel: install            ## The wheel, in dist/: one package that contains everything
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+
 unit: install            ## The fast tests
 	$(PYTHON) -m pytest tests/unit tests/properties tests/vectors
 
@@ -104,4 +108,4 @@ docs-check: install
 	$(PYTHON) -m scripts.docs --check
 
 clean:            ## Remove what the commands above made
-	rm -rf .venv .venv-fuzz .venv-interop .venv-real build demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-fuzz .venv-interop .venv-real build dist demo-out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -470,6 +470,19 @@ CODES: dict[str, Code] = {
         "A stored file is missing, or its content does not match its hash.",
         "Import the session again from its bundle: `trailmesh session import`.",
     ),
+    # backups
+    "backup.invalid": Code(
+        _C,
+        False,
+        "The file is not a complete backup of a node.",
+        "Use another copy of the file, or another backup. Nothing was written.",
+    ),
+    "backup.changed": Code(
+        _E,
+        True,
+        "The keys of the node changed each time while it was being copied.",
+        "Repeat the command once the change of keys is done.",
+    ),
     # witness log
     "log.invalid": Code(
         _P,

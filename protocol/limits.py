@@ -224,6 +224,10 @@ AUDIT_REFUSAL_EVERY_S: Final = 600  # of one agent, verb and error code: an agen
 AUDIT_REFUSAL_KINDS_MAX: Final = 8_192  # agent, verb and code: above 64 agents and 100 verbs
 AUDIT_ANCHOR_EVERY_S: Final = 600  # rows after the last anchor can be cut off without a trace
 
+# Backups
+BACKUP_CONTENTS_BYTES_MAX: Final = 16 * KIB
+BACKUP_TRIES_MAX: Final = 5  # a copy is repeated if the keys changed meanwhile
+
 # Feed of changes (docs/adr/0029-change-feed.md)
 FEED_ROWS_MAX: Final = 10_000
 FEED_LIST_ROWS_MAX: Final = 1_000

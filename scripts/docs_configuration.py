@@ -14,9 +14,10 @@ from scripts.docs_records import default_of, field_notes, sentences
 _INTRODUCTION = f"""\
 # Configuration
 
-Every key of `{CONFIG_FILE}` in the data directory of a node. `trailmesh node init` writes the file, from an example of
-`configs/` if one is given with `--config`; a node reads it when it starts. A key that is left out has its default, and a
-key that is not listed here is refused (`config.invalid`), as is an empty file.
+Every key of `{CONFIG_FILE}` in the data directory of a node. `trailmesh node init` writes the file, from the
+file that is given with `--config`, which can be the name of an example in `configs/` (`solo`, `mesh`, `ci`, `hardened`). A
+node reads it when it starts. A key that is left out has its default, and a key that is not listed here is refused
+(`config.invalid`), as is an empty file.
 
 ```yaml
 name: shop

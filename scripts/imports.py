@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-FOLDERS = ("protocol", "adapters", "node", "benchmarks", "scripts", "tests")
+FOLDERS = ("protocol", "adapters", "node", "trailmesh", "benchmarks", "scripts", "tests")
 
 
 def _named(tree: ast.AST, package: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from adapters.audit_records import AuditLine, AuditQuery
@@ -332,6 +333,12 @@ class Store(
 
     async def usage(self) -> dict[str, int]:
         """Bytes that are kept of each peer, by node id: deltas, searches it coordinates, leases, its rows of the trail."""
+
+    async def copy_to(self, directory: Path) -> None:
+        """Copy one state of the store into ``directory``, which exists and is empty, while others use the store.
+
+        Errors: ``store.*``.
+        """
 
     async def check(self) -> list[str]:
         """Faults of the store in words; empty when sound."""

@@ -57,6 +57,11 @@ class Blobs:
                 for stale in root.glob(f"*/{_TEMPORARY}*"):
                     stale.unlink()
 
+    @property
+    def root(self) -> Path:
+        """The directory."""
+        return self._root
+
     def path_of(self, digest: bytes) -> Path:
         """Where the blob of this digest lies, if it is there."""
         name = digest.hex()

@@ -134,6 +134,11 @@ class Database:
             self.waiting -= 1
 
     @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
     def closed(self) -> bool:
         """Whether it was closed."""
         return self._closed

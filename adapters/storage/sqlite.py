@@ -6,6 +6,7 @@ records are a few typed columns (keys and what is queried) and a strict-CBOR bod
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
@@ -42,6 +43,7 @@ from adapters.storage import (
     session_tables,
 )
 from adapters.storage.blobs import Blobs
+from adapters.storage.copying import Snapshot
 from adapters.storage.database import Database
 from adapters.storage.feed_table import told
 from adapters.storage.usage import usage_of
@@ -351,6 +353,10 @@ class SqliteStore:
 
     async def blob(self, digest: bytes) -> bytes:
         return await self._database.run(lambda: self._blobs.get(digest))
+
+    async def copy_to(self, directory: Path) -> None:
+        snapshot = await self._database.run(lambda: Snapshot(self._database.path, self._blobs.root, directory))
+        await asyncio.to_thread(snapshot.finish)
 
     async def check(self) -> list[str]:
         """Faults, in order: pages and indexes of the database, references between tables, blobs that steps and signatures name."""

@@ -16,7 +16,7 @@ from node.api.refusal_rows import RefusalRows
 from node.base import fault
 from node.config import invalid_in_words
 from node.explorer import ExploreVerbs, Parts
-from node.health import MeshVerbs
+from node.health import BackupVerbs, MeshVerbs
 from node.live import LiveVerbs
 from node.pairing import PairingVerbs
 from node.rooms import Rooms
@@ -43,6 +43,7 @@ def _bound(rooms: Rooms, agents: Agents) -> Bound:
         **LiveVerbs(rooms.live, read_step).bound,
         **ScheduleVerbs(rooms.schedules, rooms.clock).bound,
         **ExploreVerbs(_parts(rooms), rooms.log_exchange, rooms.serving).bound,
+        **BackupVerbs(rooms.home, rooms.config.name, rooms.witness, rooms.store, rooms.clock).bound,
         **rooms.own_keys.bound,
         **rooms.logs.bound,
         **rooms.distrust.bound,

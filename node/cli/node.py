@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -25,6 +26,7 @@ from node.cli.common import (
     table,
 )
 from node.verbs import CallerKind
+from node.verbs import backup as backups
 from node.verbs import node as verbs
 from protocol.trust.grants import in_words
 
@@ -45,8 +47,8 @@ def group() -> None:
     "--config",
     "config_file",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Configuration file to start from; configs/ has examples.",
+    type=click.Path(dir_okay=False),
+    help="Configuration file to start from, or the name of an example in configs/: solo, mesh, ci, hardened.",
 )
 @click.option(
     "--recovery-out",
@@ -140,6 +142,63 @@ def serve(home: str | None, passphrase_file: str | None, as_json: bool) -> None:
         run_async(run(home_path(home), ready, passphrase_source(passphrase_file)))
     except KeyboardInterrupt:  # a stop by a signal is the normal end
         click.echo("stopped", err=True)
+
+
+@group.command()
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.option(
+    "--offline", is_flag=True, help="Do not ask the peers now; `trailmesh node serve` asks them when it starts."
+)
+@passphrase_option
+@common_options
+def restore(home: str | None, file: str, offline: bool, passphrase_file: str | None, as_json: bool) -> None:
+    """Make a node from the backup in FILE, in a data directory that is empty or does not exist.
+
+    Everything in the backup is checked first; then the data directory appears whole, or not at all. The peers are asked whether
+    they have seen a later state of the witness log than the backup contains. If so, exit code 1: the node signs nothing until
+    `trailmesh log renew` has opened a new log. Never run the old node and the restored one at the same time.
+
+    \b
+    Example:
+      trailmesh node backup /media/stick/laptop.tmbackup
+      trailmesh node restore /media/stick/laptop.tmbackup --home ~/restored
+    """
+    from node.config import passphrase_source
+    from node.process.restore import restore as run
+
+    owner_only("node restore")
+    target = home_path(home)
+    made = run(target, Path(file).absolute(), passphrase_source(passphrase_file), ask_peers=not offline)
+    result = run_async(made)
+    emit(result, as_json=as_json, text=_show_restored)
+    if result["log_rollback"]:
+        raise SystemExit(1)
+
+
+def _show_restored(r: Result) -> None:
+    click.echo(f"node {r['name']} {r['short']} restored to {r['home']}, as it was on {moment(r['made_ms'])} UTC")
+    if r["log_rollback"]:
+        click.echo(
+            "a peer holds a later state of its witness log: what was signed after the backup is lost, and nothing is signed now\n"
+            "next: `trailmesh node serve`, and while it runs and the peers can be reached `trailmesh log renew`"
+        )
+    elif r["peers_answered"] < r["peers"]:
+        silent = r["peers"] - r["peers_answered"]
+        click.echo(
+            f"{silent} of {counted(r['peers'], 'peer')} did not say whether the backup is the latest state "
+            "of its witness log\n"
+            "next: `trailmesh node serve`, then `trailmesh node doctor`: if the log is behind, `trailmesh log renew`; if peers "
+            "refuse the key, it was changed after the backup: `trailmesh node recover`"
+        )
+    else:
+        click.echo(
+            "no peer holds a later state of its witness log\nnext: `trailmesh node doctor`, then `trailmesh node serve`"
+        )
+
+
+def _show_backup(r: Result) -> None:
+    click.echo(f"{r['out']}: {r['bytes'] / 1_048_576:.1f} MiB, {counted(r['blobs'], 'stored file')}, mode 0600")
+    click.echo("it contains what this node signs with: store it as safely as the witness key")
 
 
 def _show_knocked(r: Result) -> None:
@@ -297,6 +356,7 @@ def _show_doctor(result: Result) -> None:
 
 
 LOOKS: Final = {
+    "node.backup": Look(text=_show_backup),
     "node.status": Look(text=_show_status),
     "node.whoami": Look(text=_show_myself),
     "node.peers": Look(text=_show_peers),
@@ -305,6 +365,7 @@ LOOKS: Final = {
 }
 for _command in (
     *commands_of((verbs.STATUS, verbs.WHOAMI, verbs.PEERS, verbs.DISCOVER, verbs.KNOCK), LOOKS),
+    *commands_of(backups.VERBS, LOOKS),
     *keys.COMMANDS,
     *pairing.COMMANDS,
     *distrust.COMMANDS,

@@ -18,6 +18,8 @@ from protocol.recording.session import Profile
 from protocol.risk.allowed import AllowedRequest
 
 CONFIG_FILE = "config.yaml"
+_EXAMPLES = Path(__file__).resolve().parents[2] / "configs"
+"""Beside the packages, in the source tree as in an installation."""
 HOME_VARIABLE = "TRAILMESH_HOME"
 PASSPHRASE_VARIABLE = "TRAILMESH_PASSPHRASE_FILE"  # noqa: S105 (a name, no passphrase)
 TOKEN_VARIABLE = "TRAILMESH_TOKEN_FILE"  # noqa: S105 (a name, no token)
@@ -202,6 +204,14 @@ def read(path: Path) -> Config:
     except OSError as error:
         raise MeshError("config.invalid", f"{path} cannot be read: {error.strerror}", source=str(path)) from error
     return parse(text, source=str(path))
+
+
+def starting(given: str) -> Path:
+    """The file that ``--config`` means: a path, or the name of one of the example configurations if there is no such file."""
+    example = _EXAMPLES / f"{given}.yaml"
+    if Path(given).exists() or "/" in given or not example.is_file():
+        return Path(given)
+    return example
 
 
 def load(home: Path) -> Config:

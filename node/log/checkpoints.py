@@ -81,6 +81,11 @@ class LogExchange:
         """The other peers that said they know ``node``."""
         return [peer for peer in self._others(node) if self._knows(peer, node)]
 
+    @property
+    def answered(self) -> int:
+        """How many peers have said which checkpoint of our log they hold, and none that we lack, since this node was opened."""
+        return len(self._holds)
+
     # --- calling -----------------------------------------------------------------------------------------------------
 
     async def round(self) -> None:

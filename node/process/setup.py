@@ -46,7 +46,7 @@ def init_home(
     seed = clock.random(recovery.SEED_BYTES)
     created = identity.create(clock, recovery.commitment(seed))
     recovery_file = check_recovery_file(home, recovery_out or default_recovery_file(home, created.node))
-    config = configuration.read(Path(config_file)) if config_file else configuration.Config()
+    config = configuration.read(configuration.starting(config_file)) if config_file else configuration.Config()
     host, port = _listen(listen, config.listen)
     chosen = name or (config.name if config_file else _host_name())
     config = msgspec.structs.replace(

@@ -144,6 +144,23 @@ async def _open_store(home: Path) -> SqliteStore:
     return store
 
 
+async def check_copy(directory: Path, node: str) -> None:
+    """Check the store and the key log in ``directory``, an unpacked backup of ``node``. Nobody else uses it.
+
+    Errors: ``backup.invalid``, ``config.invalid``, ``store.newer``, ``store.corrupt``.
+    """
+    configuration.load(directory)
+    if identity.read_log(directory).node != node:
+        raise MeshError("backup.invalid", "the key log in the backup is that of another node")
+    store = await SqliteStore.open(directory)
+    try:
+        faults = await store.check()
+    finally:
+        await store.close()
+    if faults:
+        raise MeshError("store.corrupt", f"the store in the backup is damaged: {faults[0]}", faults=faults[:20])
+
+
 async def examine_apart(home: Path, error: MeshError, passphrase: AskPassphrase, *, browser: bool) -> Health:
     """Run the doctor on the node of ``home``, which could not be opened because of ``error``: check each part separately.
 

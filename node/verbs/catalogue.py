@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from node.verbs import agent, audit, distrust, events, explore, keys, live, log, node, pairing, schedule, session
+from node.verbs import (
+    agent,
+    audit,
+    backup,
+    distrust,
+    events,
+    explore,
+    keys,
+    live,
+    log,
+    node,
+    pairing,
+    schedule,
+    session,
+)
 from node.verbs.verb import Verb
 
 GROUPS: Final[tuple[tuple[Verb, ...], ...]] = (
     node.VERBS,
+    backup.VERBS,
     keys.VERBS,
     pairing.VERBS,
     agent.VERBS,

@@ -24,7 +24,17 @@ from tests.pinned.made import answer, plain, words
 
 SEEDS, JSON_SEED = 5, 4
 _OWN_WORK = frozenset(
-    {"node init", "node serve", "node id", "node doctor", "node recover", "node pair", "mcp", "log verify"}
+    {
+        "node init",
+        "node serve",
+        "node id",
+        "node doctor",
+        "node recover",
+        "node pair",
+        "node restore",
+        "mcp",
+        "log verify",
+    }
 )
 """These do more than to ask a node one thing."""
 _RUN = re.compile(r"([ ━─])\1{9,}")

@@ -6,8 +6,10 @@ It keeps encoded bodies, not objects, so that it refuses what the database could
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from adapters.audit_records import AuditLine, AuditQuery, stored
 from adapters.feed_records import FeedPage
@@ -515,6 +517,18 @@ class MemoryStore:
     async def feed(self, *, after: int | None = None, limit: int = 100, kind: str = "") -> FeedPage:
         self._open()
         return self._feed.page(after, records.check_limit(limit), kind)
+
+    async def copy_to(self, directory: Path) -> None:
+        self._open()
+        kept = {name: value for name, value in vars(self).items() if name not in ("_feed", "_closed", "_fresh")}
+        (directory / "store.pickle").write_bytes(pickle.dumps(kept))
+
+    @classmethod
+    def opened(cls, directory: Path) -> MemoryStore:
+        """The copy in ``directory``."""
+        made = cls()
+        vars(made).update(pickle.loads((directory / "store.pickle").read_bytes()))
+        return made
 
     async def usage(self) -> dict[str, int]:
         self._open()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from node.cli import main
-from node.config.settings import Config, parse, render
+from node.config.settings import Config, parse, render, starting
 from node.process.setup import init_home
 from protocol.errors import CODES, MeshError
 from scripts.docs import ROOT, commands, help_text
@@ -85,6 +85,17 @@ def test_hardened_is_stricter_than_the_defaults() -> None:
     assert hardened.policy.risk_class_max < default.policy.risk_class_max
     assert not hardened.policy.allow_requests
     assert hardened.explore.workers <= default.explore.workers
+
+
+def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [starting(path.stem) for path in FILES] == FILES
+    assert starting("../configs/ci") == Path("../configs/ci")
+    assert starting("unknown") == Path("unknown")
+    (tmp_path / "ci").write_text("name: mine\n")
+    assert starting("ci") == Path("ci")
 
 
 def test_none_allows_requests_or_listens_everywhere() -> None:

@@ -54,6 +54,7 @@ from tests.twins.clock import ManualClock
 SECRET = "canary-9f81"
 GIVEN = {"password": {"value": SECRET, "origins": ["https://x.test"]}}
 _CALLS: dict[str, dict[str, Any]] = {
+    "node.backup": {"out": "/nowhere/x"},
     "node.rotate": {},
     "node.recover": {"key_file": "/nowhere", "since_s": 5},
     "node.revoke_self": {"words_file": "/nowhere"},

@@ -29,6 +29,7 @@ HAND_WRITTEN: dict[str, tuple[str, ...]] = {
     "node init": (),
     "node serve": (),
     "node id": (),
+    "node restore": (),
     "node join": ("node.join",),
     "node pair": ("node.pair_wait", "node.pair_begin", "node.pair_confirm"),
     "events": ("events.list",),
