@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -266,7 +267,7 @@ def test_the_suffix_of_bundles_is_the_published_one() -> None:
 def test_a_python_that_is_not_supported_is_one_error_also_with_json(
     version: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(common.sys, "version_info", version)
+    monkeypatch.setattr(sys, "version_info", version)
     words = ".".join(map(str, version))
     code, out, err = ended("end", "well")
     said = f"error [node.python] this is Python {words}; trailmesh needs Python 3.11 or 3.12"

@@ -152,8 +152,8 @@ def test_only_the_extra_that_is_missing_is_asked_for(
         done = CliRunner().invoke(main, ["mcp", "--home", "/h"], catch_exceptions=False)
         assert (done.exit_code, done.stdout) == (code, "") and "[mcp.missing]" in done.stderr
     else:
-        with pytest.raises(ModuleNotFoundError):
-            CliRunner().invoke(main, ["mcp", "--home", "/h"], catch_exceptions=False)
+        done = CliRunner().invoke(main, ["mcp", "--home", "/h"], catch_exceptions=False)
+        assert done.exit_code == 70 and "[internal.fault] ModuleNotFoundError in trailmesh mcp" in done.stderr
 
 
 def test_the_log_goes_to_standard_error_one_record_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
