@@ -30,7 +30,7 @@ def check(file: str, home: str | None, as_json: bool) -> None:
       trailmesh actions check actions.yaml
       trailmesh actions check actions.yaml --json
     """
-    from node.sessions.action_files import incomplete, read_action_file
+    from node.sessions import incomplete, read_action_file
     from protocol.page.action import describe
 
     parsed = read_action_file(Path(file))

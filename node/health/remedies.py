@@ -91,6 +91,8 @@ PEER: Final[Mapping[str, str]] = {
             "feed",
             "agent",
             "mcp",
+            "trust",
+            "backup",
             "schedule",
             "condition",
             "search",

@@ -62,6 +62,7 @@ def named(name: str, kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
 
 
 def test_what_was_packed_is_unpacked_for_its_owner_only(backup: Path, tmp_path: Path) -> None:
+    """Guard: node/health/backup_file.py, _write."""
     (tmp_path / "target").mkdir()
     assert unpack(backup, tmp_path / "target").node == "N"
     found = {
@@ -75,6 +76,7 @@ def test_what_was_packed_is_unpacked_for_its_owner_only(backup: Path, tmp_path: 
 
 
 def test_a_backup_that_was_cut_off_anywhere_is_refused(backup: Path, tmp_path: Path) -> None:
+    """Guard: node/health/backup_file.py, unpack."""
     data = backup.read_bytes()
     whole = len(data.rstrip(b"\0"))
     for size in (0, 1, 511, 512, 1024, whole // 2, whole - 1):
@@ -87,6 +89,7 @@ def test_a_backup_that_was_cut_off_anywhere_is_refused(backup: Path, tmp_path: P
 
 @pytest.mark.parametrize("name", [*FILES, BLOB_NAME])
 def test_a_changed_file_in_a_backup_is_named(backup: Path, name: str) -> None:
+    """Guard: node/health/backup_file.py, _write."""
     rewrite(backup, lambda member, data: [(member, data + b"!" if member.name == name else data)])
     assert f"{name} was changed" in refused(backup)
 

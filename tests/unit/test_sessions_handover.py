@@ -17,6 +17,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind
 from protocol.messages import KIND_REPLAY_REPORT
+from protocol.page.action import describe
 from protocol.recording.session import Session, Verdict
 from protocol.trust.grants import parse_grants
 from tests.given_secrets import as_params
@@ -191,9 +192,12 @@ async def test_a_replay_is_told_step_by_step_signed_stored_and_written(
     bench.told.clear()
     out, began_ms = tmp_path / "report", bench.clock.now_ms()
     replayed: Replayed = await bench.call("replay", session=done.id, out=str(out))
+    steps = await bench.store.steps(done.id)
     assert bench.told == [
-        {"step": number, "of": 3, "matched": True, "text": "same", "error": ""} for number in (1, 2, 3)
+        {"step": step.index, "of": 3, "action": describe(step.action), "matched": True, "text": "same", "error": ""}
+        for step in steps
     ]
+    assert len(steps) == 3
     report = replayed.report
     assert (report.session, report.node, report.matched, report.verdict) == (done.id, bench.node, 3, Verdict.PASS)
     assert (report.replayed_ms, report.duration_ms) == (began_ms, 2 * PAGE_MS)

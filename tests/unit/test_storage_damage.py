@@ -133,4 +133,4 @@ def test_every_reading_method_is_tried() -> None:
     )
     methods = {name for name, _ in inspect.getmembers(SqliteStore, inspect.iscoroutinefunction)}
     reading = {name for name in methods if not name.startswith(("_", *writes))}
-    assert reading - set(_READS) == {"blob", "close", "open", "search_removed", "session_remains"}
+    assert reading - set(_READS) == {"blob", "close", "copy_to", "open", "search_removed", "session_remains"}

@@ -243,7 +243,7 @@ async def test_every_method_of_the_port_has_its_plans_read(tmp_path: Path) -> No
 
     await _plans(tmp_path, calls)
     port = {name for part in Store.__mro__[:-1] for name in vars(part) if not name.startswith("_")}
-    assert port - called == {"waiting", "close", "blob"}, "these ask the database nothing"
+    assert port - called == {"waiting", "close", "copy_to", "blob"}, "these ask the database nothing"
 
 
 async def test_a_statement_without_an_index_would_be_seen(tmp_path: Path) -> None:
