@@ -11,6 +11,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from protocol import ids
 from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret
+from protocol.page.evidence import Evidence
 from protocol.recording.bundle import KIND, make_manifest, write_bundle
 from protocol.recording.replay import verdict
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, StepMatch
@@ -27,6 +28,19 @@ ACTIONS: tuple[Action, ...] = (
     Click(target=Locator(role="link", name="Mugs", selectors=("css=#mugs",))),
     Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret="password")),
     Extract(name="price", target=Locator(role="status", name="Total")),
+)
+
+LINK = Evidence(
+    role="link",
+    name="Mugs",
+    label="Shelves",
+    alike=1,
+    group="listitem",
+    cells=("12 kinds", "from 4.50"),
+    telling=(0, 1),
+    only=(1,),
+    links=("http://shop.example:8000/mugs",),
+    attributes=(("id", "mugs"),),
 )
 
 
@@ -63,6 +77,7 @@ def sample_steps(actions: Sequence[Action] = ACTIONS) -> tuple[list[Step], dict[
             snapshot=keep(blob_for(f"snapshot {number}")),
             screenshot=keep(blob_for("picture")),
             extracted="9.90" if isinstance(action, Extract) else "",
+            evidence=LINK if isinstance(action, Click) else None,
         )
         for number, action in enumerate(actions, 1)
     ]

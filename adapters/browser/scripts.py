@@ -60,7 +60,8 @@ const traits = e => {
     const explicit = own || ownAction || states('method') || states('action');
     path = explicit ? action(form, ownAction) : '';
   }
-  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64)];
+  const known = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
+  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known];
 };
 """
 

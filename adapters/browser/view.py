@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, quote_plus, urljoin
 
+import msgspec
+
 from adapters.browser.aria import Node
 from protocol import limits
-from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, truncate
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, Tree, truncate
 
 Mask = Callable[[str], str]
 
@@ -103,6 +105,7 @@ def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask:
         text=truncate("\n".join(lines)),
         elements=tuple(elements),
         lines=builder.places(len(lines)),
+        tree=builder.tree(),
     )
     return View(observation, builder.refs)
 
@@ -178,6 +181,10 @@ class _Builder:
         ref = f"{frame}e{self._counts[frame]}"
         self.refs[ref] = node.ref
         name = self._name(index, node)
+        traits = self._facts.traits.get(node.ref, Traits())
+        if traits.attributes:
+            shown = tuple((key, self._mask(kept)) for key, kept in traits.attributes)
+            traits = msgspec.structs.replace(traits, attributes=shown)
         selected = [child for child in node.children if child.role == "option" and "selected" in child.attributes]
         value = ""
         if node.role in _FIELD_ROLES:
@@ -193,7 +200,7 @@ class _Builder:
             url=self._link(node),
             context=self._context(index, name),
             options=tuple(child.name for child in node.children if child.role == "option" and not child.ref),
-            traits=self._facts.traits.get(node.ref, Traits()),
+            traits=traits,
         )
 
     def _frame(self, ref: str) -> str:
@@ -232,6 +239,18 @@ class _Builder:
             if item.role not in _FIELD_ROLES:
                 parts.extend(part for part in (item.name, item.text) if part)
         return _SPACE.sub(" ", " ".join(parts)).strip()
+
+    def tree(self) -> Tree:
+        """The order of all nodes, once the elements are listed."""
+        places = {node: place for place, node in enumerate(self._listed)}
+        return Tree(
+            parents=tuple(self._parent),
+            roles=tuple(node.role for node in self._order),
+            said=tuple(
+                "" if node.role in _FIELD_ROLES else (node.name or node.text)[:_NAME_CHARS_MAX] for node in self._order
+            ),
+            elements=tuple(places.get(index, -1) for index in range(len(self._order))),
+        )
 
     # --- context ---
 

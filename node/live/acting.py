@@ -12,11 +12,13 @@ import msgspec
 from adapters.ports import Outcome, Page
 from protocol.errors import MeshError
 from protocol.page.action import Action, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
-from protocol.page.locator import confirm, locate, resolve, unmatched
+from protocol.page.locator import confirm, disagrees, fitting, locate, resolve, unmatched
 from protocol.page.observation import BLANK, Element, Observation
-from protocol.page.secrets import Secrets
-from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
+from protocol.page.redaction import redact_address, redact_text
+from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
@@ -58,6 +60,13 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     action: Action
     element: Element | None
     risk: Risk
+    observation: Observation
+    """The page that it was found on."""
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What tells the element from others, not redacted."""
+        return collect(self.element, self.observation) if self.element else None
 
     @property
     def ref(self) -> str | None:
@@ -77,17 +86,19 @@ class Driver:
         self.prepared: Prepared | None = None
         """The last action, once its element was found; None when it was not."""
 
-    async def act(self, action: Action, *, expect: bytes | None = None) -> Outcome:
+    async def act(self, action: Action, *, expect: bytes | None = None, evidence: Evidence | None = None) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
-        ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``, ``Gate.admit`` and
-        ``Page.perform``.
+        ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
+        Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``.
         """
         self.prepared = None
         if self.observation is None:
             # Opening an address does not depend on the present page.
             self.observation = BLANK if isinstance(action, Goto) else await self._page.observe()
-        self.prepared, self.observation = await prepare(self._page, self.observation, action)
+        self.prepared, self.observation = await prepare(
+            self._page, self.observation, action, evidence=evidence, secrets=self._secrets or NO_SECRETS
+        )
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         outcome = await self._page.perform(
             self.prepared.action, ref=self.prepared.ref, expect=expect, secrets=self._secrets
@@ -96,39 +107,88 @@ class Driver:
         return outcome
 
 
-async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:
+async def prepare(
+    page: Page,
+    observation: Observation,
+    action: Action,
+    *,
+    evidence: Evidence | None = None,
+    secrets: Secrets = NO_SECRETS,
+) -> tuple[Prepared, Observation]:
     """``action`` with its element found and its risk classified, and the observation the element was found in.
 
     A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
     One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
+    evidence: what was recorded of the element; it must agree, and takes the place of ``nth``. secrets: what it is redacted by.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
     ``action.clipboard``, ``browser.*``.
     """
     if isinstance(action, Press):
         require_key(action.key)  # before the gate, as no approval helps
-    element: Element | None = None
     target = target_of(action)
-    if target is not None:
-        if target.selectors:
-            observation = await page.observe()
-            element = await _selected(page, observation, target, reads=isinstance(action, Extract))
-        else:
-            element, observation = await _named(page, observation, target)
-        action = fit(await _by_label(page, action, element), element)
-        if not target.role or target.selectors:
-            action = with_target(action, locate(element, observation, target.selectors))
+    if target is None:
+        risk = classify(action, None, observation)
+        return Prepared(action=action, element=None, risk=risk, observation=observation), observation
+    if target.selectors:
+        observation = await page.observe()
+        element = await _selected(page, observation, target, reads=isinstance(action, Extract))
+        if evidence is not None:
+            _require_recorded(evidence, element, observation, action, secrets)
+    else:
+        element, observation = await _named(page, observation, action, target, evidence, secrets)
+    action = fit(await _by_label(page, action, element), element)
+    if not target.role or target.selectors or evidence is not None:
+        action = with_target(action, locate(element, observation, target.selectors))
     risk = classify(action, element, observation)
-    return Prepared(action=action, element=element, risk=risk), observation
+    return Prepared(action=action, element=element, risk=risk, observation=observation), observation
 
 
-async def _named(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:
+def _judge(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
+    return Judge(
+        evidence,
+        observation,
+        text=lambda text: redact_text(text, secrets),
+        address=lambda url: redact_address(url, secrets),
+    )
+
+
+def _require_recorded(
+    evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
+) -> None:
+    """Errors: ``action.target_differs`` where the element that the author's selector found is not the recorded one."""
+    writes = classify(action, element, observation).level >= WRITE_CLASS
+    judge = _judge(evidence, observation, secrets)
+    if found := judge.differs(element, reads=isinstance(action, Extract), writes=writes):
+        raise disagrees(target_of(action), element, found)
+
+
+async def _named(
+    page: Page,
+    observation: Observation,
+    action: Action,
+    target: Locator,
+    evidence: Evidence | None,
+    secrets: Secrets,
+) -> tuple[Element, Observation]:
     if not (target.role or target.name):
         raise MeshError("action.target_missing", "the locator gives neither role, name nor selectors")
     try:
-        return resolve(target, observation), observation
+        return _resolved(observation, action, target, evidence, secrets), observation
     except MeshError:
         observation = await page.observe()
-        return resolve(target, observation), observation
+        return _resolved(observation, action, target, evidence, secrets), observation
+
+
+def _resolved(
+    observation: Observation, action: Action, target: Locator, evidence: Evidence | None, secrets: Secrets
+) -> Element:
+    if evidence is None:
+        return resolve(target, observation)
+    pool = fitting(target, observation)
+    if not pool:
+        return resolve(target, observation)  # says what is there instead
+    writes = any(classify(action, item, observation).level >= WRITE_CLASS for item in pool)
+    return _judge(evidence, observation, secrets).choose(target, pool, writes=writes)
 
 
 async def _selected(page: Page, observation: Observation, target: Locator, *, reads: bool) -> Element:

@@ -19,7 +19,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.page.keys import require_key
 from protocol.page.locator import hidden, require_selector, several, unlisted
-from protocol.page.observation import Element, Observation, truncate
+from protocol.page.observation import Element, Observation, Tree, truncate
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
@@ -63,6 +63,8 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     selectors: tuple[str, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
     """Label and value of a select's options."""
+    level: int = 0
+    """It stands in the last control before it of a lower level."""
 
     @property
     def listed(self) -> bool:
@@ -272,7 +274,9 @@ class MemoryPage:
         self._order = {}
         counts: dict[str, int] = {}
         elements: list[Element] = []
+        places: list[int] = []
         for index, control in enumerate(self._document.controls):
+            places.append(len(elements) if control.listed else -1)
             if not control.listed:
                 continue
             frame = control.element.frame
@@ -289,6 +293,23 @@ class MemoryPage:
             text=truncate("\n".join(lines)),
             elements=tuple(elements),
             lines=tuple(range(len(elements))),
+            tree=self._tree(places, mask),
+        )
+
+    def _tree(self, places: list[int], mask: Mask) -> Tree:
+        controls = self._document.controls
+        around: list[int] = []
+        parents: list[int] = []
+        for index, control in enumerate(controls):
+            while around and controls[around[-1]].level >= control.level:
+                around.pop()
+            parents.append(around[-1] if around else -1)
+            around.append(index)
+        return Tree(
+            parents=tuple(parents),
+            roles=tuple(control.element.role for control in controls),
+            said=tuple("" if control.hidden else mask(control.element.name) for control in controls),
+            elements=tuple(places),
         )
 
     def _seen(self, index: int, element: Element, ref: str, mask: Mask) -> Element:
