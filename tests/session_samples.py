@@ -10,7 +10,7 @@ from pathlib import Path
 from nacl.signing import SigningKey, VerifyKey
 
 from protocol import ids
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
 from protocol.page.evidence import Evidence
 from protocol.recording.bundle import KIND, make_manifest, write_bundle
 from protocol.recording.replay import verdict
@@ -25,7 +25,9 @@ BROWSER = BrowserInfo(backend="launched", name="Chromium", version="156.0.0.0")
 SESSION_ID = ids.make_id("ses", bytes(range(ids.ID_RANDOM_BYTES)))
 ACTIONS: tuple[Action, ...] = (
     Goto(url="http://shop.example:8000/"),
-    Click(target=Locator(role="link", name="Mugs", selectors=("css=#mugs",))),
+    Click(
+        target=Locator(role="link", name="Mugs", selectors=("css=#mugs",), within=Within(role="listitem", text="Mugs"))
+    ),
     Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret="password")),
     Extract(name="price", target=Locator(role="status", name="Total")),
 )

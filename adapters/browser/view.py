@@ -50,10 +50,38 @@ class View:
 
     observation: Observation
     refs: dict[str, str]
+    nodes: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Place in the tree, and frame, by Playwright ref."""
+    unlisted: dict[str, Element] = field(default_factory=dict)
+    """Elements that a selector found and that the observation leaves out, by their ref."""
 
     def element(self, ref: str) -> Element | None:
         """The element with this ref."""
-        return next((item for item in self.observation.elements if item.ref == ref), None)
+        listed = next((item for item in self.observation.elements if item.ref == ref), None)
+        return listed or self.unlisted.get(ref)
+
+    def known(self, frame: str) -> dict[str, str]:
+        """Refs of the observation by Playwright ref, of the elements of ``frame``."""
+        return {self.refs[item.ref]: item.ref for item in self.observation.elements if item.frame == frame}
+
+    def keep(self, internal: str, frame: str, traits: Traits, around: str, mask: Mask) -> Element:
+        """An element that the observation leaves out. internal: its Playwright ref, or a name of its own for one without a ref.
+        around: ref of the control it is in.
+        """
+        place, _ = self.nodes.get(internal, (-1, ""))
+        tree = self.observation.tree
+        end = place + 1
+        while 0 <= place < end < len(tree.parents) and tree.parents[end] >= place:
+            end += 1
+        said = " ".join(part for part in tree.said[place:end] if part) if place >= 0 else ""
+        shown = tuple((key, mask(kept)) for key, kept in traits.attributes)
+        traits = msgspec.structs.replace(traits, attributes=shown)
+        name = "" if traits.input_type == "password" else said[:_NAME_CHARS_MAX]
+        role = tree.roles[place] if place >= 0 else "generic"
+        ref = f"{frame}n{place}" if place >= 0 else f"{frame}x{len(self.unlisted)}"
+        element = Element(ref=ref, role=role, name=name, frame=frame, inside=around, traits=traits)
+        self.refs[ref], self.unlisted[ref] = internal, element
+        return element
 
 
 def well_formed(text: str) -> str:
@@ -107,7 +135,7 @@ def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask:
         lines=builder.places(len(lines)),
         tree=builder.tree(),
     )
-    return View(observation, builder.refs)
+    return View(observation, builder.refs, builder.nodes())
 
 
 class _Builder:
@@ -239,6 +267,10 @@ class _Builder:
             if item.role not in _FIELD_ROLES:
                 parts.extend(part for part in (item.name, item.text) if part)
         return _SPACE.sub(" ", " ".join(parts)).strip()
+
+    def nodes(self) -> dict[str, tuple[int, str]]:
+        """Place and frame of all nodes that have a ref."""
+        return {node.ref: (index, self._frame(node.ref)) for index, node in enumerate(self._order) if node.ref}
 
     def tree(self) -> Tree:
         """The order of all nodes, once the elements are listed."""

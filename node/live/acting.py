@@ -5,18 +5,30 @@ Recording, replaying and exploring all go through ``Driver.act``; nothing else i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from adapters.ports import Outcome, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
 from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
-from protocol.page.locator import confirm, disagrees, fitting, locate, resolve, unmatched
+from protocol.page.locator import (
+    by_aria,
+    confirm,
+    disagrees,
+    fitting,
+    locate,
+    require_selector,
+    resolve,
+    several,
+    unmatched,
+)
 from protocol.page.observation import BLANK, Element, Observation
 from protocol.page.redaction import redact_address, redact_text
+from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 
@@ -135,12 +147,26 @@ async def prepare(
         if evidence is not None:
             _require_recorded(evidence, element, observation, action, secrets)
     else:
-        element, observation = await _named(page, observation, action, target, evidence, secrets)
+        element, observation = await _named(page, observation, action, evidence, secrets)
     action = fit(await _by_label(page, action, element), element)
     if not target.role or target.selectors or evidence is not None:
-        action = with_target(action, locate(element, observation, target.selectors))
-    risk = classify(action, element, observation)
+        found = locate(element, observation, target.selectors)
+        if target.within is not None:
+            found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
+        action = with_target(action, found)
+    risk = _judged(action, element, observation)
     return Prepared(action=action, element=element, risk=risk, observation=observation), observation
+
+
+def _judged(action: Action, element: Element, observation: Observation) -> Risk:
+    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it."""
+    around = next((item for item in observation.elements if item.ref == element.inside), None)
+    if not element.inside:
+        return classify(action, element, observation)
+    if isinstance(action, Click) and around is not None:
+        return classify(action, around, observation)
+    each = [classify(action, item, observation) for item in (element, around)]
+    return max(each, key=lambda risk: risk.level)
 
 
 def _judge(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
@@ -156,37 +182,51 @@ def _require_recorded(
     evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
 ) -> None:
     """Errors: ``action.target_differs`` where the element that the author's selector found is not the recorded one."""
-    writes = classify(action, element, observation).level >= WRITE_CLASS
+    writes = _judged(action, element, observation).level >= WRITE_CLASS
     judge = _judge(evidence, observation, secrets)
     if found := judge.differs(element, reads=isinstance(action, Extract), writes=writes):
         raise disagrees(target_of(action), element, found)
 
 
 async def _named(
+    page: Page, observation: Observation, action: Action, evidence: Evidence | None, secrets: Secrets
+) -> tuple[Element, Observation]:
+    target = target_of(action)
+    assert target is not None
+    if not (target.role or target.name):
+        raise MeshError("action.target_missing", "the locator gives neither role, name nor selectors")
+    if target.within is None or not target.within.selectors:
+        with contextlib.suppress(MeshError):
+            return await _resolved(page, observation, action, target, evidence, secrets), observation
+    observation = await page.observe()
+    return await _resolved(page, observation, action, target, evidence, secrets), observation
+
+
+async def _around(page: Page, observation: Observation, target: Locator) -> Element | None:
+    """What the element is looked for in. Errors: as ``prepare``."""
+    if target.within is None:
+        return None
+    if not target.within.selectors:
+        return container(target.within, target.frame, observation)
+    for selector in target.within.selectors:
+        found = await _by_way(page, observation, selector, target.frame, None)
+        if found is not None:
+            return found
+    raise unmatched(Locator(selectors=target.within.selectors))
+
+
+async def _resolved(
     page: Page,
     observation: Observation,
     action: Action,
     target: Locator,
     evidence: Evidence | None,
     secrets: Secrets,
-) -> tuple[Element, Observation]:
-    if not (target.role or target.name):
-        raise MeshError("action.target_missing", "the locator gives neither role, name nor selectors")
-    try:
-        return _resolved(observation, action, target, evidence, secrets), observation
-    except MeshError:
-        observation = await page.observe()
-        return _resolved(observation, action, target, evidence, secrets), observation
-
-
-def _resolved(
-    observation: Observation, action: Action, target: Locator, evidence: Evidence | None, secrets: Secrets
 ) -> Element:
-    if evidence is None:
-        return resolve(target, observation)
-    pool = fitting(target, observation)
-    if not pool:
-        return resolve(target, observation)  # says what is there instead
+    seen = part(await _around(page, observation, target), observation)
+    pool = fitting(target, seen)
+    if evidence is None or not pool:
+        return resolve(target, seen)
     writes = any(classify(action, item, observation).level >= WRITE_CLASS for item in pool)
     return _judge(evidence, observation, secrets).choose(target, pool, writes=writes)
 
@@ -195,13 +235,26 @@ async def _selected(page: Page, observation: Observation, target: Locator, *, re
     """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
     while their elements keep role and name.
     """
+    outer = await _around(page, observation, target)
     for selector in target.selectors:
-        ref = await page.find(selector, target.frame)
-        if ref is not None:
-            element = next(item for item in observation.elements if item.ref == ref)
+        element = await _by_way(page, observation, selector, target.frame, outer)
+        if element is not None:
             confirm(target, element, selector, reads=reads)
             return element
     raise unmatched(target)
+
+
+async def _by_way(
+    page: Page, observation: Observation, selector: str, frame: str, outer: Element | None
+) -> Element | None:
+    require_selector(selector)
+    named = by_aria(selector, frame)
+    if named is None:
+        return await page.find(selector, frame, within=outer.ref if outer else "")
+    pool = fitting(named, part(outer, observation))
+    if len(pool) > 1:
+        raise several(selector, len(pool))
+    return pool[0] if pool else None
 
 
 async def _by_label(page: Page, action: Action, element: Element) -> Action:

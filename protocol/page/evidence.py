@@ -19,6 +19,7 @@ from protocol.errors import MeshError
 from protocol.page.action import Locator, Text, Url
 from protocol.page.names import fold, same_name, visible
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
+from protocol.page.scope import node_of
 
 Redact = Callable[[str], str]
 
@@ -321,6 +322,7 @@ class _Forest:
     """The tree of an observation, walked upwards and downwards."""
 
     def __init__(self, observation: Observation) -> None:
+        self._observation = observation
         self._tree: Tree = observation.tree
         self._elements = observation.elements
         count = len(self._tree.parents)
@@ -342,7 +344,7 @@ class _Forest:
 
     def records(self, element: Element, alike: list[Element]) -> list[Record]:
         """What stands around ``element`` and says something, from the inside out, up to what holds one of ``alike`` too."""
-        start = self._nodes.get(element.ref, -1)
+        start = self._nodes[element.ref] if element.ref in self._nodes else node_of(element, self._observation)
         if start < 0:
             return []
         others = [self._nodes[item.ref] for item in alike if item.ref in self._nodes]

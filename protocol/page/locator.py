@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Final
 
 from protocol.errors import MeshError
@@ -10,7 +11,9 @@ from protocol.page.action import Locator
 from protocol.page.names import same_name, visible
 from protocol.page.observation import Element, Observation
 
-_SELECTORS: Final = ("css=", "xpath=", "text=")
+FORMS: Final = ("css=", "xpath=", "text=", "testid=", "label=", "placeholder=", "title=", "alt=", "aria/", "pierce/")
+"""How a selector can begin."""
+_ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
 _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
@@ -103,9 +106,27 @@ def unmatched(locator: Locator) -> MeshError:
 
 
 def require_selector(selector: str) -> None:
-    """Raise ``action.target_missing`` unless ``selector`` has one of the three forms."""
-    if not selector.startswith(_SELECTORS):
-        raise MeshError("action.target_missing", "a selector must start with css=, xpath= or text=")
+    """Raise ``action.target_missing`` unless ``selector`` has one of the ``FORMS``."""
+    if not is_selector(selector):
+        raise MeshError("action.target_missing", said_forms())
+
+
+def is_selector(text: str) -> bool:
+    """Whether ``text`` has one of the ``FORMS``, and something behind it."""
+    return any(text.startswith(form) and len(text) > len(form) for form in FORMS)
+
+
+def said_forms() -> str:
+    """What a text that is no selector lacks."""
+    return f"a selector must start with {', '.join(FORMS[:-1])} or {FORMS[-1]}"
+
+
+def by_aria(selector: str, frame: str) -> Locator | None:
+    """The role and name in ``aria/Name[role="button"]``; None for a selector of another form."""
+    match = _ARIA.match(selector.removeprefix("aria/"))
+    if not selector.startswith("aria/") or match is None:
+        return None
+    return Locator(role=match["role"] or "", name=match["name"], frame=frame)
 
 
 def several(selector: str, count: int) -> MeshError:
@@ -141,6 +162,8 @@ def _near(locator: Locator, pool: list[Element]) -> list[str]:
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:
     """The locator by which ``resolve`` finds ``element`` again; ``selectors`` are those that led to it."""
+    if element.inside or all(item.ref != element.ref for item in observation.elements):
+        return Locator(role=element.role, name=element.name, frame=element.frame, selectors=selectors)
     alike = [
         e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)
     ]

@@ -154,6 +154,8 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: tuple[str, ...] = ()
     """Labels of a select's options."""
     traits: Traits = Traits()
+    inside: str = ""
+    """Of an element that a selector found and an observation does not list: ref of the control around it, which gets its events."""
 
     @property
     def interactive(self) -> bool:

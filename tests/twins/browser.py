@@ -18,8 +18,8 @@ from adapters.ports import Blocked, BrowserState, Outcome
 from protocol.errors import MeshError
 from protocol.page.action import Action, Back, Check, Click, Extract, Fill, Goto, Press, Scroll, Secret, Select, Wait
 from protocol.page.keys import require_key
-from protocol.page.locator import hidden, require_selector, several, unlisted
-from protocol.page.observation import Element, Observation, Tree, truncate
+from protocol.page.locator import hidden, require_selector, several
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
@@ -329,7 +329,7 @@ class MemoryPage:
             url=mask(urljoin(self._url, element.url)) if element.url else "",
         )
 
-    async def find(self, selector: str, frame: str = "") -> str | None:
+    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """``adapters.ports.Page.find``."""
         self._require_alive()
         require_selector(selector)
@@ -338,7 +338,7 @@ class MemoryPage:
         every = [
             index
             for index, control in enumerate(self._document.controls)
-            if selector in control.selectors and control.element.frame == frame
+            if selector in control.selectors and control.element.frame == frame and self._stands(index, within)
         ]
         visible = [index for index in every if not self._document.controls[index].hidden]
         if every and not visible:
@@ -346,9 +346,28 @@ class MemoryPage:
         if len(visible) > 1:
             raise several(selector, len(visible))
         refs = {index: ref for ref, index in self._order.items()}
-        if visible and visible[0] not in refs:
-            raise unlisted(selector)
-        return refs[visible[0]] if visible else None
+        if not visible:
+            return None
+        index = visible[0]
+        control = self._document.controls[index]
+        if index not in refs:
+            self._order[f"{frame}n{index}"] = index
+            around = [other for other in refs if self._stands(index, refs[other]) and self._takes(other)]
+            inside = refs[max(around)] if around else ""
+            seen = self._seen(index, control.element, f"{frame}n{index}", self._mask())
+            return msgspec.structs.replace(seen, inside=inside)
+        return self._seen(index, control.element, refs[index], self._mask())
+
+    def _takes(self, index: int) -> bool:
+        return self._document.controls[index].element.role in INTERACTIVE_ROLES
+
+    def _stands(self, index: int, within: str) -> bool:
+        """Whether a control stands in the one with the ref ``within``."""
+        if not within:
+            return True
+        around = self._order[within]
+        between = self._document.controls[around + 1 : index + 1]
+        return index > around and all(each.level > self._document.controls[around].level for each in between)
 
     def _require_alive(self) -> None:
         if self._gone:
