@@ -11,10 +11,13 @@ from node.live.acting import Gate
 from node.sessions.replayer import Recorded as RecordedSession
 from node.sessions.replayer import Replayed, ReplayPlan, replay
 from protocol.page.action import Action, Click, Goto, Locator
+from protocol.page.names import same_name, visible
 from protocol.page.observation import Element
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy, Risk
+from protocol.wire import cbor
 from tests.gates import unreported
+from tests.given_secrets import given
 from tests.twins.browser import Control, Document, Effect
 from tests.unit.test_replayer import HOME, Bench
 
@@ -168,3 +171,54 @@ async def test_no_other_record_is_deleted_and_nearly_every_right_one_is() -> Non
             missed[change] += not numbers
     assert right > CASES / 2
     assert performed >= PERFORMED_SHARE_MIN * right, f"{performed} of {right}; missed {dict(missed)}"
+
+
+async def test_a_selector_that_finds_another_row_than_the_recorded_one_stops_the_replay() -> None:
+    """The third button is the third button on every day, in another row."""
+    rows, look = made(random.Random(1)), Look(linked=False, numbered=False, cards=False, icon="x")
+    bench = Bench()
+
+    def page(rows: list[Row]) -> Document:
+        document = shown(rows, look)
+        places = [i for i, each in enumerate(document.controls) if each.element.name == "x Delete"]
+        third = msgspec.structs.replace(document.controls[places[2]], selectors=("css=.third",))
+        controls = (*document.controls[: places[2]], third, *document.controls[places[2] + 1 :])
+        return msgspec.structs.replace(document, controls=controls)
+
+    bench.site.documents[HOME] = page(rows)
+    click = Click(target=Locator(selectors=("css=.third",)))
+    recorder = await bench.record(actions=(Goto(url=HOME), click), allow=ALLOWED, gate=GATE)
+    bench.site.reached.clear()
+    bench.site.documents[HOME] = page(rows[1:] + rows[:1] if len(rows) > 3 else rows[::-1])
+    again = await replayed(bench, RecordedSession(session=recorder.session, steps=recorder.steps, manifest=bytes(32)))
+    assert not any(line.startswith("POST") for line in bench.site.reached)
+    assert again.report.steps[-1].error == "action.target_differs"
+    assert rows[2].name in again.differences[-1].met
+
+
+def test_icon_glyphs_and_invisible_characters_do_not_make_names_differ_and_are_shown() -> None:
+    assert same_name("\ue001\u00a0Delete\u200b", "delete")
+    assert same_name("Pass\u00adword", "Password")
+    assert not same_name("\ue001", "\ue002")
+    assert same_name("\ue001", "\ue001 ")
+    assert visible("\ue001 Delete\u200b") == "‹U+E001› Delete‹U+200B›"
+
+
+async def test_evidence_holds_no_secret() -> None:
+    secrets = given(at=HOME, user="Ann-Marie", token="tok-12345678")
+    look = Look(linked=False, numbered=False, cards=False, icon="x")
+    rows = [Row(number=n, name=name, kind="k", stock="1", since="") for n, name in ((1, "Ann-Marie"), (2, "Beer"))]
+    document = shown(rows, look)
+    link = control("link", "More", 2, url="/more?token=tok-12345678&key=abc")
+    bench = Bench()
+    bench.site.documents[HOME] = msgspec.structs.replace(
+        document, controls=(*document.controls[:4], link, *document.controls[4:])
+    )
+    click = Click(target=Locator(role="button", name="x Delete"))
+    recorder = await bench.record(actions=(Goto(url=HOME), click), allow=ALLOWED, gate=GATE, secrets=secrets)
+    seen = recorder.steps[-1].evidence
+    assert seen is not None
+    assert seen.cells[0] == "‹secret:user›"
+    assert seen.links
+    assert b"tok-12345678" not in cbor.encode(seen)
+    assert b"abc" not in cbor.encode(seen)
