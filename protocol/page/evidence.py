@@ -1,6 +1,6 @@
 """Evidence: what a recorder saw of an element it acted on, so that a replay knows whether it has found the same one.
 
-An author never writes it. Two questions are answered here, both on an observation alone: does an element agree with the evidence
+Two questions are answered here, both on an observation alone: does an element agree with the evidence
 (``differs``), and which element of a page does (``choose``). Nothing is weighed: one cell that told a row from its neighbours and
 reads otherwise now is a difference. docs/adr/0032.
 """
@@ -142,8 +142,8 @@ class Judge:
             return ""
         if not (evidence.telling or evidence.links or (writes and self._names(evidence.cells) >= 0)):
             return ""
-        here = next((_shown(record.cells) for record in found if _shown(record.cells)), "")
-        return f"one at “{here}”, recorded was one at “{self._recorded()}”" if here or evidence.cells else "another one"
+        here = next(filter(None, (_shown(record.cells) for record in found)), "")
+        return f"one at “{here}”, recorded was one at “{self._recorded()}”"
 
     def choose(self, locator: Locator, pool: list[Element], *, writes: bool) -> Element:
         """The one of ``pool``, all of the role and name of ``locator``, that agrees with the evidence.
@@ -179,11 +179,10 @@ class Judge:
         return False
 
     def _several(self, locator: Locator, count: int) -> MeshError:
-        evidence = self._evidence
         where = f" at “{self._recorded()}”" if self._recorded() else ""
         return MeshError(
             "action.target_ambiguous",
-            f"{count} elements agree with what was recorded: {evidence.role} “{visible(evidence.name)}”{where}",
+            f"{count} elements agree with what was recorded: {locator.role} “{visible(locator.name)}”{where}",
             role=locator.role,
             name=locator.name,
             count=count,
