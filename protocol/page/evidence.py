@@ -140,7 +140,9 @@ class Judge:
             for record in found
         ):
             return ""
-        if not (evidence.telling or evidence.links or (writes and self._names(evidence.cells) >= 0)):
+        if not (
+            evidence.telling or (evidence.links and evidence.alike) or (writes and self._names(evidence.cells) >= 0)
+        ):
             return ""
         here = next(filter(None, (_shown(record.cells) for record in found)), "")
         return f"one at “{here}”, recorded was one at “{self._recorded()}”"
@@ -206,7 +208,7 @@ class Judge:
     def _records(self, element: Element, alike: list[Element]) -> list[Record]:
         """What could be the recorded row of ``element``: the nearest of the same role, else wrappers no larger than it was."""
         group = self._evidence.group
-        found = self._forest.records(element, alike)
+        found = self._forest.records(element, alike) or [Record(role="", cells=(), links=(element.url,))]
         if group in RECORD_ROLES:
             found = [record for record in found if record.role == group][:1]
         elif any(record.role in RECORD_ROLES for record in found):
@@ -230,7 +232,7 @@ class Judge:
             places = evidence.telling if writes else evidence.only or evidence.telling
             wanted = [(place, evidence.cells[place]) for place in places]
             return _contains(record.cells, wanted, same_size=len(record.cells) == len(evidence.cells))
-        if evidence.links:
+        if evidence.links and evidence.alike:
             return False  # nothing but its links told it from others
         place = self._names(evidence.cells)
         return not writes or place < 0 or fold(evidence.cells[place]) in {fold(cell) for cell in record.cells}

@@ -222,3 +222,13 @@ async def test_evidence_holds_no_secret() -> None:
     assert seen.links
     assert b"tok-12345678" not in cbor.encode(seen)
     assert b"abc" not in cbor.encode(seen)
+
+
+async def test_a_link_that_stands_alone_is_followed_again_wherever_it_leads() -> None:
+    bench = Bench()
+    bench.site.documents[HOME] = Document(title="Shop", controls=(control("link", "Oak", 0, url="/oak"),))
+    follow = Click(target=Locator(role="link", name="Oak"))
+    recorder = await bench.record(actions=(Goto(url=HOME), follow))
+    bench.site.documents[HOME] = Document(title="Shop", controls=(control("link", "Oak", 0, url="/shelf/oak"),))
+    again = await replayed(bench, RecordedSession(session=recorder.session, steps=recorder.steps, manifest=bytes(32)))
+    assert again.report.steps[-1].performed
