@@ -1,8 +1,7 @@
 """Evidence: what a recorder saw of an element it acted on, so that a replay knows whether it has found the same one.
 
-Two questions are answered here, both on an observation alone: does an element agree with the evidence
-(``differs``), and which element of a page does (``choose``). Nothing is weighed: one cell that told a row from its neighbours and
-reads otherwise now is a difference. docs/adr/0032.
+Does an element agree with it (``Judge.differs``), and which element of a page does (``choose``)? Nothing is weighed: one cell that
+told a row from its neighbours and reads otherwise now is a difference. docs/adr/0032.
 """
 
 from __future__ import annotations
@@ -148,25 +147,24 @@ class Judge:
         return f"one at “{here}”, recorded was one at “{self._recorded()}”"
 
     def choose(self, locator: Locator, pool: list[Element], *, writes: bool) -> Element:
-        """The one of ``pool``, all of the role and name of ``locator``, that agrees with the evidence.
+        """The one of ``pool``, all of the role and name of ``locator``, that agrees with the self._evidence.
 
         Errors: ``action.target_differs`` (none agrees), ``action.target_ambiguous`` (several do).
         """
-        evidence = self._evidence
         agreeing = [item for item in pool if not self.differs(item, reads=False, writes=writes)]
         if not agreeing:
             raise self._none(locator, pool, writes=writes)
         if len(agreeing) == 1 and not (writes and self._is_disputed(agreeing[0], pool)):
             return agreeing[0]
         for narrowed in (
-            [item for item in agreeing if self._address(item.url) in evidence.links],
-            [item for item in agreeing if _kept(_attributes(item)) & _kept(evidence.attributes)],
-            [item for item in agreeing if item.context and self._text(item.context) == evidence.label],
+            [item for item in agreeing if self._address(item.url) in self._evidence.links],
+            [item for item in agreeing if _kept(_attributes(item)) & _kept(self._evidence.attributes)],
+            [item for item in agreeing if item.context and self._text(item.context) == self._evidence.label],
         ):
-            if len(narrowed) == 1 and not evidence.telling:
+            if len(narrowed) == 1 and not self._evidence.telling:
                 return narrowed[0]
         # Nothing told them apart when it was recorded either, and they are as many as then: the place is all there is.
-        if not evidence.telling and len(pool) == evidence.alike + 1 and locator.nth < len(pool):
+        if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and locator.nth < len(pool):
             return pool[locator.nth]
         if agreeing[0].url and len({item.url for item in agreeing}) == 1:
             return agreeing[0]
@@ -299,8 +297,7 @@ def _numbers(links: Iterable[str]) -> frozenset[str]:
 
 
 def _attributes(element: Element) -> tuple[tuple[str, str], ...]:
-    kind = (("type", element.traits.input_type),) if element.traits.input_type else ()
-    return element.traits.attributes + kind
+    return element.traits.attributes + ((("type", element.traits.input_type),) if element.traits.input_type else ())
 
 
 def _kept(attributes: tuple[tuple[str, str], ...]) -> frozenset[tuple[str, str]]:
