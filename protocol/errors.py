@@ -580,13 +580,13 @@ CODES: dict[str, Code] = {
     "action.target_ambiguous": Code(
         _O,
         False,
-        "The locator matches several elements.",
-        "Make the locator unique: a longer name or `nth`; for selectors, a more specific selector.",
+        "The locator matches several elements, or in a replay several that agree with what was recorded.",
+        "Make the locator unique: a longer name, `nth`, or a more specific selector; in a replay, record the session again.",
     ),
     "action.target_differs": Code(
         _O,
         False,
-        "The selector matches an element with another role or name than the action gives.",
+        "The element that was found has another role or name than the action gives, or stands in another row than the recorded one.",
         "Look at the page of that step with `trailmesh session show`. If the new element is the right one, record the session again.",
     ),
     "action.not_possible": Code(

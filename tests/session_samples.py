@@ -10,7 +10,8 @@ from pathlib import Path
 from nacl.signing import SigningKey, VerifyKey
 
 from protocol import ids
-from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Secret, Within
+from protocol.page.evidence import Evidence
 from protocol.recording.bundle import KIND, make_manifest, write_bundle
 from protocol.recording.replay import verdict
 from protocol.recording.session import BrowserInfo, Profile, Session, Step, StepMatch
@@ -24,9 +25,24 @@ BROWSER = BrowserInfo(backend="launched", name="Chromium", version="156.0.0.0")
 SESSION_ID = ids.make_id("ses", bytes(range(ids.ID_RANDOM_BYTES)))
 ACTIONS: tuple[Action, ...] = (
     Goto(url="http://shop.example:8000/"),
-    Click(target=Locator(role="link", name="Mugs", selectors=("css=#mugs",))),
+    Click(
+        target=Locator(role="link", name="Mugs", selectors=("css=#mugs",), within=Within(role="listitem", text="Mugs"))
+    ),
     Fill(target=Locator(role="textbox", name="Password"), value=Secret(secret="password")),
     Extract(name="price", target=Locator(role="status", name="Total")),
+)
+
+LINK = Evidence(
+    role="link",
+    name="Mugs",
+    label="Shelves",
+    alike=1,
+    group="listitem",
+    cells=("12 kinds", "from 4.50"),
+    telling=(0, 1),
+    only=(1,),
+    links=("http://shop.example:8000/mugs",),
+    attributes=(("id", "mugs"),),
 )
 
 
@@ -63,6 +79,7 @@ def sample_steps(actions: Sequence[Action] = ACTIONS) -> tuple[list[Step], dict[
             snapshot=keep(blob_for(f"snapshot {number}")),
             screenshot=keep(blob_for("picture")),
             extracted="9.90" if isinstance(action, Extract) else "",
+            evidence=LINK if isinstance(action, Click) else None,
         )
         for number, action in enumerate(actions, 1)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Collection, Coroutine
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from playwright.async_api import ElementHandle, Frame, Locator, Page
@@ -13,8 +14,8 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from adapters.browser import scripts
 from adapters.browser.activity import Activity
-from adapters.browser.view import masker, well_formed
-from adapters.browser.worlds import Worlds
+from adapters.browser.view import Mask, View, masker, well_formed
+from adapters.browser.worlds import Worlds, traits_of
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import (
@@ -42,6 +43,7 @@ from protocol.page.locator import hidden, require_selector, several, unlisted
 from protocol.page.observation import INTERACTIVE_ROLES, Element
 from protocol.page.secrets import Secrets
 
+_HELD: Final = "held "
 _MOMENT_S: Final = 0.4  # longer than nearly every action takes
 # A list and a combo box hold their options; text fields in them only take the focus.
 _CONTROLS: Final = json.dumps(sorted(INTERACTIVE_ROLES - {"textbox", "searchbox", "combobox", "listbox"}))
@@ -53,6 +55,44 @@ _AT_ONCE: Final = "a secret is filled at once, since a page could lead its keys 
 _FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
 
 
+@dataclass(slots=True)
+class _Place:
+    """What ``scripts.REF_AT`` says, as Playwright refs."""
+
+    fitting: list[str] = field(default_factory=list)
+    above: list[str] = field(default_factory=list)
+    inside: bool = False
+
+
+def way(root: Frame | Locator, selector: str) -> Locator:
+    """What ``selector`` finds below ``root``, as Playwright finds it. A text in quotes must be the whole text."""
+    kind, _, text = selector.partition("=")
+    if selector.startswith("pierce/"):
+        return root.locator(
+            "css=" + selector.removeprefix("pierce/")
+        )  # Playwright's CSS goes through open shadow roots
+    exact = len(text) > 1 and text[0] == text[-1] == '"'
+    value = text[1:-1] if exact else text
+    match kind:
+        case "testid":
+            return root.get_by_test_id(value)
+        case "label":
+            return root.get_by_label(value, exact=exact)
+        case "placeholder":
+            return root.get_by_placeholder(value, exact=exact)
+        case "title":
+            return root.get_by_title(value, exact=exact)
+        case "alt":
+            return root.get_by_alt_text(value, exact=exact)
+        case _:
+            return root.locator(selector)
+
+
+def _takes(element: Element | None) -> bool:
+    """Whether it is a control: what is sent to something in it is its."""
+    return element is not None and (element.role in INTERACTIVE_ROLES or element.traits.tag == "summary")
+
+
 class Hands:
     """Acts on the elements of one page."""
 
@@ -60,18 +100,25 @@ class Hands:
         self._page = page
         self._activity = activity
         self._worlds = worlds
+        self._held: dict[str, ElementHandle] = {}
+        """Elements without a Playwright ref, until the next observation."""
 
-    async def ref_at(self, selector: str, known: Collection[str], *, main: bool) -> str | None:
-        """The one of ``known`` that stands for the one visible element which ``selector`` matches; None if it matches none.
+    def forget(self) -> None:
+        """Let go of the elements of the last observation."""
+        self._held.clear()
 
-        known: Playwright refs of the frame to search. main: whether that is the main frame.
-        Errors: as ``adapters.ports.Page.find``.
+    async def ref_at(self, selector: str, view: View, frame_name: str, within: str, mask: Mask) -> Element | None:
+        """The one visible element which ``selector`` matches in a frame of ``view``; None if it matches none.
+
+        within: Playwright ref of the element to search in; empty for all of the frame. Errors: as ``adapters.ports.Page.find``.
         """
         require_selector(selector)
-        frame = self._page.main_frame if main else await self._frame_of(known)
+        listed = view.known(frame_name)
+        known = [ref for ref, (_, frame) in view.nodes.items() if frame == frame_name]
+        frame = self._page.main_frame if not frame_name else await self._frame_of(known)
         if frame is None:
             return None
-        every = frame.locator(selector)
+        every = way(self._page.get_by_ref(within) if within else frame, selector)
         visible = every.locator("visible=true")
         count = await visible.count()
         if not count:
@@ -81,10 +128,21 @@ class Hands:
         handles = await visible.element_handles() if count == 1 else []
         if len(handles) != 1:
             raise several(selector, max(count, len(handles)))
-        ref = await self._known(handles[0], frame, known)
-        if ref is None:
+        if await handles[0].owner_frame() != frame:
+            # A selector can lead into a frame, where a path of the same form means another element.
             raise unlisted(selector)
-        return ref
+        found = await self._known(handles[0], frame, known)
+        ref = next((listed[ref] for ref in found.fitting if ref in listed), None)
+        if ref is not None:
+            return view.element(ref)
+        around = next((listed[ref] for ref in found.above if ref in listed and _takes(view.element(listed[ref]))), "")
+        if found.fitting and found.inside and not around:
+            raise unlisted(selector)
+        internal = found.fitting[0] if found.fitting else f"{_HELD}{len(self._held)}"
+        if not found.fitting:
+            self._held[internal] = handles[0]
+        traits = traits_of(await handles[0].evaluate(scripts.ONE_FACT))
+        return view.keep(internal, frame_name, traits, around, mask)
 
     async def _frame_of(self, known: Collection[str]) -> Frame | None:
         for ref in known:
@@ -93,20 +151,19 @@ class Hands:
                 return await handles[0].owner_frame()
         return None
 
-    async def _known(self, handle: ElementHandle, frame: Frame, known: Collection[str]) -> str | None:
-        """The one of ``known`` that stands for the element ``handle``."""
-        if await handle.owner_frame() != frame:
-            return None  # a selector can lead into a frame, where a path of the same form means another element
+    async def _known(self, handle: ElementHandle, frame: Frame, known: Collection[str]) -> _Place:
+        """Which of ``known`` stand for the element ``handle`` and for what is around it."""
         if frame == self._page.main_frame:
             path = await handle.evaluate(scripts.PATH_TO)
-            refs = await self._worlds.main(scripts.REF_AT.replace("PATH", json.dumps(path))) or []
-            return next((ref for ref in refs if ref in known), None)
+            found = await self._worlds.main(scripts.REF_AT.replace("PATH", json.dumps(path)))
+            return _Place(**found) if found else _Place()
         # The isolated world of a frame can be in another process: ask element by element.
+        inside = bool(await handle.evaluate(scripts.IN_CONTROL))
         for ref in known:
             for other in await self._page.get_by_ref(ref).element_handles():
                 if await handle.evaluate("(one, other) => one === other", other):
-                    return ref
-        return None
+                    return _Place(fitting=[ref], inside=inside)
+        return _Place()
 
     async def option_label(self, internal: str, value: str) -> str:
         """As ``adapters.ports.Page.option_label``, of the select with the Playwright ref ``internal``."""
@@ -154,6 +211,8 @@ class Hands:
             case _:
                 if element is None or internal is None:
                     raise MeshError("action.target_missing", "the action needs an element")
+                if internal in self._held:
+                    return await self._read_held(action, element, self._held[internal])
                 target = self._page.get_by_ref(internal)
                 work = self._on(action, element, internal, target, secrets, limit)
                 return await self._while_there(target, element, work)
@@ -266,13 +325,24 @@ class Hands:
         """As ``adapters.ports.Page.read``, of ``element`` with the Playwright ref ``internal``."""
         if element is None or internal is None:
             return tidy(await self._page.locator("body").inner_text(timeout=_READ_MS))
+        if attribute and element.traits.input_type == "password" and attribute.lower() == "value":
+            return ""
+        held = self._held.get(internal)
         target = self._page.get_by_ref(internal)
         if not attribute:
-            return await self._read(element, target, _READ_MS)
-        if element.traits.input_type == "password" and attribute.lower() == "value":
-            return ""
-        value = await target.get_attribute(attribute, timeout=_READ_MS)
+            return await (_text_of(element, held) if held else self._read(element, target, _READ_MS))
+        value = await (held.get_attribute(attribute) if held else target.get_attribute(attribute, timeout=_READ_MS))
         return None if value is None else well_formed(value)
+
+    @staticmethod
+    async def _read_held(action: Action, element: Element, handle: ElementHandle) -> str:
+        """Read a piece of a line, which has no ref. What else is done to it would come to what is around it, which was not judged.
+
+        Errors: ``action.not_possible``.
+        """
+        if not isinstance(action, Extract):
+            raise MeshError("action.not_possible", "a piece of a line can only be read: act on what is around it")
+        return await _text_of(element, handle)
 
     async def _read(self, element: Element, target: Locator, limit: int) -> str:
         if element.traits.input_type == "password":
@@ -280,6 +350,10 @@ class Hands:
         if element.role in ("textbox", "searchbox", "spinbutton") and element.traits.tag in _FIELD_TAGS:
             return await target.input_value(timeout=limit)
         return tidy(await target.inner_text(timeout=limit))
+
+
+async def _text_of(element: Element, handle: ElementHandle) -> str:
+    return "" if element.traits.input_type == "password" else tidy(await handle.inner_text())
 
 
 async def _ends(task: asyncio.Task[str]) -> bool:

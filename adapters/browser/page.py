@@ -77,6 +77,7 @@ class ChromiumPage:
 
     async def observe(self) -> Observation:
         """The page now; ``adapters.ports.Page.observe``."""
+        self._hands.forget()
         work = self._look()
         try:
             self._view = await self._activity.alive(
@@ -136,21 +137,22 @@ class ChromiumPage:
                 if handle:
                     facts.traits[ref] = traits_of(await handle[0].evaluate(scripts.ONE_FACT))
 
-    async def find(self, selector: str, frame: str = "") -> str | None:
+    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """``adapters.ports.Page.find``."""
         view = self._view
         if view is None:
             await self.observe()
             view = self._view
         assert view is not None
-        known = {view.refs[item.ref]: item.ref for item in view.observation.elements if item.frame == frame}
-        found = await self._activity.alive(
-            self._hands.ref_at(selector, known, main=not frame),
+        if within and within not in view.refs:
+            raise MeshError("action.target_missing", f"no element {within} in the last observation")
+        mask = masker(self._secrets)
+        return await self._activity.alive(
+            self._hands.ref_at(selector, view, frame, view.refs[within] if within else "", mask),
             timeout_ms=limits.STEP_TIMEOUT_MS,
             otherwise="action.target_missing",
             doing="looking for an element",
         )
-        return known[found] if found is not None else None
 
     async def option_label(self, ref: str, value: str) -> str:
         """``adapters.ports.Page.option_label``."""

@@ -60,7 +60,8 @@ const traits = e => {
     const explicit = own || ownAction || states('method') || states('action');
     path = explicit ? action(form, ownAction) : '';
   }
-  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64)];
+  const known = ['id', 'name', 'data-testid'].map(n => [n, attribute(e, n).slice(0, 200)]).filter(([, v]) => v);
+  return [tag, kind, submits, method, path, tokens(e), attribute(e, 'autocomplete').toLowerCase().slice(0, 64), known];
 };
 """
 
@@ -143,13 +144,24 @@ REF_AT: Final = r"""(path => {
   };
   const control = Element.prototype.closest.call(node, 'a[href],button,summary,[role=button],[role=link]');
   const fitting = control && control !== node && fills(node, control) ? [node, control] : [node];
-  return fitting.filter(e => e._ariaRef).map(e => e._ariaRef.ref);
+  const above = [], host = e => e.parentElement || (e.getRootNode() instanceof ShadowRoot ? e.getRootNode().host : null);
+  for (let e = host(node); e; e = host(e)) {
+    const labelled = e instanceof HTMLLabelElement && getter(HTMLLabelElement.prototype, 'control').call(e);
+    above.push(labelled || e);
+  }
+  if (node instanceof HTMLLabelElement) above.unshift(getter(HTMLLabelElement.prototype, 'control').call(node));
+  const refs = list => list.filter(e => e && e._ariaRef).map(e => e._ariaRef.ref);
+  return {fitting: refs(fitting), above: refs(above), inside: Boolean(control && control !== node)};
 })(PATH)"""
-"""The ref of the element at a path; and that of the link or button it is the content of.
+"""The ref of the element at a path, and that of the link or button it is the content of (``fitting``); those of what is around it,
+or what it is the label of, from the inside out (``above``); whether a link or button is around it (``inside``).
 
 An element is the content of a control if it has the control's whole text and covers the point where the control
 would be clicked. Only then do clicking and reading the control have the same result as for the element itself.
 """
+
+IN_CONTROL: Final = "e => e.parentElement && e.parentElement.closest('a[href],button,summary,label,[role]')"
+"""Whether something that may be a control is around an element; asked where the isolated world is out of reach."""
 
 _POINT: Final = r"""
 const getter = (p, n) => Object.getOwnPropertyDescriptor(p, n).get;

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, quote_plus, urljoin
 
+import msgspec
+
 from adapters.browser.aria import Node
 from protocol import limits
-from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, truncate
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, Tree, truncate
 
 Mask = Callable[[str], str]
 
@@ -48,10 +50,38 @@ class View:
 
     observation: Observation
     refs: dict[str, str]
+    nodes: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Place in the tree, and frame, by Playwright ref."""
+    unlisted: dict[str, Element] = field(default_factory=dict)
+    """Elements that a selector found and that the observation leaves out, by their ref."""
 
     def element(self, ref: str) -> Element | None:
         """The element with this ref."""
-        return next((item for item in self.observation.elements if item.ref == ref), None)
+        listed = next((item for item in self.observation.elements if item.ref == ref), None)
+        return listed or self.unlisted.get(ref)
+
+    def known(self, frame: str) -> dict[str, str]:
+        """Refs of the observation by Playwright ref, of the elements of ``frame``."""
+        return {self.refs[item.ref]: item.ref for item in self.observation.elements if item.frame == frame}
+
+    def keep(self, internal: str, frame: str, traits: Traits, around: str, mask: Mask) -> Element:
+        """An element that the observation leaves out. internal: its Playwright ref, or a name of its own for one without a ref.
+        around: ref of the control it is in.
+        """
+        place, _ = self.nodes.get(internal, (-1, ""))
+        tree = self.observation.tree
+        end = place + 1
+        while 0 <= place < end < len(tree.parents) and tree.parents[end] >= place:
+            end += 1
+        said = " ".join(part for part in tree.said[place:end] if part) if place >= 0 else ""
+        shown = tuple((key, mask(kept)) for key, kept in traits.attributes)
+        traits = msgspec.structs.replace(traits, attributes=shown)
+        name = "" if traits.input_type == "password" else said[:_NAME_CHARS_MAX]
+        role = tree.roles[place] if place >= 0 else "generic"
+        ref = f"{frame}n{place}" if place >= 0 else f"{frame}x{len(self.unlisted)}"
+        element = Element(ref=ref, role=role, name=name, frame=frame, inside=around, traits=traits)
+        self.refs[ref], self.unlisted[ref] = internal, element
+        return element
 
 
 def well_formed(text: str) -> str:
@@ -103,8 +133,9 @@ def assemble(roots: Sequence[Node], facts: Facts, *, url: str, title: str, mask:
         text=truncate("\n".join(lines)),
         elements=tuple(elements),
         lines=builder.places(len(lines)),
+        tree=builder.tree(),
     )
-    return View(observation, builder.refs)
+    return View(observation, builder.refs, builder.nodes())
 
 
 class _Builder:
@@ -178,6 +209,10 @@ class _Builder:
         ref = f"{frame}e{self._counts[frame]}"
         self.refs[ref] = node.ref
         name = self._name(index, node)
+        traits = self._facts.traits.get(node.ref, Traits())
+        if traits.attributes:
+            shown = tuple((key, self._mask(kept)) for key, kept in traits.attributes)
+            traits = msgspec.structs.replace(traits, attributes=shown)
         selected = [child for child in node.children if child.role == "option" and "selected" in child.attributes]
         value = ""
         if node.role in _FIELD_ROLES:
@@ -193,7 +228,7 @@ class _Builder:
             url=self._link(node),
             context=self._context(index, name),
             options=tuple(child.name for child in node.children if child.role == "option" and not child.ref),
-            traits=self._facts.traits.get(node.ref, Traits()),
+            traits=traits,
         )
 
     def _frame(self, ref: str) -> str:
@@ -232,6 +267,22 @@ class _Builder:
             if item.role not in _FIELD_ROLES:
                 parts.extend(part for part in (item.name, item.text) if part)
         return _SPACE.sub(" ", " ".join(parts)).strip()
+
+    def nodes(self) -> dict[str, tuple[int, str]]:
+        """Place and frame of all nodes that have a ref."""
+        return {node.ref: (index, self._frame(node.ref)) for index, node in enumerate(self._order) if node.ref}
+
+    def tree(self) -> Tree:
+        """The order of all nodes, once the elements are listed."""
+        places = {node: place for place, node in enumerate(self._listed)}
+        return Tree(
+            parents=tuple(self._parent),
+            roles=tuple(node.role for node in self._order),
+            said=tuple(
+                "" if node.role in _FIELD_ROLES else (node.name or node.text)[:_NAME_CHARS_MAX] for node in self._order
+            ),
+            elements=tuple(places.get(index, -1) for index in range(len(self._order))),
+        )
 
     # --- context ---
 

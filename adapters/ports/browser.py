@@ -10,7 +10,7 @@ import msgspec
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action
-from protocol.page.observation import Observation
+from protocol.page.observation import Element, Observation
 from protocol.page.secrets import Secrets
 from protocol.recording.session import BrowserInfo, Profile
 from protocol.risk.classes import GuardPolicy
@@ -64,14 +64,16 @@ class Page(Protocol):
     async def observe(self) -> Observation:
         """The page now. Errors: ``browser.crashed``, ``browser.timeout``, ``browser.unreadable``."""
 
-    async def find(self, selector: str, frame: str = "") -> str | None:
-        """The ref, in the last observation, of the one visible element that ``selector`` matches; None if it matches none.
+    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
+        """The one visible element, in the last observation, that ``selector`` matches; None if it matches none.
 
-        selector: ``css=…``, ``xpath=…`` or ``text=…``. frame: the frame to search, by its prefix in the observation (``f1``).
-        An element without a ref is never exchanged for one around it, with one exception: the whole content of a link or
+        selector: one of the forms of ``protocol.page.locator.FORMS``, but for ``aria/``. frame: the frame to search, by its
+        prefix in the observation (``f1``). within: the ref of an element, to search in that.
+        An element that the observation leaves out is found too: its ref is good until the next observation, and ``inside``
+        names the control around it. It is never exchanged for one around it, with one exception: the whole content of a link or
         button stands for it, since an action on either is received by the same element.
-        Errors: ``action.target_ambiguous`` (several visible elements), ``action.not_possible`` (not visible, or no ref),
-        ``action.target_missing`` (not a selector), ``browser.*``.
+        Errors: ``action.target_ambiguous`` (several visible elements), ``action.not_possible`` (not visible, or not in the
+        accessibility tree), ``action.target_missing`` (not a selector), ``browser.*``.
         """
 
     async def option_label(self, ref: str, value: str) -> str:

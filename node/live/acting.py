@@ -13,15 +13,27 @@ import msgspec
 from adapters.ports import Outcome, Page
 from node.live.asserting import hold
 from protocol.errors import MeshError
-from protocol.page.action import Action, Assert, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Press, Select, target_of, with_target
 from protocol.page.assertion import condition_of
+from protocol.page.evidence import Evidence, Judge, collect
 from protocol.page.keys import require_key
-from protocol.page.locator import confirm, locate, resolve, unmatched
+from protocol.page.locator import (
+    by_aria,
+    confirm,
+    disagrees,
+    fitting,
+    locate,
+    require_selector,
+    resolve,
+    several,
+    unmatched,
+)
 from protocol.page.observation import BLANK, Element, Observation
-from protocol.page.redaction import reveal_address
+from protocol.page.redaction import redact_address, redact_text, reveal_address
+from protocol.page.scope import container, part
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.values import filled_in, require_value
-from protocol.risk.classes import APPROVAL_CLASS, Risk, classify
+from protocol.risk.classes import APPROVAL_CLASS, WRITE_CLASS, Risk, classify
 
 Approve = Callable[[Action, Risk], bool]
 """Whether a person has approved this one action."""
@@ -63,6 +75,13 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     action: Action
     element: Element | None
     risk: Risk
+    observation: Observation
+    """The page that it was found on."""
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What tells the element from others, not redacted."""
+        return collect(self.element, self.observation) if self.element else None
 
     @property
     def ref(self) -> str | None:
@@ -84,11 +103,11 @@ class Driver:
         self.values: dict[str, str] = {}
         """What was extracted in this run, by name: text of pages."""
 
-    async def act(self, action: Action, *, expect: bytes | None = None) -> Outcome:
+    async def act(self, action: Action, *, expect: bytes | None = None, evidence: Evidence | None = None) -> Outcome:
         """Do one action: look, find its element, ask the gate, perform.
 
-        ``expect``: the state hash to wait for, if one is known. Errors: those of ``prepare``, ``Gate.admit`` and
-        ``Page.perform``, ``action.not_of_type``.
+        ``expect``: the state hash to wait for, if one is known. ``evidence``: what was recorded of the element.
+        Errors: those of ``prepare``, ``Gate.admit`` and ``Page.perform``, ``action.not_of_type``.
         """
         self.prepared = None
         action = filled_in(action, self.values)
@@ -98,9 +117,11 @@ class Driver:
         condition = condition_of(action)
         if condition is not None:
             # Its element may come only later, or be meant to be absent.
-            self.prepared = Prepared(action=action, element=None, risk=classify(action, None, self.observation))
+            self.prepared = _unaimed(action, self.observation)
         else:
-            self.prepared, self.observation = await prepare(self._page, self.observation, action)
+            self.prepared, self.observation = await prepare(
+                self._page, self.observation, action, evidence=evidence, secrets=self._secrets or NO_SECRETS
+            )
         await self._gate.admit(self.prepared.action, self.prepared.risk)
         if condition is not None:
             await self._hold(condition)
@@ -116,7 +137,7 @@ class Driver:
 
     async def _hold(self, condition: Assert) -> None:
         try:
-            await hold(self._page, condition, _read_element, self._secrets or {})
+            await hold(self._page, condition, _around, _read_element, self._secrets or {})
         except MeshError:
             # What was found is what the page shows now, and not what it showed before.
             with contextlib.suppress(MeshError):
@@ -124,59 +145,152 @@ class Driver:
             raise
 
 
-async def prepare(page: Page, observation: Observation, action: Action) -> tuple[Prepared, Observation]:
+async def prepare(
+    page: Page,
+    observation: Observation,
+    action: Action,
+    *,
+    evidence: Evidence | None = None,
+    secrets: Secrets = NO_SECRETS,
+) -> tuple[Prepared, Observation]:
     """``action`` with its element found and its risk classified, and the observation the element was found in.
 
     A locator with selectors is found by them alone, on a fresh observation; role and name must then be those of the element.
     One without is found by role and name on ``observation``, then on a fresh one, should the page have changed since.
+    evidence: what was recorded of the element; it must agree, and takes the place of ``nth``. secrets: what it is redacted by.
     Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.target_differs``, ``action.not_possible``,
     ``action.clipboard``, ``browser.*``.
     """
     if isinstance(action, Press):
         require_key(action.key)  # before the gate, as no approval helps
-    element: Element | None = None
     target = target_of(action)
-    if target is not None:
-        if target.selectors:
-            observation = await page.observe()
-            element = await _selected(page, observation, target, reads=isinstance(action, Extract))
-        else:
-            element, observation = await _named(page, observation, target)
-        action = fit(await _by_label(page, action, element), element)
-        if not target.role or target.selectors:
-            action = with_target(action, locate(element, observation, target.selectors))
-    risk = classify(action, element, observation)
-    return Prepared(action=action, element=element, risk=risk), observation
+    if target is None:
+        return _unaimed(action, observation), observation
+    if target.selectors:
+        observation = await page.observe()
+        element = await _selected(page, observation, target, reads=isinstance(action, Extract))
+        if evidence is not None:
+            _require_recorded(evidence, element, observation, action, secrets)
+    else:
+        element, observation = await _named(page, observation, action, evidence, secrets)
+    action = fit(await _by_label(page, action, element), element)
+    if not target.role or target.selectors or evidence is not None:
+        found = locate(element, observation, target.selectors)
+        if target.within is not None:
+            found = msgspec.structs.replace(found, nth=target.nth, within=target.within)
+        action = with_target(action, found)
+    risk = _judged(action, element, observation)
+    return Prepared(action=action, element=element, risk=risk, observation=observation), observation
+
+
+def _unaimed(action: Action, observation: Observation) -> Prepared:
+    return Prepared(action=action, element=None, risk=classify(action, None, observation), observation=observation)
 
 
 async def _read_element(page: Page, observation: Observation, target: Locator) -> Element:
     """The element of ``observation`` that an action which only reads means."""
-    if not target.selectors:
-        return resolve(target, observation)
-    return await _selected(page, observation, target, reads=True)
+    if target.selectors:
+        return await _selected(page, observation, target, reads=True)
+    return resolve(target, part(await _around(page, observation, target), observation))
 
 
-async def _named(page: Page, observation: Observation, target: Locator) -> tuple[Element, Observation]:
+def _judged(action: Action, element: Element, observation: Observation) -> Risk:
+    """The risk of ``action``: of what stands in a control, that of the control, which gets what is sent to it."""
+    around = next((item for item in observation.elements if item.ref == element.inside), None)
+    if not element.inside:
+        return classify(action, element, observation)
+    if isinstance(action, Click) and around is not None:
+        return classify(action, around, observation)
+    each = [classify(action, item, observation) for item in (element, around)]
+    return max(each, key=lambda risk: risk.level)
+
+
+def _judge(evidence: Evidence, observation: Observation, secrets: Secrets) -> Judge:
+    return Judge(
+        evidence,
+        observation,
+        text=lambda text: redact_text(text, secrets),
+        address=lambda url: redact_address(url, secrets),
+    )
+
+
+def _require_recorded(
+    evidence: Evidence, element: Element, observation: Observation, action: Action, secrets: Secrets
+) -> None:
+    """Errors: ``action.target_differs`` where the element that the author's selector found is not the recorded one."""
+    writes = _judged(action, element, observation).level >= WRITE_CLASS
+    judge = _judge(evidence, observation, secrets)
+    if found := judge.differs(element, reads=isinstance(action, Extract), writes=writes):
+        raise disagrees(target_of(action), element, found)
+
+
+async def _named(
+    page: Page, observation: Observation, action: Action, evidence: Evidence | None, secrets: Secrets
+) -> tuple[Element, Observation]:
+    target = target_of(action)
+    assert target is not None
     if not (target.role or target.name):
         raise MeshError("action.target_missing", "the locator gives neither role, name nor selectors")
-    try:
-        return resolve(target, observation), observation
-    except MeshError:
-        observation = await page.observe()
-        return resolve(target, observation), observation
+    if target.within is None or not target.within.selectors:
+        with contextlib.suppress(MeshError):
+            return await _resolved(page, observation, action, target, evidence, secrets), observation
+    observation = await page.observe()
+    return await _resolved(page, observation, action, target, evidence, secrets), observation
+
+
+async def _around(page: Page, observation: Observation, target: Locator) -> Element | None:
+    """What the element is looked for in. Errors: as ``prepare``."""
+    if target.within is None:
+        return None
+    if not target.within.selectors:
+        return container(target.within, target.frame, observation)
+    for selector in target.within.selectors:
+        found = await _by_way(page, observation, selector, target.frame, None)
+        if found is not None:
+            return found
+    raise unmatched(Locator(selectors=target.within.selectors))
+
+
+async def _resolved(
+    page: Page,
+    observation: Observation,
+    action: Action,
+    target: Locator,
+    evidence: Evidence | None,
+    secrets: Secrets,
+) -> Element:
+    seen = part(await _around(page, observation, target), observation)
+    pool = fitting(target, seen)
+    if evidence is None or not pool:
+        return resolve(target, seen)
+    writes = any(classify(action, item, observation).level >= WRITE_CLASS for item in pool)
+    return _judge(evidence, observation, secrets).choose(target, pool, writes=writes)
 
 
 async def _selected(page: Page, observation: Observation, target: Locator, *, reads: bool) -> Element:
     """The element that the first matching selector finds. The position among equal elements is ignored, because lists are re-sorted
     while their elements keep role and name.
     """
+    outer = await _around(page, observation, target)
     for selector in target.selectors:
-        ref = await page.find(selector, target.frame)
-        if ref is not None:
-            element = next(item for item in observation.elements if item.ref == ref)
+        element = await _by_way(page, observation, selector, target.frame, outer)
+        if element is not None:
             confirm(target, element, selector, reads=reads)
             return element
     raise unmatched(target)
+
+
+async def _by_way(
+    page: Page, observation: Observation, selector: str, frame: str, outer: Element | None
+) -> Element | None:
+    require_selector(selector)
+    named = by_aria(selector, frame)
+    if named is None:
+        return await page.find(selector, frame, within=outer.ref if outer else "")
+    pool = fitting(named, part(outer, observation))
+    if len(pool) > 1:
+        raise several(selector, len(pool))
+    return pool[0] if pool else None
 
 
 async def _by_label(page: Page, action: Action, element: Element) -> Action:

@@ -13,9 +13,13 @@ from protocol.page.action import Assert, Locator
 from protocol.page.assertion import Seen, count_named, failed, holds
 from protocol.page.observation import Element, Observation
 from protocol.page.redaction import redact_address, redact_text
+from protocol.page.scope import part
 
 Find = Callable[[Page, Observation, Locator], Awaitable[Element]]
 """Finds the element of a locator. Errors: ``action.target_missing``, ``action.target_ambiguous``, ``action.not_possible``, …"""
+
+Around = Callable[[Page, Observation, Locator], Awaitable[Element | None]]
+"""Finds what a locator is ``within``; None if it is in nothing. Errors: as ``Find``."""
 
 # Playwright's ``expect`` waits like this: often at first, when most pages have what is expected.
 _PAUSES_MS: Final = (100, 250, 500, 1_000)
@@ -25,7 +29,7 @@ _NOT_FOUND: Final = frozenset(
 )
 
 
-async def hold(page: Page, assertion: Assert, find: Find, secrets: Mapping[str, str]) -> None:
+async def hold(page: Page, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]) -> None:
     """Return once ``assertion`` holds on ``page``.
 
     Its time is that of the pauses between attempts; reading the page comes in addition. Expected and read texts are compared as
@@ -34,7 +38,7 @@ async def hold(page: Page, assertion: Assert, find: Find, secrets: Mapping[str, 
     wanted = msgspec.structs.replace(assertion, expected=redact_text(assertion.expected, secrets))
     pauses = _pauses(assertion.timeout_ms)
     while True:
-        seen = await _look(page, wanted, find, secrets)
+        seen = await _look(page, wanted, around, find, secrets)
         if holds(wanted, seen):
             return
         pause_ms = next(pauses, 0)
@@ -52,18 +56,22 @@ def _pauses(left_ms: int) -> Iterator[int]:
         left_ms, number = left_ms - pause_ms, number + 1
 
 
-async def _look(page: Page, assertion: Assert, find: Find, secrets: Mapping[str, str]) -> Seen:
+async def _look(page: Page, assertion: Assert, around: Around, find: Find, secrets: Mapping[str, str]) -> Seen:
     observation = await page.observe()
     target = assertion.target
     if target is None:
         return Seen(text=await _page_text(page, assertion, observation, secrets))
     try:
+        scope = part(await around(page, observation, target), observation)
+    except MeshError as error:
+        return Seen(count=_count_around(error))
+    try:
         element = await find(page, observation, target)
     except MeshError as error:
         if error.code not in _NOT_FOUND:
             raise
-        return Seen(count=_count(target, observation, error))
-    count = 1 if target.selectors else count_named(target, observation)
+        return Seen(count=_count(target, scope, error))
+    count = 1 if target.selectors else count_named(target, scope)
     try:
         text = await _text_of(page, assertion, element)
     except MeshError as error:
@@ -71,6 +79,20 @@ async def _look(page: Page, assertion: Assert, find: Find, secrets: Mapping[str,
             raise
         return Seen()  # it went away between looking and reading
     return Seen(count=max(count, 1), element=element, text=None if text is None else redact_text(text, secrets))
+
+
+def _count_around(error: MeshError) -> int:
+    """How many visible elements there are in something that was not found; ``error`` says why.
+
+    Errors: ``error``, unless it is not there or not visible: then nothing is in it.
+    """
+    match error.code, error.detail:
+        case "action.target_missing", {"selectors": _} | {"role": _}:
+            return 0
+        case "action.not_possible", {"count": 0}:
+            return 0
+        case _:
+            raise error
 
 
 def _count(target: Locator, observation: Observation, error: MeshError) -> int:

@@ -20,6 +20,7 @@ from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.feed import Kind as Changed
 from protocol.page.action import Action, Assert, Back, Extract, Forward, Goto, Reload, Scroll, Wait, describe
+from protocol.page.evidence import Evidence, redacted
 from protocol.page.observation import Observation, encode
 from protocol.page.redaction import (
     placeholder,
@@ -216,6 +217,7 @@ class Recorder:
             extracted=redact_text(outcome.extracted if outcome else found, secrets),
             error=error,
             blocked=tuple(redact_address(item, secrets) for item in blocked),
+            evidence=self._evidence(),
         )
         self.blocked_by = rules
         await self._store.append_step(self.session.id, step)
@@ -223,6 +225,12 @@ class Recorder:
         self.steps.append(step)
         if self._on_step is not None:
             self._on_step(step)
+
+    def _evidence(self) -> Evidence | None:
+        seen = self._driver.prepared.evidence if self._driver.prepared else None
+        if seen is None:
+            return None
+        return redacted(seen, lambda text: redact_text(text, self._plan.secrets), self._address)
 
     def _address(self, url: str) -> str:
         agent = self._caller.startswith(f"{CallerKind.AGENT}:")

@@ -16,13 +16,14 @@ from node.sessions.devtools_recording import parse_devtools
 from protocol import limits
 from protocol.errors import MeshError
 from protocol.page.action import Action, Extract, Goto, Locator, ValueType, with_target
+from protocol.page.locator import is_selector, said_forms
 from protocol.page.observation import ROLES
 from protocol.page.redaction import is_incomplete, placeholder, redact_url, secrets_named
 from protocol.page.values import references, text_of, with_text
 from protocol.recording.session import Profile
 from protocol.trust.origin import origin_of
 
-_LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors"})
+_LOCATOR_KEYS = frozenset({"role", "name", "nth", "frame", "selectors", "within"})
 _TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _PROFILE = Profile()
 _TARGETED = frozenset(
@@ -46,7 +47,6 @@ _TARGETED = frozenset(
     }
 )
 _SECRET = re.compile(r"\{secret: ?([A-Za-z0-9_.-]{1,64})\}")
-_SELECTOR_PREFIXES = ("css=", "xpath=", "text=")
 
 
 class ActionFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -264,10 +264,26 @@ def _locator(fields: dict[str, YamlValue]) -> dict[str, Any]:
             if not isinstance(node.value, list):
                 raise _bad(node, "`selectors` must be a list")
             plain[key] = [_selector(item) for item in node.value]
+        elif key == "within":
+            plain[key] = _within(node)
         else:
             plain[key] = _text(node, key)
     if plain.get("role"):
         _check_role(fields["role"], plain["role"])
+    return plain
+
+
+def _within(node: YamlValue) -> dict[str, Any]:
+    """What an element is looked for in; a plain selector is accepted."""
+    if isinstance(node.value, str):
+        return {"selectors": [_selector(node)]}
+    fields = _mapping(node, "within", {"role", "name", "text", "selectors"})
+    plain = _locator({key: item for key, item in fields.items() if key != "text"})
+    if "text" in fields:
+        plain["text"] = _text(fields["text"], "text")
+    named = bool(plain.get("role") and (plain.get("name") or plain.get("text")))
+    if named == bool(plain.get("selectors")):
+        raise _bad(node, "within needs `role` and `name` or `text`, or else `selectors`")
     return plain
 
 
@@ -282,8 +298,8 @@ def _check_role(node: YamlValue, role: str) -> None:
 
 def _selector(node: YamlValue) -> str:
     text = _text(node, "selector")
-    if not text.startswith(_SELECTOR_PREFIXES):
-        raise _bad(node, "a selector must start with css=, xpath= or text=")
+    if not is_selector(text):
+        raise _bad(node, said_forms())
     return text
 
 

@@ -150,7 +150,7 @@ class _Run:
         try:
             # Use the higher of the recorded class and the class on this page, where the same action may look harmless.
             self._check_write(step.risk)
-            outcome = await self._driver.act(action, expect=expect)
+            outcome = await self._driver.act(action, expect=expect, evidence=step.evidence)
         except MeshError as error:
             self.stop = error
             if error.code == "replay.diverged":

@@ -22,12 +22,25 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     pass
 
 
+class Within(_Record, frozen=True, kw_only=True):
+    """What an element is looked for in: a row, card, section or dialog.
+
+    By role and name, or role and a text that stands in it; or by selectors, of which the first that matches decides. It must be
+    one element.
+    """
+
+    role: Text = ""
+    name: Text = ""
+    text: Text = ""
+    selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
+
+
 class Locator(_Record, frozen=True, kw_only=True):
     """An element, by what a person sees: role, name, and its place among those that look alike.
 
-    ``selectors`` are alternatives in order (``css=…``, ``xpath=…``, ``text=…``), as the author of the action wrote them. Where
-    there are any, the first that matches decides, now and in every replay: it must match one visible element, of the role and name
-    given here, and ``nth`` is not used. A recorder adds no selectors of its own.
+    ``selectors`` are alternatives in order (``css=…``, ``testid=…``: ``protocol.page.locator.FORMS``), as the author of the action
+    wrote them. Where there are any, the first that matches decides, now and in every replay: it must match one visible element, of
+    the role and name given here, and ``nth`` is not used. A recorder adds no selectors of its own.
     """
 
     role: Text = ""
@@ -36,6 +49,8 @@ class Locator(_Record, frozen=True, kw_only=True):
     frame: Annotated[str, msgspec.Meta(max_length=32)] = ""
     """The frame's prefix in the observation (``f1``); empty for the main frame."""
     selectors: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.LOCATOR_SELECTORS_MAX)] = ()
+    within: Within | None = None
+    """Where it is looked for; without it, in the whole frame."""
 
 
 class Secret(_Record, frozen=True, kw_only=True):
@@ -294,6 +309,12 @@ def demand(assertion: Assert) -> str:
 
 def _named(target: Locator) -> str:
     if not target.role and target.selectors:
-        return target.selectors[0]
-    place = f" (number {target.nth + 1})" if target.nth else ""
-    return f"{target.role} “{target.name}”{place}"
+        return target.selectors[0] + _scoped(target.within)
+    place = f" (number {target.nth + 1})" if target.nth and not target.within else ""
+    return f"{target.role} “{target.name}”{place}{_scoped(target.within)}"
+
+
+def _scoped(within: Within | None) -> str:
+    if within is None:
+        return ""
+    return f" in {within.role} “{within.name or within.text}”" if within.role else f" in {within.selectors[0]}"

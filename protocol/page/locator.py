@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Final
 
 from protocol.errors import MeshError
 from protocol.page.action import Locator
+from protocol.page.names import same_name, visible
 from protocol.page.observation import Element, Observation
 
-_SELECTORS: Final = ("css=", "xpath=", "text=")
+FORMS: Final = ("css=", "xpath=", "text=", "testid=", "label=", "placeholder=", "title=", "alt=", "aria/", "pierce/")
+"""How a selector can begin."""
+_ARIA: Final = re.compile(r'(?P<name>.*?)(?:\[role="(?P<role>[^"]*)"\])?\Z', re.DOTALL)
 _NEAR_MAX: Final = 3
 _NEAR_CHARS_MAX: Final = 60
 
@@ -20,11 +24,8 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     Exact role and name first; else the name without regard to case and space. Errors: ``action.target_missing``,
     ``action.target_ambiguous`` (several fit a locator that gives no role).
     """
-    pool = [item for item in observation.elements if item.frame == locator.frame]
-    if locator.role:
-        pool = [item for item in pool if item.role == locator.role]
-    exact = [item for item in pool if item.name == locator.name]
-    loose = exact or [item for item in pool if _fold(item.name) == _fold(locator.name)]
+    pool = _of_role(locator, observation)
+    loose = fitting(locator, observation)
     # Without a role the name alone must be unique, unless the author chose a place with `nth`.
     if locator.nth < len(loose) and (locator.role or len(loose) == 1 or locator.nth):
         return loose[locator.nth]
@@ -33,13 +34,29 @@ def resolve(locator: Locator, observation: Observation) -> Element:
     near = _near(locator, pool)
     raise MeshError(
         "action.target_missing",
-        f"no {locator.role or 'element'} “{locator.name}”"
+        f"no {_said(locator.role, locator.name)}"
         + (f" number {locator.nth + 1}" if locator.nth else "")
         + (f"; there is “{'”, “'.join(near)}”" if near else ""),
         role=locator.role,
         name=locator.name,
         near=near,
     )
+
+
+def fitting(locator: Locator, observation: Observation) -> list[Element]:
+    """The elements with role and name of ``locator``: those with exactly this name, else those whose name reads alike."""
+    pool = _of_role(locator, observation)
+    return [item for item in pool if item.name == locator.name] or [
+        item for item in pool if same_name(item.name, locator.name)
+    ]
+
+
+def _of_role(locator: Locator, observation: Observation) -> list[Element]:
+    return [
+        item
+        for item in observation.elements
+        if item.frame == locator.frame and (not locator.role or item.role == locator.role)
+    ]
 
 
 def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -> None:
@@ -51,7 +68,7 @@ def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -
     # A page that changed may match the same selector with another element; clicking that could do harm.
     alike = not locator.role or element.role == locator.role
     if not reads:
-        alike = alike and (not locator.name or _fold(element.name) == _fold(locator.name))
+        alike = alike and (not locator.name or same_name(element.name, locator.name))
     if not alike:
         raise MeshError(
             "action.target_differs",
@@ -62,6 +79,18 @@ def confirm(locator: Locator, element: Element, selector: str, *, reads: bool) -
             role=locator.role,
             name=locator.name,
         )
+
+
+def disagrees(locator: Locator | None, element: Element, found: str) -> MeshError:
+    """The error for an element that a selector found and that is not the recorded one. found: what is different."""
+    selector = " or ".join(locator.selectors) if locator else ""
+    return MeshError(
+        "action.target_differs",
+        f"{selector} finds {_said(element.role, element.name)}, {found}",
+        selector=selector,
+        found_role=element.role,
+        found_name=element.name,
+    )
 
 
 def unmatched(locator: Locator) -> MeshError:
@@ -77,9 +106,27 @@ def unmatched(locator: Locator) -> MeshError:
 
 
 def require_selector(selector: str) -> None:
-    """Raise ``action.target_missing`` unless ``selector`` has one of the three forms."""
-    if not selector.startswith(_SELECTORS):
-        raise MeshError("action.target_missing", "a selector must start with css=, xpath= or text=")
+    """Raise ``action.target_missing`` unless ``selector`` has one of the ``FORMS``."""
+    if not is_selector(selector):
+        raise MeshError("action.target_missing", said_forms())
+
+
+def is_selector(text: str) -> bool:
+    """Whether ``text`` has one of the ``FORMS``, and something behind it."""
+    return any(text.startswith(form) and len(text) > len(form) for form in FORMS)
+
+
+def said_forms() -> str:
+    """What a text that is no selector lacks."""
+    return f"a selector must start with {', '.join(FORMS[:-1])} or {FORMS[-1]}"
+
+
+def by_aria(selector: str, frame: str) -> Locator | None:
+    """The role and name in ``aria/Name[role="button"]``; None for a selector of another form."""
+    match = _ARIA.match(selector.removeprefix("aria/"))
+    if not selector.startswith("aria/") or match is None:
+        return None
+    return Locator(role=match["role"] or "", name=match["name"], frame=frame)
 
 
 def several(selector: str, count: int) -> MeshError:
@@ -105,23 +152,21 @@ def unlisted(selector: str) -> MeshError:
 
 
 def _said(role: str, name: str) -> str:
-    return f"{role or 'element'} “{name}”"
+    return f"{role or 'element'} “{visible(name)}”"
 
 
 def _near(locator: Locator, pool: list[Element]) -> list[str]:
     """Names of elements of the same role that are spelled alike, or the first few when there are few."""
-    names = list(dict.fromkeys(item.name[:_NEAR_CHARS_MAX] for item in pool if item.name))
+    names = list(dict.fromkeys(visible(item.name[:_NEAR_CHARS_MAX]) for item in pool if item.name))
     return difflib.get_close_matches(locator.name, names, _NEAR_MAX, 0.5) or (names if len(names) <= _NEAR_MAX else [])
 
 
 def locate(element: Element, observation: Observation, selectors: tuple[str, ...] = ()) -> Locator:
     """The locator by which ``resolve`` finds ``element`` again; ``selectors`` are those that led to it."""
+    if element.inside or all(item.ref != element.ref for item in observation.elements):
+        return Locator(role=element.role, name=element.name, frame=element.frame, selectors=selectors)
     alike = [
         e for e in observation.elements if (e.role, e.name, e.frame) == (element.role, element.name, element.frame)
     ]
     nth = next(i for i, item in enumerate(alike) if item.ref == element.ref)
     return Locator(role=element.role, name=element.name, nth=nth, frame=element.frame, selectors=selectors)
-
-
-def _fold(text: str) -> str:
-    return " ".join(text.split()).casefold()

@@ -131,6 +131,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: tuple[str, ...] = ()
     """Words of its id, class, ``name``, ``title`` and icon attributes: what an icon-only control is about."""
     autocomplete: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Those of ``id``, ``name`` and ``data-testid`` that it has, as they are written."""
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -152,11 +154,25 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: tuple[str, ...] = ()
     """Labels of a select's options."""
     traits: Traits = Traits()
+    inside: str = ""
+    """Of an element that a selector found and an observation does not list: ref of the control around it, which gets its events."""
 
     @property
     def interactive(self) -> bool:
         """Whether a person could act on it now."""
         return self.role in INTERACTIVE_ROLES and "disabled" not in self.states
+
+
+class Tree(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Every node of a snapshot in document order, mere wrappers too: what stands together with what."""
+
+    parents: tuple[int, ...] = ()
+    """Of each node the one around it; -1 for the outermost."""
+    roles: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    """Its own name, else its own text; empty for fields."""
+    elements: tuple[int, ...] = ()
+    """Which element of the observation it is; -1 if none."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +186,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """In document order, at most ``OBSERVATION_ELEMENTS_MAX``."""
     lines: tuple[int, ...] = ()
     """Of each of ``elements`` the line of ``text``, from 0: its own, or the first of what it holds; -1 if there is none."""
+    tree: Tree = Tree()
 
     @property
     def state(self) -> bytes:

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote_plus
 
 import msgspec
 
-from protocol.page.action import Action, Assert, Fill, Goto, Secret, Select, Wait, target_of, with_target
+from protocol.page.action import Action, Assert, Fill, Goto, Secret, Select, Wait, Within, target_of, with_target
 from protocol.page.observation import truncate
 from protocol.page.secrets import Secrets, forms_of
 
@@ -261,4 +261,13 @@ def _map_texts(action: Action, change: Callable[[str], str]) -> Action:
     if target is None:
         return action
     selectors = tuple(change(selector) for selector in target.selectors)
-    return with_target(action, msgspec.structs.replace(target, name=change(target.name), selectors=selectors))
+    within = _map_within(target.within, change)
+    name = change(target.name)
+    return with_target(action, msgspec.structs.replace(target, name=name, selectors=selectors, within=within))
+
+
+def _map_within(within: Within | None, change: Callable[[str], str]) -> Within | None:
+    if within is None:
+        return None
+    selectors = tuple(change(selector) for selector in within.selectors)
+    return msgspec.structs.replace(within, name=change(within.name), text=change(within.text), selectors=selectors)

@@ -10,6 +10,7 @@ import msgspec
 from protocol import limits
 from protocol.ids import NodeId, ReportId, SessionId
 from protocol.page.action import Action
+from protocol.page.evidence import Evidence
 from protocol.recording.time_zones import TIME_ZONES
 
 LOCALE_PATTERN: Final = r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?\Z"
@@ -114,6 +115,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Error code, if not ok."""
     blocked: tuple[str, ...] = ()
     """Requests the network guard refused: ``METHOD /path`` at the origin of the page, else ``METHOD https://host/path``."""
+    evidence: Evidence | None = None
+    """What told the element acted on from others; none where it was not found, or there is no target."""
 
 
 TextMatch = Literal["", "same", "numbers", "differs"]

@@ -17,7 +17,7 @@ from adapters.browser.chromium import launcher
 from adapters.browser.settings import BrowserSettings
 from adapters.ports import Browser, Page
 from protocol.errors import MeshError
-from protocol.page.action import Action, Click, Fill, Goto, Locator, Scroll, Secret, Select, Wait
+from protocol.page.action import Action, Click, Extract, Fill, Goto, Locator, Scroll, Secret, Select, Wait
 from protocol.page.observation import Observation, encode
 from protocol.recording.session import Profile
 from protocol.risk.classes import GuardPolicy, classify
@@ -350,11 +350,13 @@ async def test_a_selector_finds_what_is_in_a_frame_of_another_site(page: Page, s
     other = site.origin.replace("127.0.0.1", "localhost")
     site.extra["/other.html"] = "<button>First</button><button id=in>In</button><b id=text>Text</b>"
     seen = await shown(page, site, f"<button id=in>Out</button><iframe src={other}/other.html></iframe>")
-    assert await page.find("css=#in") == element(seen, "button", "Out").ref
-    assert await page.find("css=#in", "f1") == element(seen, "button", "In").ref
-    with pytest.raises(MeshError) as caught:
-        await page.find("css=#text", "f1")
-    assert caught.value.code == "action.not_possible"
+    assert await page.find("css=#in") == element(seen, "button", "Out")
+    assert await page.find("css=#in", "f1") == element(seen, "button", "In")
+    found = await page.find("css=#text", "f1")
+    assert found is not None
+    assert (found.role, found.frame) == ("generic", "f1")
+    read = await page.perform(Extract(name="text", target=Locator(selectors=("css=#text",))), ref=found.ref)
+    assert read.extracted == "Text"
 
 
 async def test_a_selector_that_leads_into_a_frame_means_no_element_of_the_page_around_it(
@@ -370,10 +372,53 @@ async def test_a_selector_that_leads_into_a_frame_means_no_element_of_the_page_a
 async def test_a_selector_reaches_into_shadow_roots(page: Page, site: PageServer) -> None:
     html = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<p></p><button>Deep</button>'</script>"
     seen = await shown(page, site, html)
-    assert await page.find("css=#host button") == element(seen, "button", "Deep").ref
+    assert await page.find("css=#host button") == element(seen, "button", "Deep")
 
 
-async def test_a_part_of_a_button_does_not_stand_for_the_button(page: Page, site: PageServer) -> None:
+@pytest.mark.parametrize(
+    ("selector", "id_"),
+    [
+        ("testid=go", "one"),
+        ("label=Street", "two"),
+        ('label="Street name"', "two"),
+        ("placeholder=Town", "three"),
+        ("title=Send it", "four"),
+        ("alt=A cat", "five"),
+        ("pierce/#deep", "deep"),
+        ("css=canvas", "six"),
+        ("css=.editor", "seven"),
+    ],
+)
+async def test_each_way_finds_the_one_element_that_playwright_finds(
+    page: Page, site: PageServer, selector: str, id_: str
+) -> None:
+    await shown(
+        page,
+        site,
+        "<button id=one data-testid=go>Go</button><label>Street name <input id=two></label><input id=three placeholder=Town>"
+        "<button id=four title='Send it'>S</button><img id=five alt='A cat' width=9 height=9><canvas id=six></canvas>"
+        "<div id=seven class=editor contenteditable>two<br>lines</div><div id=host></div>"
+        "<script>host.attachShadow({mode: 'open'}).innerHTML = '<button id=deep>Deep</button>'</script>",
+    )
+    found = await page.find(selector)
+    assert found is not None
+    assert dict(found.traits.attributes)["id"] == id_
+
+
+async def test_an_editor_without_a_role_is_filled_itself(page: Page, site: PageServer) -> None:
+    await shown(page, site, "<div class=editor contenteditable>old</div><div contenteditable>other</div>")
+    target = Locator(selectors=("css=.editor",))
+    found = await page.find("css=.editor")
+    assert found is not None
+    after = await page.perform(Fill(target=target, value="new"), ref=found.ref)
+    assert "new" in after.observation.text
+    assert "old" not in after.observation.text
+    assert "other" in after.observation.text
+
+
+async def test_a_part_of_a_button_does_not_stand_for_the_button_and_cannot_be_clicked(
+    page: Page, site: PageServer
+) -> None:
     """Neither does what says the same but lies elsewhere: the click would land beside it."""
     await shown(
         page,
@@ -383,9 +428,16 @@ async def test_a_part_of_a_button_does_not_stand_for_the_button(page: Page, site
         "<button style='width:200px;text-align:left'><i class=beside style='display:inline-block;width:9px;height:9px'></i>"
         "</button>",
     )
-    for selector in ("css=.part", "css=.most", "css=.beside"):
+    beside = await page.find("css=.beside")
+    assert beside is not None
+    assert (beside.role, beside.inside) == ("generic", "e3")
+    for place, selector in enumerate(("css=.part", "css=.most"), 1):
+        found = await page.find(selector)
+        assert found is not None
+        assert found.role == "generic"
+        assert found.inside == f"e{place}"
         with pytest.raises(MeshError) as caught:
-            await page.find(selector)
+            await page.perform(Click(target=Locator(selectors=(selector,))), ref=found.ref)
         assert caught.value.code == "action.not_possible"
 
 

@@ -74,6 +74,7 @@ def test_the_examples_are_recorded_and_replayed_as_they_are_printed(tmp_path: Pa
         "heading": "Mugs",
         "name": "Ann Marsh",
         "third": "Add to cart",
+        "of the pear": "Add to cart",
         "first card": "Apple",
         "inner": "Inner page",
         "title": "Every control",

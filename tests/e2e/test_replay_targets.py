@@ -141,3 +141,34 @@ async def test_a_hidden_link_is_refused_and_nothing_around_it_is_clicked(
     assert caught.value.code == "action.not_possible"
     assert dropped(site) == []
     assert not any("table" in line for line in site.reached)
+
+
+PLACED = """
+title: Drop the beer
+start: {url}/rows.html
+steps:
+  - click: {{role: button, name: Drop, nth: 2}}
+  - click: {{role: button, name: Drop, within: {{role: row, text: Ale}}}}
+"""
+
+
+async def test_a_replay_by_role_and_name_drops_the_recorded_row_wherever_it_stands_and_no_other(
+    browser: Browser, node: Node, site: PageServer
+) -> None:
+    """Guard: protocol/page/evidence.py, Judge."""
+    site.extra["/rows.html"] = rows("Ale", "Cider", "Beer")
+    walk = parse_actions(PLACED.format(url=site.origin).encode())
+    recorder = await recorded_by(node, browser, walk.actions, url=walk.start_url, gate=GATE)
+    assert dropped(site) == ["Beer", "Ale"]
+    assert [step.evidence.cells for step in recorder.steps[1:] if step.evidence] == [("Beer", ""), ("Ale", "")]
+    site.extra["/rows.html"] = rows("Beer", "Stout", "Ale", "Root Ale", said="\ue872 drop")
+    again = await replayed(node, browser, recorder)
+    assert dropped(site) == ["Beer", "Ale"]
+    assert again.report.steps[-1].performed
+    site.extra["/rows.html"] = rows("Ale", "Cider", "Wine")
+    again = await replayed(node, browser, recorder)
+    assert dropped(site) == []
+    assert again.report.steps[-1].error == "action.target_differs"
+    met = again.differences[-1].met
+    assert "at “Beer”" in met
+    assert "Wine" in met

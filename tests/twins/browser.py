@@ -36,8 +36,8 @@ from protocol.page.action import (
     Wait,
 )
 from protocol.page.keys import require_key
-from protocol.page.locator import hidden, require_selector, several, unlisted
-from protocol.page.observation import Element, Observation, truncate
+from protocol.page.locator import hidden, require_selector, several
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree, truncate
 from protocol.page.secrets import NO_SECRETS, Secrets
 from protocol.page.web_address import require_web
 from protocol.recording.session import BrowserInfo, Profile
@@ -83,6 +83,8 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     """Those of its HTML that a test reads."""
     values: tuple[tuple[str, str], ...] = ()
     """Label and value of a select's options."""
+    level: int = 0
+    """It stands in the last control before it of a lower level."""
 
     @property
     def listed(self) -> bool:
@@ -296,7 +298,9 @@ class MemoryPage:
         self._order = {}
         counts: dict[str, int] = {}
         elements: list[Element] = []
+        places: list[int] = []
         for index, control in enumerate(self._document.controls):
+            places.append(len(elements) if control.listed else -1)
             if not control.listed:
                 continue
             frame = control.element.frame
@@ -313,6 +317,23 @@ class MemoryPage:
             text=truncate("\n".join(lines)),
             elements=tuple(elements),
             lines=tuple(range(len(elements))),
+            tree=self._tree(places, mask),
+        )
+
+    def _tree(self, places: list[int], mask: Mask) -> Tree:
+        controls = self._document.controls
+        around: list[int] = []
+        parents: list[int] = []
+        for index, control in enumerate(controls):
+            while around and controls[around[-1]].level >= control.level:
+                around.pop()
+            parents.append(around[-1] if around else -1)
+            around.append(index)
+        return Tree(
+            parents=tuple(parents),
+            roles=tuple(control.element.role for control in controls),
+            said=tuple("" if control.hidden else mask(control.element.name) for control in controls),
+            elements=tuple(places),
         )
 
     def _seen(self, index: int, element: Element, ref: str, mask: Mask) -> Element:
@@ -332,7 +353,7 @@ class MemoryPage:
             url=mask(urljoin(self._url, element.url)) if element.url else "",
         )
 
-    async def find(self, selector: str, frame: str = "") -> str | None:
+    async def find(self, selector: str, frame: str = "", *, within: str = "") -> Element | None:
         """``adapters.ports.Page.find``."""
         self._require_alive()
         require_selector(selector)
@@ -341,7 +362,7 @@ class MemoryPage:
         every = [
             index
             for index, control in enumerate(self._document.controls)
-            if selector in control.selectors and control.element.frame == frame
+            if selector in control.selectors and control.element.frame == frame and self._stands(index, within)
         ]
         visible = [index for index in every if not self._document.controls[index].hidden]
         if every and not visible:
@@ -349,9 +370,28 @@ class MemoryPage:
         if len(visible) > 1:
             raise several(selector, len(visible))
         refs = {index: ref for ref, index in self._order.items()}
-        if visible and visible[0] not in refs:
-            raise unlisted(selector)
-        return refs[visible[0]] if visible else None
+        if not visible:
+            return None
+        index = visible[0]
+        control = self._document.controls[index]
+        if index not in refs:
+            self._order[f"{frame}n{index}"] = index
+            around = [other for other in refs if self._stands(index, refs[other]) and self._takes(other)]
+            inside = refs[max(around)] if around else ""
+            seen = self._seen(index, control.element, f"{frame}n{index}", self._mask())
+            return msgspec.structs.replace(seen, inside=inside)
+        return self._seen(index, control.element, refs[index], self._mask())
+
+    def _takes(self, index: int) -> bool:
+        return self._document.controls[index].element.role in INTERACTIVE_ROLES
+
+    def _stands(self, index: int, within: str) -> bool:
+        """Whether a control stands in the one with the ref ``within``."""
+        if not within:
+            return True
+        around = self._order[within]
+        between = self._document.controls[around + 1 : index + 1]
+        return index > around and all(each.level > self._document.controls[around].level for each in between)
 
     def _require_alive(self) -> None:
         if self._gone:

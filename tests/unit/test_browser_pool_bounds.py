@@ -192,8 +192,9 @@ async def test_a_page_of_the_pool_does_all_that_a_page_does() -> None:
     async with browsers.page(Profile(), GuardPolicy()) as page:
         await page.perform(Goto(url=HOME))
         assert (await page.observe()).title == "Shop"
-        ref = await page.find("css=select")
-        assert (ref, await page.find("css=a")) == ("e1", None)
+        found = await page.find("css=select")
+        assert found is not None
+        assert (found.ref, await page.find("css=a")) == ("e1", None)
         assert await page.option_label("e1", "s") == "Small"
         assert (await page.screenshot()).startswith(b"\x89PNG")
         await page.close()

@@ -9,7 +9,7 @@ import pytest
 from protocol.errors import MeshError
 from protocol.page import locator as page_locator
 from protocol.page.action import Locator
-from protocol.page.locator import confirm, locate, require_selector, resolve, unmatched
+from protocol.page.locator import FORMS, confirm, locate, require_selector, resolve, unmatched
 from protocol.page.observation import Element, Observation
 
 
@@ -193,15 +193,14 @@ def test_selectors_without_a_match_are_told_with_what_was_expected(wanted: Locat
     assert error.detail == {"selectors": list(wanted.selectors), "role": wanted.role, "name": wanted.name}
 
 
-@pytest.mark.parametrize("selector", ["css=a", "xpath=//a", "text=a"])
-def test_a_selector_has_one_of_three_forms(selector: str) -> None:
-    require_selector(selector)
-    with pytest.raises(MeshError) as caught:
-        require_selector(selector.partition("=")[2])
-    assert (caught.value.code, caught.value.message) == (
-        "action.target_missing",
-        "a selector must start with css=, xpath= or text=",
-    )
+@pytest.mark.parametrize("form", FORMS)
+def test_a_selector_has_one_of_the_forms_and_something_behind_it(form: str) -> None:
+    require_selector(form + "a")
+    for text in (form, "a", "#" + form):
+        with pytest.raises(MeshError) as caught:
+            require_selector(text)
+        assert caught.value.code == "action.target_missing"
+        assert form in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,9 @@ def test_a_person_can_act_on_controls_that_are_not_disabled(
 
 
 def test_an_observation_is_encoded_with_what_it_says_only() -> None:
-    assert encode(BLANK) == cbor.encode({"url": "about:blank", "title": "", "text": "", "elements": [], "lines": []})
+    assert encode(BLANK) == cbor.encode(
+        {"url": "about:blank", "title": "", "text": "", "elements": [], "lines": [], "tree": {}}
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import { open } from './envelope.mjs'
 import { as, demand } from './errors.mjs'
 import { isId, sha256 } from './ids.mjs'
 import { leafHash, rootOf } from './merkle.mjs'
-import { among, anything, bool, bytes, either, exactly, list, optional, parse, record, text, whole } from './records.mjs'
+import { among, anything, bool, bytes, either, exactly, list, optional, orNull, parse, record, text, whole } from './records.mjs'
 
 const MEDIA_TYPE = 'application/vnd.trailmesh.session+zip'
 const HEADS = { mimetype: 41, 'manifest.cose': 262_144, 'manifest.cbor': 1_048_576 }
@@ -37,6 +37,19 @@ const MANIFEST = {
   elements: list(Array.isArray, ELEMENTS_MAX),
   root: exactly(32),
 }
+const places = list(whole(31), 32)
+const EVIDENCE = {
+  role: optional(text(4096), ''),
+  name: optional(text(4096), ''),
+  label: optional(text(4096), ''),
+  alike: optional(whole(2000), 0),
+  group: optional(text(4096), ''),
+  cells: optional(list(text(4096), 32), []),
+  telling: optional(places, []),
+  only: optional(places, []),
+  links: optional(list(text(4096), 8), []),
+  attributes: optional(list(list(text(4096), 2, 2), 4), []),
+}
 const STEP = {
   index: whole(),
   action: anything,
@@ -53,6 +66,7 @@ const STEP = {
   extracted: text(),
   started_ms: whole(),
   duration_ms: whole(),
+  evidence: optional(orNull(record(EVIDENCE)), null),
 }
 
 const check = (ok, why) => demand(ok, 'bundle.invalid', why)

@@ -67,12 +67,19 @@ const OF_LEASE = { search: SEARCH, lease: LEASE }
 
 // --- actions ---------------------------------------------------------------------------------------------------------
 
+const WITHIN = {
+  role: optional(TEXT, ''),
+  name: optional(TEXT, ''),
+  text: optional(TEXT, ''),
+  selectors: optional(list(TEXT, 8), []),
+}
 const LOCATOR = {
   role: optional(TEXT, ''),
   name: optional(TEXT, ''),
   nth: optional(whole(2000), 0),
   frame: optional(text(32), ''),
   selectors: optional(list(TEXT, 8), []),
+  within: optional(orNull(record(WITHIN)), null),
 }
 const SECRET = { secret: matching(/^[A-Za-z0-9_.-]{1,64}$/) }
 const target = record(LOCATOR)
@@ -139,7 +146,7 @@ export function actionFields(map) {
 export function isTerse(map, fields = actionFields(map)) {
   return [...map].every(([name, value]) => {
     const isDefault = fields[name].check && JSON.stringify(value) === JSON.stringify(fields[name].fallback)
-    return !isDefault && (name !== 'target' || isTerse(value, LOCATOR))
+    return !isDefault && (name !== 'target' || isTerse(value, LOCATOR)) && (name !== 'within' || isTerse(value, WITHIN))
   })
 }
 

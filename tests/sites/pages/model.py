@@ -31,7 +31,7 @@ def _targets() -> Document:
             msgspec.structs.replace(reached("css=.wide", "link", "Not shown", url="/popup.html"), hidden=True),
             reached("css=#whole|text=Whole", "link", "Whole", url="/table.html"),
             _control("button", "Beer x"),
-            reached("css=.cross", "generic"),
+            msgspec.structs.replace(reached("css=.cross", "generic"), level=1),
             reached("css=.inner", "button", "Inside", frame="f1"),
         ),
     )

@@ -1,0 +1,400 @@
+"""Evidence: what a recorder saw of an element it acted on, so that a replay knows whether it has found the same one.
+
+Does an element agree with it (``Judge.differs``), and which element of a page does (``choose``)? Nothing is weighed: one cell that
+told a row from its neighbours and reads otherwise now is a difference. docs/adr/0032.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from protocol import limits
+from protocol.errors import MeshError
+from protocol.page.action import Locator, Text, Url
+from protocol.page.names import fold, same_name, visible
+from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Tree
+from protocol.page.scope import node_of
+
+Redact = Callable[[str], str]
+
+RECORD_ROLES: Final = frozenset({"row", "listitem", "article", "figure", "treeitem"})
+"""Roles of what holds one record each."""
+_CELL_ROLES: Final = frozenset({"cell", "gridcell", "rowheader", "columnheader"})
+_UNSAID_ROLES: Final = INTERACTIVE_ROLES - {"link"}
+"""Controls: their names are those of what can be done, the same in each row."""
+_NUMBERED: Final = re.compile(r"[^/?&=]*\d[^/?&=]*")
+_PLACE: Final = re.compile(r"[?&](i|n|idx|index|row|line|pos|position|offset|page|nr)=", re.IGNORECASE)
+"""Keys of a query that number the rows of a page, not the records of a site."""
+_AGO: Final = re.compile(
+    r"\b(ago|just now|yesterday|today|tomorrow)\b|\bin \d+ (second|minute|hour|day)s?\b|\b\d\d?:\d\d\b"
+)
+"""Texts that change with the clock."""
+_SHOWN_MAX: Final = 3
+
+
+_Places = Annotated[
+    tuple[Annotated[int, msgspec.Meta(ge=0, lt=limits.EVIDENCE_CELLS_MAX)], ...],
+    msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX),
+]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What one row, item or card of a page says, but for the element in question and other controls."""
+
+    role: str
+    cells: tuple[str, ...]
+    """In order. Of a row, one for each column, also the empty ones."""
+    links: tuple[str, ...] = ()
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What an element was, and where it stood, when it was acted on."""
+
+    role: Text = ""
+    name: Text = ""
+    label: Text = ""
+    """Name of the nearest group or heading."""
+    alike: Annotated[int, msgspec.Meta(ge=0, le=limits.OBSERVATION_ELEMENTS_MAX)] = 0
+    """How many other elements had the same role and name."""
+    group: Text = ""
+    """Role of the row, item or card around it; empty if there was none."""
+    cells: Annotated[tuple[Text, ...], msgspec.Meta(max_length=limits.EVIDENCE_CELLS_MAX)] = ()
+    """What the row, item or card said, in order; of a row, one for each column."""
+    telling: _Places = ()
+    """Places in ``cells`` of those that told it from at least one look-alike."""
+    only: _Places = ()
+    """Those of them that no look-alike had."""
+    links: Annotated[tuple[Url, ...], msgspec.Meta(max_length=limits.EVIDENCE_LINKS_MAX)] = ()
+    """Where it and its row lead, without secrets: those that told it from the look-alikes."""
+    attributes: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=4)] = ()
+    """``id``, ``name``, ``type`` and ``data-testid``."""
+
+
+def collect(element: Element, observation: Observation) -> Evidence:
+    """The evidence of ``element``, not redacted yet."""
+    alike = [item for item in _pool(element.role, element.name, element.frame, observation) if item != element]
+    forest = _Forest(observation)
+    record = forest.record(element, alike)
+    others = [forest.record(item, [element, *(other for other in alike if other != item)]) for item in alike]
+    telling, only = _telling(record.cells, others) if record else ((), ())
+    return Evidence(
+        role=element.role,
+        name=element.name,
+        label=element.context,
+        alike=len(alike),
+        group=record.role if record else "",
+        cells=record.cells if record else (),
+        telling=telling,
+        only=only,
+        links=_telling_links(record, element, others, alike)[: limits.EVIDENCE_LINKS_MAX],
+        attributes=_attributes(element),
+    )
+
+
+def redacted(evidence: Evidence, text: Redact, address: Redact) -> Evidence:
+    """``evidence`` as it is recorded. text, address: how each is redacted."""
+    return msgspec.structs.replace(
+        evidence,
+        name=text(evidence.name),
+        label=text(evidence.label),
+        cells=tuple(text(cell) for cell in evidence.cells),
+        links=tuple(address(link) for link in evidence.links),
+        attributes=tuple((name, text(value)) for name, value in evidence.attributes),
+    )
+
+
+class Judge:
+    """Compares the elements of one page with evidence."""
+
+    def __init__(self, evidence: Evidence, observation: Observation, text: Redact, address: Redact) -> None:
+        """text, address: how the page is redacted before it is compared, as the evidence was."""
+        self._evidence = evidence
+        self._observation = observation
+        self._forest = _Forest(observation)
+        self._text = text
+        self._address = address
+
+    def differs(self, element: Element, *, reads: bool, writes: bool) -> str:
+        """What of ``element`` is not as recorded; empty if it agrees.
+
+        reads: the action only reads: the name may differ, because it is often the content. writes: a row that could not be told
+        from others when it was recorded must at least have the same name.
+        """
+        evidence = self._evidence
+        if element.role != evidence.role:
+            return f"a {element.role}, recorded was a {evidence.role}"
+        if not reads and not same_name(self._text(element.name), evidence.name):
+            return f"“{visible(element.name)}”, recorded was “{visible(evidence.name)}”"
+        if reads:
+            return ""
+        pool = _pool(element.role, element.name, element.frame, self._observation)
+        found = self._records(element, [item for item in pool if item != element])
+        if any(
+            self._is_linked(record) or (self._says(record, writes=writes) and not (writes and self._is_other(record)))
+            for record in found
+        ):
+            return ""
+        if not (
+            evidence.telling or (evidence.links and evidence.alike) or (writes and self._names(evidence.cells) >= 0)
+        ):
+            return ""
+        here = next(filter(None, (_shown(record.cells) for record in found)), "")
+        return f"one at “{here}”, recorded was one at “{self._recorded()}”"
+
+    def choose(self, locator: Locator, pool: list[Element], *, writes: bool) -> Element:
+        """The one of ``pool``, all of the role and name of ``locator``, that agrees with the self._evidence.
+
+        Errors: ``action.target_differs`` (none agrees), ``action.target_ambiguous`` (several do).
+        """
+        agreeing = [item for item in pool if not self.differs(item, reads=False, writes=writes)]
+        if not agreeing:
+            raise self._none(locator, pool, writes=writes)
+        if len(agreeing) == 1 and not (writes and self._is_disputed(agreeing[0], pool)):
+            return agreeing[0]
+        for narrowed in (
+            [item for item in agreeing if self._address(item.url) in self._evidence.links],
+            [item for item in agreeing if _kept(_attributes(item)) & _kept(self._evidence.attributes)],
+            [item for item in agreeing if item.context and self._text(item.context) == self._evidence.label],
+        ):
+            if len(narrowed) == 1 and not self._evidence.telling:
+                return narrowed[0]
+        # Nothing told them apart when it was recorded either, and they are as many as then: the place is all there is.
+        if not self._evidence.telling and len(pool) == self._evidence.alike + 1 and locator.nth < len(pool):
+            return pool[locator.nth]
+        if agreeing[0].url and len({item.url for item in agreeing}) == 1:
+            return agreeing[0]
+        raise self._several(locator, max(2, len(agreeing)))
+
+    def _is_disputed(self, chosen: Element, pool: list[Element]) -> bool:
+        """Whether its links speak for ``chosen``, and what another of ``pool`` says for that one."""
+        for item in pool:
+            found = self._records(item, [other for other in pool if other != item])
+            if item != chosen and self._evidence.telling and any(self._says(record, writes=True) for record in found):
+                return True
+        return False
+
+    def _several(self, locator: Locator, count: int) -> MeshError:
+        where = f" at “{self._recorded()}”" if self._recorded() else ""
+        return MeshError(
+            "action.target_ambiguous",
+            f"{count} elements agree with what was recorded: {locator.role} “{visible(locator.name)}”{where}",
+            role=locator.role,
+            name=locator.name,
+            count=count,
+        )
+
+    def _none(self, locator: Locator, pool: list[Element], *, writes: bool) -> MeshError:
+        found = [self.differs(item, reads=False, writes=writes) for item in pool[:_SHOWN_MAX]]
+        places = list(dict.fromkeys(each.partition(", recorded was")[0] for each in found))
+        return MeshError(
+            "action.target_differs",
+            f"expected {locator.role} “{visible(locator.name)}” at “{self._recorded()}”, found {len(pool)}: {'; '.join(places)}",
+            role=locator.role,
+            name=locator.name,
+            found=places,
+        )
+
+    def _recorded(self) -> str:
+        cells = [self._evidence.cells[place] for place in self._evidence.telling]
+        return _shown(cells or self._evidence.cells)
+
+    def _records(self, element: Element, alike: list[Element]) -> list[Record]:
+        """What could be the recorded row of ``element``: the nearest of the same role, else wrappers no larger than it was."""
+        group = self._evidence.group
+        found = self._forest.records(element, alike) or [Record(role="", cells=(), links=(element.url,))]
+        if group in RECORD_ROLES:
+            found = [record for record in found if record.role == group][:1]
+        elif any(record.role in RECORD_ROLES for record in found):
+            found = [record for record in found if record.role in RECORD_ROLES][:1]
+        else:
+            found = found[:1] + [record for record in found[1:] if len(record.cells) <= len(self._evidence.cells)]
+        return [
+            Record(
+                role=record.role,
+                cells=tuple(self._text(cell) for cell in record.cells),
+                links=tuple(self._address(link) for link in record.links),
+            )
+            for record in found
+        ]
+
+    def _says(self, record: Record, *, writes: bool) -> bool:
+        """Whether ``record`` says what told the recorded one from others."""
+        evidence = self._evidence
+        if evidence.telling:
+            # What only reads may go by what is unique: a count or a state changes sooner than a name.
+            places = evidence.telling if writes else evidence.only or evidence.telling
+            wanted = [(place, evidence.cells[place]) for place in places]
+            return _contains(record.cells, wanted, same_size=len(record.cells) == len(evidence.cells))
+        if evidence.links and evidence.alike:
+            return False  # nothing but its links told it from others
+        place = self._names(evidence.cells)
+        return not writes or place < 0 or fold(evidence.cells[place]) in {fold(cell) for cell in record.cells}
+
+    def _is_linked(self, record: Record) -> bool:
+        """Whether it leads where only the recorded one led: a renamed record keeps its number."""
+        if not self._evidence.telling:
+            return any(_path(link) in map(_path, self._evidence.links) for link in record.links)
+        return bool(_identities(record.links) & _identities(self._evidence.links))
+
+    def _is_other(self, record: Record) -> bool:
+        """Whether it has a number, and another one: the same text is another record then."""
+        mine, recorded = _numbers(record.links), _numbers(self._evidence.links)
+        return bool(mine and recorded) and not mine & recorded
+
+    @staticmethod
+    def _names(cells: tuple[str, ...]) -> int:
+        """The place of the cell that names a record: the first with a letter; -1 if there is none."""
+        return next((i for i, cell in enumerate(cells) if any(char.isalpha() for char in fold(cell))), -1)
+
+
+def _contains(cells: tuple[str, ...], wanted: list[tuple[int, str]], *, same_size: bool) -> bool:
+    """Whether ``cells`` have what is ``wanted``: at the same places, or in the same order where there are more or fewer of them."""
+    folded = [fold(cell) for cell in cells]
+    if same_size:
+        return all(folded[place] == fold(cell) for place, cell in wanted)
+    left = iter(folded)
+    return all(fold(cell) in left for _, cell in wanted)
+
+
+def _telling(cells: tuple[str, ...], others: list[Record | None]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Places of the cells that at least one look-alike has not, and of those that none has."""
+    elsewhere = [frozenset(fold(cell) for cell in other.cells) if other else frozenset[str]() for other in others]
+    stated = [(i, fold(cell)) for i, cell in enumerate(cells) if fold(cell) and not _AGO.search(fold(cell))]
+    telling = tuple(i for i, cell in stated if not all(cell in other for other in elsewhere))
+    return telling, tuple(i for i, cell in stated if elsewhere and not any(cell in other for other in elsewhere))
+
+
+def _telling_links(
+    record: Record | None, element: Element, others: list[Record | None], alike: list[Element]
+) -> tuple[str, ...]:
+    """Links of the element and its row that no look-alike has."""
+    own = [element.url] if 0 < len(element.url) <= limits.URL_CHARS_MAX // 2 else []
+    mine = dict.fromkeys([*own, *(record.links if record else ())])
+    taken = {item.url for item in alike} | {link for other in others if other for link in other.links}
+    return tuple(link for link in mine if link not in taken)
+
+
+def _identities(links: Iterable[str]) -> frozenset[str]:
+    """Paths and queries of those ``links`` that have a number. A replay may be at another origin; a fragment is only a place."""
+    return frozenset(path for link in links if _NUMBERED.search(path := _path(link)) and not _PLACE.search(path))
+
+
+def _path(link: str) -> str:
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return ""
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def _numbers(links: Iterable[str]) -> frozenset[str]:
+    return frozenset(part for path in _identities(links) for part in _NUMBERED.findall(path))
+
+
+def _attributes(element: Element) -> tuple[tuple[str, str], ...]:
+    return element.traits.attributes + ((("type", element.traits.input_type),) if element.traits.input_type else ())
+
+
+def _kept(attributes: tuple[tuple[str, str], ...]) -> frozenset[tuple[str, str]]:
+    return frozenset(pair for pair in attributes if pair[0] != "type")
+
+
+def _shown(cells: Iterable[str]) -> str:
+    return " · ".join([visible(cell) for cell in cells if fold(cell)][:_SHOWN_MAX])
+
+
+def _pool(role: str, name: str, frame: str, observation: Observation) -> list[Element]:
+    return [
+        item
+        for item in observation.elements
+        if item.role == role and item.frame == frame and same_name(item.name, name)
+    ]
+
+
+class _Forest:
+    """The tree of an observation, walked upwards and downwards."""
+
+    def __init__(self, observation: Observation) -> None:
+        self._observation = observation
+        self._tree: Tree = observation.tree
+        self._elements = observation.elements
+        count = len(self._tree.parents)
+        self._end = list(range(1, count + 1))
+        for node in range(count - 1, -1, -1):
+            parent = self._tree.parents[node]
+            if parent >= 0:
+                self._end[parent] = max(self._end[parent], self._end[node])
+        self._nodes = {
+            observation.elements[place].ref: node for node, place in enumerate(self._tree.elements) if place >= 0
+        }
+
+    def record(self, element: Element, alike: list[Element]) -> Record | None:
+        """The row, item or card of ``element``: the nearest with such a role, else the largest wrapper without a look-alike."""
+        found = self.records(element, alike)
+        named = next((record for record in found if record.role in RECORD_ROLES), None)
+        # Without a look-alike the largest wrapper would be the page.
+        return named or (found[-1] if found and alike else None)
+
+    def records(self, element: Element, alike: list[Element]) -> list[Record]:
+        """What stands around ``element`` and says something, from the inside out, up to what holds one of ``alike`` too."""
+        start = self._nodes[element.ref] if element.ref in self._nodes else node_of(element, self._observation)
+        if start < 0:
+            return []
+        others = [self._nodes[item.ref] for item in alike if item.ref in self._nodes]
+        found: list[Record] = []
+        node = self._tree.parents[start]
+        while node >= 0 and not any(node <= other < self._end[node] for other in others):
+            record = self._read(node, start)
+            if any(map(fold, record.cells)):
+                found.append(record)
+            node = self._tree.parents[node]
+        return found
+
+    def _read(self, root: int, element: int) -> Record:
+        """What the node ``root`` says beside ``element``."""
+        cells: list[str] = []
+        links: list[str] = []
+        node = root + 1
+        while node < self._end[root] and len(cells) < limits.EVIDENCE_CELLS_MAX:
+            role = self._tree.roles[node]
+            if role in _CELL_ROLES:
+                cells.append(self._joined(node, element, links))
+                node = self._end[node]
+            elif node == element or role in _UNSAID_ROLES:
+                self._link(node, links)
+                node = self._end[node]
+            else:
+                self._link(node, links)
+                if self._is_leaf(node):
+                    cells.append(self._tree.said[node][: limits.EVIDENCE_CHARS_MAX])
+                node += 1
+        return Record(role=self._tree.roles[root], cells=tuple(cells), links=tuple(links))
+
+    def _joined(self, cell: int, element: int, links: list[str]) -> str:
+        """All that a cell says; empty if it holds only controls."""
+        parts: list[str] = []
+        node = cell
+        while node < self._end[cell]:
+            self._link(node, links)
+            if node != cell and (node == element or self._tree.roles[node] in _UNSAID_ROLES):
+                node = self._end[node]
+                continue
+            if self._is_leaf(node):
+                parts.append(self._tree.said[node])
+            node += 1
+        return " ".join(parts)[: limits.EVIDENCE_CHARS_MAX]
+
+    def _is_leaf(self, node: int) -> bool:
+        return bool(self._tree.said[node]) and not any(self._tree.said[node + 1 : self._end[node]])
+
+    def _link(self, node: int, links: list[str]) -> None:
+        place = self._tree.elements[node]
+        url = self._elements[place].url if place >= 0 else ""
+        # A longer one is no address of a record, and redaction may lengthen it.
+        if 0 < len(url) <= limits.URL_CHARS_MAX // 2 and len(links) < limits.EVIDENCE_LINKS_MAX:
+            links.append(url)

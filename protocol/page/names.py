@@ -1,0 +1,39 @@
+"""Compares names of elements as a person reads them, and shows what cannot be seen in them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+# Blank characters that Unicode counts as letters or marks: fillers of Hangul and Khmer, the empty Braille pattern, variation
+# selectors.
+_BLANK: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0f]")
+_UNSEEN: Final = frozenset({"Cf", "Co", "Cc", "Cn", "Cs"})
+"""Format characters (soft hyphen, zero-width space), private use (glyphs of icon fonts), controls, unassigned."""
+
+
+def fold(text: str) -> str:
+    """``text`` without what cannot be read: icon glyphs and invisible characters; white space folded, case ignored."""
+    if not text.isascii():
+        text = _BLANK.sub("", unicodedata.normalize("NFC", text))
+        text = "".join(char for char in text if char.isspace() or unicodedata.category(char) not in _UNSEEN)
+    return " ".join(text.split()).casefold()
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two names read alike. Names of glyphs alone must be equal: a bin is no pencil."""
+    folded = fold(one)
+    return folded == fold(other) and (bool(folded) or one.strip() == other.strip())
+
+
+def visible(text: str) -> str:
+    """``text`` with each character that cannot be read as ``‹U+E001›``."""
+    if text.isascii():
+        return text
+    return "".join(
+        char
+        if char.isspace() or not (unicodedata.category(char) in _UNSEEN or _BLANK.match(char))
+        else f"‹U+{ord(char):04X}›"
+        for char in text
+    )

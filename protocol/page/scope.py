@@ -1,0 +1,86 @@
+"""Resolves ``within``: the row, card, section or dialog that an element is looked for in. Pure, on the tree of an observation."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from protocol.errors import MeshError
+from protocol.page.action import Within
+from protocol.page.names import fold, same_name, visible
+from protocol.page.observation import Element, Observation, Tree
+
+_UNLISTED: Final = re.compile(r"(?:f\d+)?n(\d+)\Z")
+
+
+def node_of(element: Element, observation: Observation) -> int:
+    """The place of ``element`` in the tree; -1 if it has none."""
+    unlisted = _UNLISTED.match(element.ref)
+    if unlisted:
+        return int(unlisted[1]) if int(unlisted[1]) < len(observation.tree.parents) else -1
+    place = next((i for i, item in enumerate(observation.elements) if item.ref == element.ref), -1)
+    return observation.tree.elements.index(place) if place in observation.tree.elements and place >= 0 else -1
+
+
+def end_of(node: int, tree: Tree) -> int:
+    """The place after the last node that ``node`` holds."""
+    end = node + 1
+    while end < len(tree.parents) and tree.parents[end] >= node:
+        end += 1
+    return end
+
+
+def stands_in(element: Element, outer: Element, observation: Observation) -> bool:
+    """Whether ``element`` stands in ``outer``."""
+    start, node = node_of(outer, observation), node_of(element, observation)
+    return 0 <= start < node < end_of(start, observation.tree)
+
+
+def container(within: Within, frame: str, observation: Observation) -> Element:
+    """The one element with the role of ``within``, and its name or a text in it.
+
+    The text is first compared with each text as a whole, and with parts only where none is equal: “Beer” is no “Root Beer”.
+    Errors: ``action.target_missing``, ``action.target_ambiguous``.
+    """
+    pool = [item for item in observation.elements if item.frame == frame and item.role == within.role]
+    if within.name:
+        pool = [item for item in pool if same_name(item.name, within.name)]
+    if within.text:
+        texts = [(item, _texts(item, observation)) for item in pool]
+        wanted = fold(within.text)
+        whole = [item for item, said in texts if wanted in said]
+        pool = _innermost(whole or [item for item, said in texts if wanted in " ".join(said)], observation)
+    if len(pool) == 1:
+        return pool[0]
+    shown = f"{within.role} “{visible(within.name or within.text)}”"
+    if not pool:
+        raise MeshError("action.target_missing", f"no {shown} to look in", role=within.role, name=within.name)
+    raise MeshError("action.target_ambiguous", f"{len(pool)} fit {shown} to look in", role=within.role, count=len(pool))
+
+
+def _texts(element: Element, observation: Observation) -> list[str]:
+    node = node_of(element, observation)
+    if node < 0:
+        return [fold(element.name)]
+    said = observation.tree.said[node : end_of(node, observation.tree)]
+    # Its own name repeats all that it holds; without anything in it the name is what it says.
+    return [fold(text) for text in said[1:] if text] or [fold(said[0])]
+
+
+def _innermost(pool: list[Element], observation: Observation) -> list[Element]:
+    """Without those that hold another one of them: a row within a row."""
+    return [
+        item for item in pool if not any(other is not item and stands_in(other, item, observation) for other in pool)
+    ]
+
+
+def part(outer: Element | None, observation: Observation) -> Observation:
+    """``observation`` with those elements only that stand in ``outer``, without a tree; all of it if there is no ``outer``."""
+    if outer is None:
+        return observation
+    start, tree = node_of(outer, observation), observation.tree
+    held = {place for place in tree.elements[start + 1 : end_of(start, tree)] if place >= 0} if start >= 0 else set()
+    elements = tuple(item for place, item in enumerate(observation.elements) if place in held)
+    return msgspec.structs.replace(observation, elements=elements, lines=(), tree=Tree())
