@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote, quote_plus, urljoin
 
 from adapters.browser.aria import Node
+from adapters.browser.caused import FrameDocument
 from protocol import limits
 from protocol.page.observation import INTERACTIVE_ROLES, Element, Observation, Traits, truncate
 
@@ -38,6 +39,8 @@ class Facts:
     """Title of the main frame's document."""
     clobbered: str = ""
     """Name of a form's field that kept the snapshot from being read right."""
+    documents: list[FrameDocument] = field(default_factory=list)
+    """The document of each frame."""
     passwords: set[str] = field(default_factory=set)
     """What password fields hold now, to be removed wherever it shows."""
 

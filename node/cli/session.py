@@ -15,10 +15,11 @@ from node.verbs import session as verbs
 from protocol.errors import MeshError
 
 _REFUSALS_SHOWN = 3
+_MASKS_SHOWN = 5
 _EXTRACTED_CHARS_SHOWN = 200
 _REPORT_ID_CHARS = 11  # "rep-" and enough to tell the replays of a session apart
 _EXIT_LACKING: Final = 2
-_TEXT_MARKS = {"numbers": "; text: only numbers differ", "differs": "; text differs"}
+_TEXT_MARKS = {"masked": "", "numbers": "; text: only numbers differ", "differs": "; text differs"}
 _ASPECTS = {
     "address": "address",
     "title": "title",
@@ -87,7 +88,7 @@ def _show_differences(result: Result) -> None:
 
 
 def _is_other(step: Result) -> bool:
-    return step["performed"] and not (step["matched"] and step["text"] in ("", "same"))
+    return step["performed"] and not (step["matched"] and step["text"] in ("", "same", "masked"))
 
 
 def _name_of_file(params: Result, typed: Result) -> None:
@@ -95,7 +96,10 @@ def _name_of_file(params: Result, typed: Result) -> None:
 
 
 def _show_recorded(r: Result) -> None:
-    click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', r['blocked'])}")
+    reason = f": {r['reason']}" if r["reason"] else ""
+    click.echo(
+        f"{r['verdict']}{reason}\nrecorded {r['id']}: {counted(r['steps'], 'step')}{_refused('; ', r['blocked'])}"
+    )
     for name, value in r["extracted"].items():
         click.echo(_extracted(name, value))
 
@@ -126,20 +130,43 @@ def _show_session(r: Result) -> None:
     s = r["session"]
     browser = s["browser"]
     click.echo(f"{s['id']}  {s['verdict']}  {s['title']}")
+    if s["reason"]:
+        click.echo(f"reason   {s['reason']}")
     click.echo(f"start    {s['start_url']}\nbrowser  {browser['name']} {browser['version']} ({browser['backend']})")
     doubt = f"  no longer relied on: {r['standing']}" if r["standing"] else ""
     click.echo(f"signed   {r['signed_by'][:7] or 'not committed'}  manifest {r['manifest'][:16]}{doubt}")
     if s["caller"]:
         click.echo(f"caller   {s['caller']}")
     _show_steps(r)
+    _show_masks(r["steps"])
     for report in r["reports"]:
         matched = f"{_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         refused = _refused("; ", report["blocked"])
         why = _unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
-        click.echo(f"{when}, replayed by {report['node'][:7]}, {report['verdict']}: {matched}{refused}{why}")
+        reason = f" ({report['reason']})" if report["reason"] else ""
+        level = _level(report)
+        click.echo(
+            f"{when}, replayed by {report['node'][:7]}, {report['verdict']}{reason}, {level}: {matched}{refused}{why}"
+        )
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
+
+
+def _level(report: Result) -> str:
+    return f"level {report['level']}{', nothing masked' if report['strict'] else ''}"
+
+
+def _show_masks(steps: list[Result]) -> None:
+    """How much of the text is not compared, and what: by step, line and form."""
+    lines = sum(step["lines"] for step in steps)
+    masked = [(step["index"], line, form) for step in steps for line, _, _, form in step["masks"]]
+    if not masked:
+        return
+    count = len({(step, line) for step, line, _ in masked})
+    click.echo(f"masked   {count} of {counted(lines, 'line')} ({100 * count / max(lines, 1):.1f} %): --json lists all")
+    for step, line, form in masked[:_MASKS_SHOWN]:
+        click.echo(f"  step {step}, line {line}: {form}")
 
 
 def _show_steps(r: Result) -> None:
@@ -173,13 +200,16 @@ def _show_remains(remains: Result) -> None:
 
 
 def _show_verified(r: Result) -> None:
-    matched = (
-        f", {r['verdict']}: {_matched(r['matched'], r['steps'], r['stopped_at'], r['text'])}{_elsewhere(r['origin'])}"
-        f"{_unreached(r['unreached'])}"
-        if r["what"] == "replay-report"
-        else f", {counted(r['steps'], 'step')}"
-    )
-    click.echo(f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]}){matched}")
+    counted_steps = f", {counted(r['steps'], 'step')}"
+    if r["what"] == "replay-report":
+        matched = _matched(r["matched"], r["steps"], r["stopped_at"], r["text"])
+        counted_steps = f", level {r['level']}: {matched}{_elsewhere(r['origin'])}{_unreached(r['unreached'])}"
+    verifies = f"{r['what']} {r['id']} verifies: signed by {r['signer_name']} ({r['signer'][:7]})"
+    click.echo(f"{verifies}, {_verdict(r)}{counted_steps}")
+
+
+def _verdict(r: Result) -> str:
+    return f"{r['verdict']} ({r['reason']})" if r["reason"] else str(r["verdict"])
 
 
 def _elsewhere(origin: str) -> str:
@@ -214,7 +244,8 @@ def _no_file(params: Result, typed: Result) -> None:
 def _show_replayed(r: Result) -> None:
     report = r["report"]
     click.echo(
-        f"{report['verdict']}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
+        f"{report['verdict']}{': ' + report['reason'] if report['reason'] else ''}\n"
+        f"{_level(report)}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
     if r["lacking"]:
@@ -224,6 +255,10 @@ def _show_replayed(r: Result) -> None:
     _show_differences(r)
     if r["out"]:
         click.echo(f"report in {r['out']}: `trailmesh session verify` checks it on the other node")
+
+
+def _status_of_recording(r: Any) -> int:
+    return 0 if r["verdict"] == "pass" else 1
 
 
 def _status_of_replay(r: Any) -> int:
@@ -239,7 +274,7 @@ def _show_removed(r: Result) -> None:
 
 
 LOOKS: Final = {
-    "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file),
+    "session.record": Look(text=_show_recorded, line=_step_line, prepare=_name_of_file, status=_status_of_recording),
     "session.list": Look(text=_show_list),
     "session.show": Look(text=_show_session),
     "session.verify": Look(text=_show_verified),

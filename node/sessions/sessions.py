@@ -34,7 +34,7 @@ from protocol.page.action import Extract, describe
 from protocol.page.secrets import GivenSecret, Secrets
 from protocol.recording.bundle import KIND, Bundle, open_bundle, verify_bundle
 from protocol.recording.replay import replayable, stopped_at, text_counts, unreached
-from protocol.recording.session import ReplayReport, Session, Step, StepMatch, Verdict
+from protocol.recording.session import Level, ReplayReport, Session, Step, StepMatch, Verdict
 from protocol.risk.refused import what_helps
 from protocol.wire import cbor, envelope
 
@@ -114,7 +114,7 @@ class Sessions:
             async with recording as recorder:
                 self._witness.trail.about(recorder.session.id)
                 try:
-                    await record_actions(recorder, file.actions, file.arrivals)
+                    await record_actions(recorder, file.actions, file.arrivals, file.expects)
                 except MeshError as error:
                     # setdefault: an inner error may already name the session.
                     error.detail.setdefault("session", recorder.session.id)
@@ -136,6 +136,8 @@ class Sessions:
         on_mismatch: OnMismatch,
         out: str,
         tell: Tell,
+        level: Level | None = None,
+        strict: bool = False,
     ) -> Replayed:
         """Replay a session in a new context and sign a report of which steps matched. Errors: ``input.not_found``,
         ``browser.*``, …"""
@@ -156,6 +158,8 @@ class Sessions:
                     gate=self._gate(approve_class),
                     base_url=base_url,
                     on_mismatch=on_mismatch,
+                    level=level,
+                    strict=strict,
                 )
                 done = await replay(recorded, self._store, page, self._clock, self._witness, plan, on_step=on_step)
             await self._witness.feed.along(
@@ -330,6 +334,7 @@ class Sessions:
             manifest=bundle.manifest_digest.hex(),
             steps=bundle.session.steps,
             verdict=bundle.session.verdict,
+            reason=bundle.session.reason,
         )
 
     async def _verify_report(self, sealed: bytes) -> Verified:
@@ -352,6 +357,8 @@ class Sessions:
             stopped_at=stopped_at(report.steps),
             text=text_counts(report.steps),
             verdict=report.verdict,
+            reason=report.reason,
+            level=report.level,
             origin=report.origin,
             unreached=unreached(report.steps),
         )

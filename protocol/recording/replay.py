@@ -16,11 +16,27 @@ from protocol.errors import CODES, Blame, MeshError
 from protocol.page.action import Action, Goto, describe
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
+from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
-from protocol.recording.session import ReplayReport, Session, Step, StepMatch, TextMatch, Verdict
+from protocol.recording.session import (
+    Level,
+    ReplayReport,
+    RequestFault,
+    Session,
+    Step,
+    StepMatch,
+    TextMatch,
+)
+from protocol.recording.verdicts import judge_replay, matches
 
 Aspect = Literal["address", "title", "extracted", "text", "action"]
-TEXT_WORDS: Final[Mapping[TextMatch, str]] = {"same": "same", "numbers": "only numbers differ", "differs": "differs"}
+TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
+    "same": "same",
+    "masked": "same but for masks",
+    "numbers": "only numbers differ",
+    "differs": "differs",
+}
+_WORDS: Final = re.compile(r"\w+|\W")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
@@ -98,6 +114,21 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     digest: bytes
     """SHA-256 of ``text``: equals ``Step.snapshot`` exactly if the text is the same."""
+    faults: tuple[RequestFault, ...] = ()
+    """Requests of the step that went wrong."""
+    held: bool = True
+    """As ``StepMatch.held``."""
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """What must hold of a step."""
+
+    level: Level = "text"
+    strict: bool = False
+    """Nothing is masked."""
+
+
+BAR: Final = Bar()
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +150,8 @@ def as_recorded(
     extracted: str = "",
     secrets: Mapping[str, str],
     mapping: Rebase = Rebase(),  # noqa: B008 - frozen, so sharing it is safe
+    faults: tuple[RequestFault, ...] = (),
+    held: bool = True,
 ) -> Met:
     """``page`` and what was ``extracted`` from it, brought home and then through the redactions of a recording."""
     home = msgspec.structs.replace(page, url=mapping.homeward(page.url))
@@ -130,29 +163,75 @@ def as_recorded(
         extracted=redact_text(extracted, secrets),
         text=text,
         digest=hashlib.sha256(text.encode()).digest(),
+        faults=redact_faults(faults, secrets),
+        held=held,
     )
 
 
-def compare(step: Step, met: Met, *, snapshot: bytes | None = None, duration_ms: int) -> StepMatch:
-    """How the page ``met`` after the action of ``step`` compares with what was recorded.
+def redact_faults(faults: Sequence[RequestFault], secrets: Mapping[str, str]) -> tuple[RequestFault, ...]:
+    """The first ``REQUEST_FAULTS_MAX`` of ``faults``, redacted as an address is."""
+    kept = faults[: limits.REQUEST_FAULTS_MAX]
+    return tuple(msgspec.structs.replace(one, request=redact_address(one.request, secrets)) for one in kept)
 
-    Compared, in order: state hash, address, title, extracted text, and the text as a whole, of which ``matched`` is
-    independent. ``snapshot``: the recorded text as it was stored, if it is at hand; without it, a text that is not the same
-    to the byte ``differs``.
+
+def compare(
+    step: Step,
+    met: Met,
+    *,
+    snapshot: bytes | None = None,
+    duration_ms: int,
+    bar: Bar = BAR,
+    known: KnownChanges | None = None,
+) -> StepMatch:
+    """How the page ``met`` after the action of ``step`` compares with what was recorded, and whether it matches at ``bar``.
+
+    snapshot: the recorded text as it was stored, if it is at hand; without it, a text that is not the same to the byte
+    ``differs``. known: the changes of titles that earlier steps have shown.
     """
-    state, url, title = met.state == step.state, met.url == step.url, met.title == step.title
-    extracted = met.extracted == step.extracted
-    return StepMatch(
+    plain = (lambda text: text) if bar.strict else mask_text
+    titles = plain(step.title), plain(met.title)
+    same_title = titles[0] == titles[1] or (known is not None and known.covers(step.title, met.title))
+    match = StepMatch(
         index=step.index,
         performed=True,
-        state=state,
-        url=url,
-        title=title,
-        extracted=extracted,
-        matched=state and url and title and extracted,
+        state=met.state == step.state,
+        url=met.url == step.url or (not bar.strict and mask_address(met.url) == mask_address(step.url)),
+        title=same_title,
+        extracted=plain(met.extracted) == plain(step.extracted),
+        matched=False,
         duration_ms=duration_ms,
         text=_text_match(step, met, snapshot),
+        held=met.held,
+        faults=met.faults,
     )
+    return msgspec.structs.replace(match, matched=matches(match, step, bar.level, strict=bar.strict))
+
+
+class KnownChanges:
+    """Changes of titles that were met already: a new prefix of all titles differs once, and not in every step."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[str, str]] = set()
+
+    def covers(self, recorded: str, met: str) -> bool:
+        """Whether an earlier title changed in the same way."""
+        return changed_part(mask_text(recorded), mask_text(met)) in self._known
+
+    def add(self, recorded: str, met: str) -> None:
+        """A title changed. Only a part of it counts: another title altogether is a difference each time."""
+        titles = mask_text(recorded), mask_text(met)
+        change = changed_part(*titles)
+        if change not in (titles, ("", "")):
+            self._known.add(change)
+
+
+def changed_part(recorded: str, met: str) -> tuple[str, str]:
+    """Both without the words that they begin and end with alike."""
+    old, new = _WORDS.findall(recorded), _WORDS.findall(met)
+    shortest = min(len(old), len(new))
+    head = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    tail = next((i for i in range(shortest - head) if old[-1 - i] != new[-1 - i]), shortest - head)
+    return "".join(old[head : len(old) - tail]), "".join(new[head : len(new) - tail])
 
 
 def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
@@ -161,7 +240,10 @@ def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
     if met.digest == step.snapshot:
         return "same"
     recorded = snapshot_text(snapshot)
-    return "differs" if recorded is None else compare_text(recorded, met.text)
+    if recorded is None:
+        return "differs"
+    old, new = apply_masks(recorded, step.masks, met.text)
+    return "masked" if old == new else compare_text(old, new)
 
 
 def snapshot_text(snapshot: bytes | None) -> str | None:
@@ -184,10 +266,11 @@ def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, .
         ("title", step.title, met.title),
         ("extracted", step.extracted, met.extracted),
     )
-    found = [(what, contrast(old, new)) for what, old, new in parts if old != new]
+    found = [(what, contrast(old, new)) for what, old, new in parts if mask_text(old) != mask_text(new)]
     recorded = snapshot_text(snapshot)
     if recorded is not None:
-        found += [("text", pair) for pair in differing_lines(recorded, met.text)]
+        old, new = apply_masks(recorded, step.masks, met.text)
+        found += [("text", pair) for pair in differing_lines(old, new)]
     return tuple(
         Difference(step=step.index, what=what, recorded=old, met=new)
         for what, (old, new) in found[: limits.DIFFERENCES_PER_STEP_MAX]
@@ -227,7 +310,13 @@ def differences(match: StepMatch) -> tuple[str, ...]:
     """What differs from the recording, in words: empty for a step that matched."""
     if not match.performed:
         return (f"not performed: {match.error}",)
-    parts = (("page", match.state), ("address", match.url), ("title", match.title), ("extracted text", match.extracted))
+    parts = (
+        ("assertion", match.held),
+        ("page", match.state),
+        ("address", match.url),
+        ("title", match.title),
+        ("extracted text", match.extracted),
+    )
     return tuple(name for name, same in parts if not same)
 
 
@@ -242,13 +331,6 @@ def text_words(counts: Mapping[str, int]) -> str:
     words = TEXT_WORDS if counts["differs"] == 1 else {**TEXT_WORDS, "differs": "differ"}
     said = [f"{counts[text]} {word}" for text, word in words.items() if counts[text]]
     return "text: " + ", ".join(said) if said else ""
-
-
-def verdict(done: int, total: int) -> Verdict:
-    """``pass`` when all is done, ``fail`` when nothing is, ``partial`` between; doing nothing at all is no success."""
-    if total and done == total:
-        return Verdict.PASS
-    return Verdict.PARTIAL if done else Verdict.FAIL
 
 
 def unreached(matches: Sequence[StepMatch]) -> str:
@@ -281,9 +363,9 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     """Raise unless ``report`` fits the recording it names.
 
     Checks, in order: session id and manifest; its origin, if it names one; entries are the first of the replayable
-    steps, in order; a step counts as matched only if all of it is; it says how the text compares exactly if it was performed
-    and its recording has a snapshot; only the last entry may be one that was not performed; the count and the verdict follow
-    from the entries. Errors: ``report.invalid``.
+    steps, in order; a step counts as matched exactly if it holds at the level of the report and no request newly went wrong; it
+    says how the text compares exactly if it was performed and its recording has a snapshot; only the last entry may be one that
+    was not performed; count, verdict and reason follow from the entries and the recording. Errors: ``report.invalid``.
     """
     if report.session != session.id or report.manifest != manifest_digest:
         raise MeshError("report.invalid", "it is about another recording")
@@ -294,7 +376,7 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     if indices != [step.index for step in expected[: len(indices)]]:
         raise MeshError("report.invalid", "its steps differ from those of the recording")
     for step, match in zip(expected, report.steps, strict=False):
-        whole = match.performed and match.state and match.url and match.title and match.extracted
+        whole = matches(match, step, report.level, strict=report.strict)
         compared = match.performed and bool(step.snapshot)
         if match.matched != whole or match.performed == bool(match.error) or bool(match.text) != compared:
             raise MeshError("report.invalid", f"step {match.index} contradicts itself", index=match.index)
@@ -303,5 +385,6 @@ def check_report(report: ReplayReport, *, session: Session, manifest_digest: byt
     if stopped or cut_short:
         raise MeshError("report.invalid", "it continues after a failed step, or stops without one")
     matched = sum(match.matched for match in report.steps)
-    if report.matched != matched or report.verdict != verdict(matched, len(expected)):
-        raise MeshError("report.invalid", "count or verdict do not agree with its steps")
+    judged = judge_replay(session, expected, report.steps, report.level, strict=report.strict)
+    if report.matched != matched or (report.verdict, report.reason) != judged:
+        raise MeshError("report.invalid", "count, verdict or reason do not agree with its steps")
