@@ -74,9 +74,10 @@ def _show_differences(result: Result) -> None:
     """Print the recorded and the replayed value of each difference, or the reason why they are not shown."""
     above = None
     for found in result["differences"]:
-        if (found["step"], found["what"]) != above:
-            click.echo(f"step {found['step']}, {_ASPECTS[found['what']]}:")
-            above = (found["step"], found["what"])
+        if (found["step"], found["what"], found["also"]) != above:
+            more = f" and {counted(len(found['also']), 'other')}" if found["also"] else ""
+            click.echo(f"step {found['step']}{more}, {_ASPECTS[found['what']]}:")
+            above = (found["step"], found["what"], found["also"])
         for name in ("recorded", "met"):
             if found[name] or found["what"] != "text":
                 click.echo(f"  {name:<8}  {found[name]}")
@@ -96,10 +97,9 @@ def _name_of_file(params: Result, typed: Result) -> None:
 
 
 def _show_recorded(r: Result) -> None:
-    reason = f": {r['reason']}" if r["reason"] else ""
-    click.echo(
-        f"{r['verdict']}{reason}\nrecorded {r['id']}: {counted(r['steps'], 'step')}{_refused('; ', r['blocked'])}"
-    )
+    if r["reason"]:
+        click.echo(f"{r['verdict']}: {r['reason']}")
+    click.echo(f"recorded {r['id']}: {counted(r['steps'], 'step')}, {r['verdict']}{_refused('; ', r['blocked'])}")
     for name, value in r["extracted"].items():
         click.echo(_extracted(name, value))
 
@@ -144,11 +144,8 @@ def _show_session(r: Result) -> None:
         refused = _refused("; ", report["blocked"])
         why = _unreached(r["unreached"].get(report["id"], ""))
         when = f"{report['id'][:_REPORT_ID_CHARS]}  {moment(report['replayed_ms'])} UTC"
-        reason = f" ({report['reason']})" if report["reason"] else ""
-        level = _level(report)
-        click.echo(
-            f"{when}, replayed by {report['node'][:7]}, {report['verdict']}{reason}, {level}: {matched}{refused}{why}"
-        )
+        judged = f"{_verdict(report)}, {_level(report)}"
+        click.echo(f"{when}, replayed by {report['node'][:7]}, {judged}: {matched}{refused}{why}")
     for report in r["reports_refused"]:
         click.echo(f"replayed by {report['node'][:7]} {report['name']}: no longer relied on ({report['code']})")
 
@@ -244,8 +241,7 @@ def _no_file(params: Result, typed: Result) -> None:
 def _show_replayed(r: Result) -> None:
     report = r["report"]
     click.echo(
-        f"{report['verdict']}{': ' + report['reason'] if report['reason'] else ''}\n"
-        f"{_level(report)}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
+        f"{_verdict(report)}, {_level(report)}: {_report_matched(report, r['replayable'])}{_elsewhere(report['origin'])}"
         f"{_refused('; ', report['blocked'])}; signed by {r['signed_by'][:7]}{_unreached(r['unreached'])}"
     )
     if r["lacking"]:

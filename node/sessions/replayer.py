@@ -16,10 +16,10 @@ from protocol.messages import KIND_REPLAY_REPORT
 from protocol.page.action import Action, Wait
 from protocol.page.redaction import redact_address, redact_text, reveal_action, secrets_named
 from protocol.page.secrets import NO_SECRETS, Secrets
+from protocol.recording.findings import Difference, merged
 from protocol.recording.lacking import lacking
 from protocol.recording.replay import (
     Bar,
-    Difference,
     KnownChanges,
     Met,
     Rebase,
@@ -240,7 +240,7 @@ class _Run:
     ) -> tuple[StepMatch, tuple[Difference, ...]]:
         """Compare the step with the recording. Runs in a thread, because comparing long texts is slow."""
         match = compare(step, met, snapshot=snapshot, duration_ms=duration_ms, bar=self._bar, known=self._known)
-        return match, explain(step, met, snapshot) if self._explains else ()
+        return match, explain(step, met, snapshot, strict=self._bar.strict) if self._explains else ()
 
     def _since(self, began_ms: int) -> int:
         return max(0, self._clock.now_ms() - began_ms)
@@ -300,7 +300,7 @@ async def replay(
         report=report,
         artefact=artefact,
         screenshots=run.screenshots,
-        differences=tuple(run.differences),
+        differences=merged(run.differences),
         secrets_missing=missing,
         stopped=run.stopped,
         lacking=redact_text(lacking(steps, run.matches, run.stop, run.refused_first), plan.secrets),

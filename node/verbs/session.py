@@ -10,7 +10,7 @@ from node.verbs import rows
 from node.verbs.verb import ALL_WHO_WORK, OWNER_AND_AGENTS, OWNER_ONLY, Params, Row, Verb, argument, option
 from protocol import limits
 from protocol.page.secrets import GivenSecret, Name
-from protocol.recording.replay import Difference
+from protocol.recording.findings import Difference
 from protocol.recording.session import BrowserInfo, ReplayReport, Session, Step, Verdict
 from protocol.risk.allowed import AllowedRequest
 
@@ -252,7 +252,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     described: tuple[str, ...]
     signed_by: str
     differences: tuple[Difference, ...]
-    """The first difference of each step; not part of the report."""
+    """What differs, those of a step in the order in which they matter; not part of the report."""
     secrets_missing: tuple[str, ...]
     """Secrets that were not given. Without them pages cannot be redacted as in the recording, so ``differences`` stays empty."""
     out: str = ""

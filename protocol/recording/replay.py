@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,6 +16,7 @@ from protocol.errors import CODES, Blame, MeshError
 from protocol.page.action import Action, Goto, describe
 from protocol.page.observation import Observation
 from protocol.page.redaction import redact_address, redact_snapshot, redact_text
+from protocol.recording.findings import Aspect, Difference, changed_part, weight
 from protocol.recording.masks import apply_masks, mask_address, mask_text
 from protocol.recording.page_text import compare_text, contrast, differing_lines
 from protocol.recording.session import (
@@ -29,14 +30,12 @@ from protocol.recording.session import (
 )
 from protocol.recording.verdicts import judge_replay, matches
 
-Aspect = Literal["address", "title", "extracted", "text", "action"]
 TEXT_WORDS: Final[Mapping[TextMatch, str]] = {
     "same": "same",
     "masked": "same but for masks",
     "numbers": "only numbers differ",
     "differs": "differs",
 }
-_WORDS: Final = re.compile(r"\w+|\W")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
@@ -131,19 +130,6 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 BAR: Final = Bar()
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One difference from the recording, cut to ``DIFFERENCE_CHARS_MAX`` around the place where it begins."""
-
-    step: int
-    """Index of the step."""
-    what: Aspect
-    """``text``: one line of it. ``action``: it was not performed, and ``met`` says why."""
-    recorded: str
-    """Empty for a line that came in addition."""
-    met: str
-    """Empty for a line that is gone."""
-
-
 def as_recorded(
     page: Observation,
     *,
@@ -225,15 +211,6 @@ class KnownChanges:
             self._known.add(change)
 
 
-def changed_part(recorded: str, met: str) -> tuple[str, str]:
-    """Both without the words that they begin and end with alike."""
-    old, new = _WORDS.findall(recorded), _WORDS.findall(met)
-    shortest = min(len(old), len(new))
-    head = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    tail = next((i for i in range(shortest - head) if old[-1 - i] != new[-1 - i]), shortest - head)
-    return "".join(old[head : len(old) - tail]), "".join(new[head : len(new) - tail])
-
-
 def _text_match(step: Step, met: Met, snapshot: bytes | None) -> TextMatch:
     if not step.snapshot:
         return ""
@@ -256,8 +233,8 @@ def snapshot_text(snapshot: bytes | None) -> str | None:
         return None
 
 
-def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, ...]:
-    """The differences between page and recording, in the order of ``compare``: at most ``DIFFERENCES_PER_STEP_MAX``.
+def explain(step: Step, met: Met, snapshot: bytes | None, *, strict: bool = False) -> tuple[Difference, ...]:
+    """The differences between page and recording, those first that matter most: at most ``DIFFERENCES_PER_STEP_MAX``.
 
     Both sides are redacted as the recording is: a secret that was not given to the replay is in ``met`` as the page said it.
     """
@@ -266,11 +243,13 @@ def explain(step: Step, met: Met, snapshot: bytes | None) -> tuple[Difference, .
         ("title", step.title, met.title),
         ("extracted", step.extracted, met.extracted),
     )
-    found = [(what, contrast(old, new)) for what, old, new in parts if mask_text(old) != mask_text(new)]
+    plain = (lambda text: text) if strict else mask_text
+    found = [(what, contrast(old, new)) for what, old, new in parts if plain(old) != plain(new)]
     recorded = snapshot_text(snapshot)
     if recorded is not None:
-        old, new = apply_masks(recorded, step.masks, met.text)
+        old, new = apply_masks(recorded, () if strict else step.masks, met.text)
         found += [("text", pair) for pair in differing_lines(old, new)]
+    found.sort(key=lambda one: weight(one[0], *one[1]))
     return tuple(
         Difference(step=step.index, what=what, recorded=old, met=new)
         for what, (old, new) in found[: limits.DIFFERENCES_PER_STEP_MAX]

@@ -122,6 +122,10 @@ class Kept:
         return write_state({"cookies": cookies, "origins": origins})
 
 
+def _states(item: Element) -> str:
+    return "".join(f" [{state}]" for state in item.states if state != "active")
+
+
 def _pairs(known: Mapping[str, str]) -> str:
     return "; ".join(f"{name}={value}" for name, value in known.items()) or "none"
 
@@ -286,7 +290,10 @@ class MemoryPage:
             ref = f"{frame}e{counts[frame]}"
             self._order[ref] = index
             elements.append(self._seen(index, control.element, ref, mask))
-        lines = [f'- {item.role} "{item.name}"' + (f": {item.value}" if item.value else "") for item in elements]
+        lines = [
+            f'- {item.role} "{item.name}"{_states(item)}' + (f": {item.value}" if item.value else "")
+            for item in elements
+        ]
         lines.extend(f"- {mask(line)}" for line in self._document.text)
         lines = [" ".join(line.split()) for line in lines]
         return Observation(

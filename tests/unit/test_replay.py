@@ -145,11 +145,11 @@ def test_what_differs_is_shown_redacted_and_only_the_first_of_it() -> None:
     lines = "\n".join(f"- item {number} of Ann" for number in range(20))
     found = explain(recorded, met(saying(lines)), b"- nothing")
     assert [(one.what, one.recorded, one.met) for one in found] == [
-        ("title", "Cups", "Mugs for ‹secret:user›"),
         ("extracted", "‹secret:user›: 4", "‹secret:user›: 3"),
         ("text", "- nothing", "- item 0 of ‹secret:user›"),
         ("text", "", "- item 1 of ‹secret:user›"),
         ("text", "", "- item 2 of ‹secret:user›"),
+        ("text", "", "- item 3 of ‹secret:user›"),
     ]
     assert explain(step(), met(), None) == ()
 

@@ -10,9 +10,9 @@ import pytest
 from protocol import ids, limits
 from protocol.errors import MeshError
 from protocol.page.action import Click, Goto, Locator
+from protocol.recording.findings import Difference
 from protocol.recording.page_text import contrast, differing_lines
 from protocol.recording.replay import (
-    Difference,
     Rebase,
     check_report,
     differences,

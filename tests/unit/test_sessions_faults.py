@@ -297,7 +297,7 @@ async def test_a_step_that_differs_is_pictured_if_that_is_wanted_and_can_be_done
     )
     assert told == [True, False, False]
     assert found.screenshots == ({2: b"png", 3: b"png"} if wanted and image else {})
-    assert [difference.what for difference in found.differences] == ["title", "title"]
+    assert [(one.step, one.what, one.also) for one in found.differences] == [(2, "title", (3,))]
 
 
 async def test_a_replay_reports_what_the_guard_refused(bench: Bench) -> None:
