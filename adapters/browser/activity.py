@@ -142,7 +142,11 @@ class Activity:
         self._request_ended(request)
 
     def _request_ended(self, request: Request) -> None:
-        asked = _asked(request)
+        self.ended(*_asked(request))
+
+    def ended(self, method: str, url: str) -> None:
+        """What a script asked for has come to its end."""
+        asked = method, url
         if not self._requests[asked]:
             return
         self._requests[asked] -= 1

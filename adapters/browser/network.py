@@ -109,6 +109,12 @@ class NetworkGuard:
         if kind_of(event) in _SCRIPTED:
             await self._activity.sends(announced or request["method"], request["url"], announced=bool(announced))
 
+    def gave_up(self, event: Mapping[str, Any]) -> None:
+        """The page gave up, while it was judged, what ``Fetch.requestPaused`` told of."""
+        request = event["request"]
+        if kind_of(event) in _SCRIPTED and not announced_by(request["method"], request["headers"]):
+            self._activity.ended(request["method"], request["url"])
+
     def pop_up(self, method: str, url: str) -> None:
         """A window beside the page wants its document. It is never sent; what is no GET cannot be followed either."""
         self._pop_ups[_bare(url)] = method
