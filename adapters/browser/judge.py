@@ -92,8 +92,9 @@ class BrowserJudge:
             await answer(self._session, event, permit, anew=True)
         except PlaywrightError:
             # The page or the browser has gone, or the page gave the request up while it was judged: nobody tells of its end.
-            if (guard := self._frames.get(event.get("frameId", ""))) is not None:
-                guard.gave_up(event)
+            owner = self._frames.get(event.get("frameId", ""))
+            if owner is not None:
+                owner.gave_up(event)
 
     async def _permits(self, event: Mapping[str, Any]) -> bool:
         frame = event["frameId"]

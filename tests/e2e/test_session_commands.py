@@ -97,7 +97,13 @@ def test_what_a_page_says_now_is_shown_beside_what_matched_and_is_not_in_the_rep
         "  met       - paragraph: Price: £99000.00",
     ]
     assert given["differences"] == [
-        {"step": 1, "what": "text", "recorded": "- paragraph: Price: £10.00", "met": "- paragraph: Price: £99000.00"}
+        {
+            "step": 1,
+            "what": "text",
+            "recorded": "- paragraph: Price: £10.00",
+            "met": "- paragraph: Price: £99000.00",
+            "also": [],
+        }
     ]
     assert [step["text"] for step in given["report"]["steps"]] == ["numbers", "same"]
     assert b"99000" not in report.read_bytes()
