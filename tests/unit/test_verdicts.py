@@ -186,6 +186,7 @@ def test_nothing_is_learned_from_a_page_that_did_not_rest() -> None:
         ("- text: 9f86d081884c7d659a2feaa0", ["token"]),
         ("- text: 1,204 views", ["counter"]),
         ("- text: £10.50", []),
+        ("- text: £204 views included", []),
         ("- text: 10 left", []),
         ("- text: 16:9 screen", []),
         ("- text: version 2.10.3", []),
